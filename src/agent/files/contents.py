@@ -1,22 +1,20 @@
-"""What a reader makes of a file (sections, facts, files for programs), and which reader reads which kind."""
+"""What a reader makes of a file (sections, a preview, files for programs), and which reader reads which kind."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from agent.errors import ModelFixableError
 from agent.files.previews import Part, pages_part, sampled_part, text_part
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
-
-from typing import TYPE_CHECKING, Literal
-
-from agent.errors import ModelFixableError
 
 Reason = Literal[
     "missing",
@@ -31,93 +29,6 @@ Reason = Literal[
     "timeout",
     "range",  # a page that is not there
 ]
-
-
-class FileProblem(ModelFixableError):
-    """A file cannot be read, or not in the way that was asked for.
-
-    Args:
-        reason: What kind of problem it is.
-        message: What happened, with the name of the file.
-        remedy: What to do next.
-    """
-
-    def __init__(self, reason: Reason, message: str, *, remedy: str = "") -> None:
-        super().__init__(message, remedy=remedy)
-        self.reason: Reason = reason
-
-
-def too_large(name: str, limits: ReadLimits) -> FileProblem:
-    """Reading needs more memory than it may take."""
-    return FileProblem(
-        "too_large",
-        f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.",
-        remedy="Compute with it in a program that takes it in parts.",
-    )
-
-
-def parser_failed(name: str, kind: str, error: BaseException) -> FileProblem:
-    """A parser failed at a file in a way of its own."""
-    said = " ".join(str(error).split())[:200]
-    return FileProblem(
-        "damaged",
-        f"{name} cannot be read as {kind}: {type(error).__name__}{': ' if said else ''}{said}",
-        remedy="It may be damaged. Look at its bytes in a program.",
-    )
-
-
-def name_of(source: Source) -> str:
-    """How messages call the file."""
-    return source.name or source.path.name
-
-
-def beginning(source: Source, size: int = 1024) -> bytes:
-    """The first bytes of a file.
-
-    Raises:
-        FileProblem: It is missing, cannot be opened, or has no bytes.
-    """
-    try:
-        with source.path.open("rb") as file:
-            head = file.read(size)
-    except OSError as error:
-        raise FileProblem(
-            "missing", f"{name_of(source)} cannot be opened: {error.strerror or error}.", remedy="Check its name."
-        ) from None
-    if not head:
-        raise FileProblem("empty", f"{name_of(source)} is empty: it has no bytes.", remedy="There is nothing to read.")
-    return head
-
-
-def damaged(source: Source, what: str, why: object = "") -> FileProblem:
-    """The problem of a file whose content does not hold together."""
-    said = f": {why}" if str(why) else ""
-    return FileProblem(
-        "damaged",
-        f"{name_of(source)} cannot be read as {what}{said}.",
-        remedy="It may be damaged or of another kind. Look at its bytes in a program.",
-    )
-
-
-def locked(source: Source) -> FileProblem:
-    """The problem of a file that needs a password."""
-    return FileProblem(
-        "encrypted",
-        f"{name_of(source)} is locked by a password.",
-        remedy="Its content cannot be had without the password.",
-    )
-
-
-def without_package(package: str, extra: str, use: str) -> FileProblem:
-    """The problem of a machine that lacks a package."""
-    return FileProblem(
-        "unsupported",
-        f"The package {package} is not installed, so {use}.",
-        remedy=f"Install it with: pip install 'alita[{extra}]'",
-    )
-
-
-_HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 SECTION = 12_000
 """Characters of a page, unless told."""
 READERS: dict[str, str] = {
@@ -131,14 +42,81 @@ READERS: dict[str, str] = {
     "docx": "documents.docx:open_docx",
     "pptx": "documents.pptx:open_pptx",
     "html": "documents.html:open_html",
-    "epub": "documents.html:open_epub",
+    "epub": "documents.epub:open_epub",
     "eml": "documents.mail:open_mail",
     **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"), "media.image:open_image"),
     **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
     **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
 }
 """Kind → module of this folder, and the function or class that opens a file, loaded when one of that kind comes."""
-_HEADING = re.compile(r"(#{1,3}) +(\S.*)")
+_HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
+
+
+class FileProblem(ModelFixableError):
+    """A file cannot be read, or not in the way that was asked for."""
+
+    def __init__(self, reason: Reason, message: str, *, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.reason: Reason = reason
+
+
+def damaged(name: str, kind: str, why: object) -> FileProblem:
+    """The problem of a file whose content does not hold together."""
+    said = " ".join(str(why).split())[:200].rstrip(".")
+    return FileProblem(
+        "damaged",
+        f"{name} cannot be read as {kind}: {said}.",
+        remedy="It may be damaged or of another kind. Look at its bytes in a program.",
+    )
+
+
+def too_large(name: str, limits: ReadLimits) -> FileProblem:
+    """The problem of a file that needs more memory than reading it may take."""
+    return FileProblem(
+        "too_large",
+        f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.",
+        remedy="Compute with it in a program that takes it in parts.",
+    )
+
+
+def locked(name: str) -> FileProblem:
+    """The problem of a file that needs a password."""
+    return FileProblem(
+        "encrypted", f"{name} is locked by a password.", remedy="Its content cannot be had without the password."
+    )
+
+
+def without_package(package: str | None, extra: str, use: str) -> FileProblem:
+    """The problem of a machine that lacks a package."""
+    return FileProblem(
+        "unsupported",
+        f"The package {package} is not installed, so {use}.",
+        remedy=f"Install it with: pip install 'alita[{extra}]'",
+    )
+
+
+@contextmanager
+def problems_told(name: str, kind: str, limits: ReadLimits) -> Iterator[None]:
+    """Turns whatever a foreign parser raises at a file into a problem of that file.
+
+    Raises:
+        FileProblem: Something was raised.
+    """
+    try:
+        yield
+    except FileProblem:
+        raise
+    except MemoryError as error:
+        raise too_large(name, limits) from error
+    except ImportError as error:
+        extra = "audio" if module_of(kind) in ("audio", "video") else "files"
+        raise without_package(error.name, extra, f"files of the kind {kind} cannot be read") from error
+    except BaseException as error:
+        # a fault in Rust becomes a PanicException, which is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        said = getattr(error, "strerror", None) or error
+        raise damaged(name, kind, f"{type(error).__name__}: {said}".removesuffix(": ")) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +148,7 @@ class ReadLimits:
     """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Source:
     """A file to be read."""
 
@@ -182,6 +160,9 @@ class Source:
     depth: int = 0
     """Archives around it."""
 
+    def __post_init__(self) -> None:
+        self.name = self.name or self.path.name
+
 
 class Contents:
     """An opened file. What is large is read when a section is asked for, not before."""
@@ -190,7 +171,7 @@ class Contents:
     summary: str
     """One to five lines about the structure: sheets with rows, columns and header; pages; members; keys."""
     facts: dict[str, Json]
-    """The same for programs: sheet sizes, page count, encoding, dialect, pixels, EXIF, seconds, speakers."""
+    """What programs need to open it: encoding, delimiter, header; the files of an archive."""
     lost: list[str]
     """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
     count: int | None
@@ -213,6 +194,11 @@ class Contents:
 
     def close(self) -> None:
         """Lets go of the file."""
+
+    def tell(self, sentence: str) -> None:
+        """Says once what is lost."""
+        if sentence not in self.lost:
+            self.lost.append(sentence)
 
 
 @dataclass(slots=True)
@@ -261,13 +247,14 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
     """Opens a file.
 
     Raises:
-        FileProblem: It is empty, damaged, locked by a password, too large, or not what it says it is.
+        FileProblem: It is damaged, locked by a password, too large, or of a kind that nobody reads.
     """
     if source.kind not in READERS:
-        raise FileProblem("unsupported", f"There is no reader for files of the kind {source.kind!r}.")
+        raise FileProblem("unsupported", f"{source.name} is a file of the kind {source.kind}, which is not read.")
     module, _, name = READERS[source.kind].partition(":")
-    contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
-    return contents
+    with problems_told(source.name, source.kind, limits):
+        contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
+        return contents
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -275,7 +262,11 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     width = max(len(row) for row in rows)
-    lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
+    cells = [[*row, *[""] * (width - len(row))] for row in rows]
+    lines = [
+        "| " + " | ".join(cell.strip().replace("|", "\\|").replace("\n", "<br>") for cell in row) + " |"
+        for row in cells
+    ]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
 
 
@@ -290,25 +281,19 @@ def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Secti
     parts: list[list[str]] = [[]]
     size = 0
     for block in (piece for whole in blocks if whole.strip() for piece in pieces(whole, limit)):
-        starts = size > limit // 2 and _HEADING.match(block)
+        starts = size > limit // 2 and _HEADINGS.match(block)
         if parts[-1] and (size + len(block) > limit or starts):
             parts.append([])
             size = 0
         parts[-1].append(block)
         size += len(block) + 2
-    if len(parts) == 1:
-        return [Section(name or "text", "\n\n".join(parts[0]))]
+    texts = ["\n\n".join(part) for part in parts]
+    if len(texts) == 1:
+        return [Section(name or "text", texts[0])]
     before = f"{name}, " if name else ""
-    return [Section(f"{before}part {number}{_headed(part)}", "\n\n".join(part)) for number, part in enumerate(parts, 1)]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.strip().replace("|", "\\|").replace("\n", "<br>") for cell in cells) + " |"
-
-
-def _headed(part: list[str]) -> str:
-    found = next((match for block in part if (match := _HEADING.match(block))), None)
-    return f": {found[2].splitlines()[0][:80]}" if found else ""
+    headings = (f": {found[1]}" if (found := _HEADINGS.search(text)) else "" for text in texts)
+    named = enumerate(zip(headings, texts, strict=True), 1)
+    return [Section(f"{before}part {number}{heading}", text) for number, (heading, text) in named]
 
 
 def pieces(block: str, limit: int) -> Iterator[str]:

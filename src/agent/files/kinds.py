@@ -60,15 +60,25 @@ _RECORDS = 0.7
 """Share of them that are JSON where all are meant to be."""
 _TOKEN = 100
 """Characters at the end of a text that is cut off, which may be no whole token of JSON."""
-_RIFF = (b"RIFF", b"RIFX", b"RF64", b"BW64")
-_IN_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
 _BLANKS = b" \t\r\n\f\0"
 _OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
 """What stands before the name of a member, with the length of that: its own header, or its entry in the directory."""
-_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_MIMES = (
+    (b"application/epub+zip", "epub"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"application/vnd.oasis.opendocument.text", "odt"),
+    (b"application/vnd.oasis.opendocument.presentation", "odp"),
+)
+"""What a file says of itself in its first member, stored without a header of its own."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_OLE_STREAMS = (("WordDocument", "doc"), ("PowerPoint Document", "ppt"), ("Workbook", "xls"), ("Book", "xls"))
+_OLE_STREAMS = (
+    ("EncryptedPackage", "xlsx"),
+    ("WordDocument", "doc"),
+    ("PowerPoint Document", "ppt"),
+    ("Workbook", "xls"),
+)
+_LONGEST_COMPOUND = 16 << 20
 _LANGUAGES = (
     "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
     " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
@@ -139,12 +149,25 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
     for mark, name in _MARKS:
         if sample.startswith(mark):
             return Encoding(name, len(mark))
-    if name := _wide(sample):
-        return Encoding(name)
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     if b"\0" in sample or controls > max(1, len(sample) // 200):
         return None
-    return _narrow(sample, whole)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample, whole)
+    except UnicodeDecodeError:
+        pass
+    else:
+        return Encoding("utf-8")
+    text = sample.decode("utf-8", "replace")
+    beyond = sum(character > "\x7f" for character in text)
+    if text.count("\ufffd") <= beyond * _MOST_STRAY:
+        return Encoding("utf-8", mixed=True)
+    from charset_normalizer import from_bytes
+
+    likely = ["shift_jis", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "cp1250", "cp1252", "koi8_r"]
+    best = from_bytes(sample[:20_000], cp_isolation=likely).best()
+    name = best.encoding if best else "cp1252"
+    return Encoding("cp932" if name == "shift_jis" else name)
 
 
 def sample_of(path: Path) -> tuple[bytes, bool]:
@@ -162,37 +185,6 @@ def sample_of(path: Path) -> tuple[bytes, bool]:
             middle = file.read(SAMPLE).partition(b"\n")[2].rpartition(b"\n")[0]
             head = head.rpartition(b"\n")[0] + b"\n" + middle if middle else head
     return head, False
-
-
-def _wide(sample: bytes) -> str:
-    """UTF-16 without a mark: its line feeds, blanks and digits have zero bytes, all on one side."""
-    part = sample[: len(sample) // 2 * 2]
-    zeros = {"utf-16-be": part[::2].count(0), "utf-16-le": part[1::2].count(0)}
-    name = max(zeros, key=lambda one: zeros[one])
-    if len(part) < 8 or zeros[name] < len(part) / 40 or min(zeros.values()) > len(part) / 1000:
-        return ""
-    text = part.decode(name, "replace")
-    readable = sum(character.isprintable() or character in "\t\r\n" for character in text)
-    return name if readable - 2 * text.count("\ufffd") > len(text) * 0.97 else ""
-
-
-def _narrow(sample: bytes, whole: bool) -> Encoding:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample, whole)
-    except UnicodeDecodeError:
-        pass
-    else:
-        return Encoding("utf-8")
-    text = sample.decode("utf-8", "replace")
-    beyond = sum(character > "\x7f" for character in text)
-    if text.count("\ufffd") <= beyond * _MOST_STRAY:
-        return Encoding("utf-8", mixed=True)
-    from charset_normalizer import from_bytes
-
-    likely = ["shift_jis", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "cp1250", "cp1252", "koi8_r"]
-    best = from_bytes(sample[:20_000], cp_isolation=likely).best()
-    name = best.encoding if best else "cp1252"
-    return Encoding("cp932" if name == "shift_jis" else name)
 
 
 def _stray(error: UnicodeError) -> tuple[str, int]:
@@ -238,7 +230,7 @@ def _by_magic(path: Path, head: bytes, suffix: str) -> str:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zipped(path, head, suffix)
     if head.startswith(_OLE):
-        return _compound(path, head, suffix)
+        return _compound(path, suffix)
     if _is_pdf(head):
         return "pdf"
     for offset, magic, kind in _MAGIC:
@@ -258,24 +250,22 @@ def _is_pdf(head: bytes) -> bool:
 
 def _framed(head: bytes, suffix: str) -> str:
     """Kinds whose mark is more than a fixed string."""
-    if head.startswith(_RIFF):
-        return _IN_RIFF.get(head[8:12], "")
+    if head.startswith((b"RIFF", b"RF64")):
+        return {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}.get(head[8:12], "")
     if head[4:8] == b"ftyp":
         brand = head[8:12]
-        if brand.startswith(b"M4A") or (suffix == "m4a" and brand != b"qt  "):
-            return "m4a"
-        return "mov" if brand == b"qt  " else "mp4"
-    if head[4:8] in (b"moov", b"mdat", b"wide", b"pnot") and suffix in ("mov", "qt", "mp4"):
+        is_sound = brand.startswith(b"M4A") or (suffix == "m4a" and brand != b"qt  ")
+        return "m4a" if is_sound else "mov" if brand == b"qt  " else "mp4"
+    if head[4:8] in (b"moov", b"mdat", b"wide") and suffix in ("mov", "qt", "mp4"):
         return "mov"
     if head.startswith(b"\x1a\x45\xdf\xa3"):
         return "webm" if b"webm" in head[:64] else "mkv"
-    if head.startswith(b"BM") and len(head) >= 26 and head[6:10] == bytes(4):
+    if head.startswith(b"BM") and head[6:10] == bytes(4):
         return "bmp"
     if len(head) > 3 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0:
         return "aac"
-    if len(head) > 3 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0 and head[1] & 6 and head[2] & 0xF0 != 0xF0:
-        return "mp3" if head[1] != 0xFE and not head.startswith(b"\xff\xff") else ""
-    return ""
+    is_frame = len(head) > 3 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0 and head[1] & 6 and head[2] & 0xF0 != 0xF0
+    return "mp3" if is_frame and head[1] not in (0xFE, 0xFF) else ""
 
 
 def _zipped(path: Path, head: bytes, suffix: str) -> str:
@@ -285,13 +275,9 @@ def _zipped(path: Path, head: bytes, suffix: str) -> str:
             if any(name.startswith(part) for name in names):
                 return kind
         return suffix if suffix in ("xlsx", "docx", "pptx") else "zip"
-    if head[26:30] == b"\x08\x00\x00\x00" and head[30:38] == b"mimetype":
-        size = struct.unpack_from("<I", head, 22)[0]
-        mime = head[38 : 38 + min(size, 200)].decode("ascii", "replace")
-        if mime.startswith("application/epub+zip"):
-            return "epub"
-        if mime.startswith(_OPEN_DOCUMENT):
-            return {"spreadsheet": "ods", "text": "odt", "presentation": "odp"}.get(mime[len(_OPEN_DOCUMENT) :], "zip")
+    for mime, kind in _MIMES:
+        if head[30:].startswith(b"mimetype" + mime):
+            return kind
     return "zip"
 
 
@@ -311,21 +297,13 @@ def _member_names(path: Path, head: bytes) -> set[str]:
     return {head[end : end + length].decode("utf-8", "replace") for end, length in ends}
 
 
-def _compound(path: Path, head: bytes, suffix: str) -> str:
-    """Files of older Office programs, and newer ones that are locked by a password."""
-    if len(head) < 52:
-        return BINARY
-    (shift,), (sector,) = struct.unpack_from("<H", head, 30), struct.unpack_from("<I", head, 48)
+def _compound(path: Path, suffix: str) -> str:
+    """Files of older Office programs, and newer ones that are locked by a password, by the names of their streams."""
     with path.open("rb") as file:
-        file.seek(min((sector + 1) << min(shift, 12), 1 << 40))
-        entries = file.read(HEAD)
-    streams = {entries[at : at + 64].decode("utf-16-le", "replace").rstrip("\0") for at in range(0, len(entries), 128)}
-    if "EncryptedPackage" in streams:
-        return suffix if suffix in ("xlsx", "docx", "pptx", "xlsb") else "xlsx"
-    for stream, kind in _OLE_STREAMS:
-        if stream in streams:
-            return kind
-    return suffix if suffix in ("xls", "doc", "ppt", "msg") else BINARY
+        content = file.read(_LONGEST_COMPOUND)
+    there = (kind for stream, kind in _OLE_STREAMS if stream.encode("utf-16-le") in content)
+    kind = next(there, suffix if suffix in ("xls", "doc", "ppt", "msg") else BINARY)
+    return suffix if kind == "xlsx" and suffix in ("docx", "pptx", "xlsb") else kind
 
 
 def _by_text(head: bytes, suffix: str) -> str:

@@ -11,7 +11,7 @@ import signal
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 from agent.files.contents import (
     Contents,
@@ -21,16 +21,12 @@ from agent.files.contents import (
     Source,
     TextContents,
     open_contents,
-    parser_failed,
-    too_large,
+    problems_told,
 )
 from agent.files.finding import find_words
+from agent.files.media import ocr
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.previews import shortened, trimmed
-
-if TYPE_CHECKING:
-    from agent.files.contents import Contents
-
 
 _PR_SET_PDEATHSIG = 1
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
@@ -45,49 +41,42 @@ def main(warm: str = "") -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a parser in C never returns to hear of a Python handler
-    line = _Line(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
+    outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for name in filter(None, warm.split(",")):
         with contextlib.suppress(ImportError):  # the request that needs it says so
             import_module(name)
-    confined = False
-    while (request := line.receive()) is not None:
-        limits = ReadLimits(**request["limits"])
-        try:
-            if not confined:
-                confine(limits, request["granted"])
-                confined = True
-            signal.setitimer(signal.ITIMER_REAL, limits.seconds)
-            told = attempt(request, limits, line.ask)
-        except FileProblem as problem:
-            told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
-        line.send(told)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    os._exit(0)  # threads of libraries have nothing left to say
 
-
-class _Line:
-    """Messages to and from alita: JSON behind its length."""
-
-    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
-        self._incoming = incoming
-        self._outgoing = outgoing
-
-    def receive(self) -> dict[str, Any] | None:
-        """The next message; None when alita is done."""
-        size = int.from_bytes(self._incoming.read(8))
-        message: dict[str, Any] | None = json.loads(self._incoming.read(size)) if size else None
+    def receive() -> dict[str, Any] | None:
+        """The next message, JSON behind its length; None when alita is done."""
+        size = int.from_bytes(sys.stdin.buffer.read(8))
+        message: dict[str, Any] | None = json.loads(sys.stdin.buffer.read(size)) if size else None
         return message
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         written = json.dumps(message, default=str).encode()
-        self._outgoing.write(len(written).to_bytes(8) + written)
-        self._outgoing.flush()
+        outgoing.write(len(written).to_bytes(8) + written)
+        outgoing.flush()
 
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(question: dict[str, Any]) -> dict[str, Any]:
         """Has alita do what this process may not."""
-        self.send({"ask": question})
-        return self.receive() or os._exit(0)
+        send({"ask": question})
+        return receive() or os._exit(0)
+
+    is_confined = False
+    while (request := receive()) is not None:
+        limits = ReadLimits(**request["limits"])
+        try:
+            if not is_confined:
+                confine(limits, request["granted"])
+                is_confined = True
+            signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+            told = attempt(request, limits, ask)
+        except FileProblem as problem:
+            told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
+        send(told)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    os._exit(0)  # threads of libraries have nothing left to say
 
 
 def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
@@ -110,27 +99,22 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
         resource.setrlimit(kind, (most, most))
     if sys.platform != "linux":
         return
+    from mcp_tools.sandbox.inside import seccomp
+    from mcp_tools.sandbox.inside.confinement import Grants, landlock_abi, platform_machine
+
     try:
-        _put_on_layers(granted)
+        if len(list(Path("/proc/self/task").iterdir())) > 1:
+            raise OSError("a thread was started before, which would stay outside")
+        if landlock_abi() > 0:
+            Grants(granted["read"], _DEVICES).confine(*granted["write"])
+        if platform_machine() in seccomp.AUDIT_ARCH:
+            seccomp.Filter(seccomp.template(platform_machine(), metadata=True)).install()
     except OSError as error:
         raise FileProblem(
             "unsupported",
             f"The process that reads files could not be confined, so nothing was read: {error}.",
             remedy="Look at what `alita doctor` says of the isolation.",
         ) from error
-
-
-def _put_on_layers(granted: dict[str, list[str]]) -> None:
-    """Landlock and the filter of system calls, as far as this kernel knows them; see `apart.unconfined`."""
-    from mcp_tools.sandbox.inside import seccomp
-    from mcp_tools.sandbox.inside.confinement import Grants, landlock_abi, platform_machine
-
-    if len(list(Path("/proc/self/task").iterdir())) > 1:
-        raise OSError("a thread was started before, which would stay outside")
-    if landlock_abi() > 0:
-        Grants(granted["read"], _DEVICES).confine(*granted["write"])
-    if platform_machine() in seccomp.AUDIT_ARCH:
-        seccomp.Filter(seccomp.template(platform_machine(), metadata=True)).install()
 
 
 def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = None) -> dict[str, Any]:
@@ -144,51 +128,37 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
     Raises:
         FileProblem: The file cannot be read, or has no such page.
     """
-    try:
-        return _carried_out(request, limits, ask)
-    except FileProblem:
-        raise
-    except MemoryError as error:
-        raise too_large(request["name"], limits) from error
-    except Exception as error:  # a foreign parser may raise anything at a damaged file
-        raise parser_failed(request["name"], request["kind"], error) from error
+    with problems_told(request["name"], request["kind"], limits):
+        if call := request.get("call"):
+            module, _, function = call.partition(":")
+            told: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
+            return told
+        if request.get("speech"):
+            use(Speech(**request["speech"]), ask)
+        if not request.get("ocr", True):
+            ocr.turn_off()
+        source = Source(Path(request["path"]), request["kind"], request["name"])
+        if request["do"] == "picture":
+            from agent.files.media.image import save_shown
 
-
-def _carried_out(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None) -> dict[str, Any]:
-    if call := request.get("call"):
-        module, _, function = call.partition(":")
-        told: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
-        return told
-    if request.get("speech"):
-        use(Speech(**request["speech"]), ask)
-    if not request.get("ocr", True):
-        from agent.files.media import ocr
-
-        ocr.turn_off()
-    source = Source(Path(request["path"]), request["kind"], request["name"])
-    if request["do"] == "picture":
-        from agent.files.media.image import save_shown
-
-        return save_shown(source, request["page"], limits, Path(request["folder"]))
-    contents = open_contents(source, limits)
-    try:
-        if request["do"] == "preview":
-            parts = trimmed(contents.preview())
-            data = contents.save_data(Path(request["folder"])) if request["folder"] else []
-            return {
-                "size": source.path.stat().st_size,
-                "summary": contents.summary,
-                "parts": parts,
-                "sections": contents.count,
-                "facts": contents.facts,
-                "lost": list(dict.fromkeys(contents.lost)),
-                "data": [str(path) for path in data],
-            }
-        if request["find"]:
-            return find_words(contents, request["find"], request["page"], request["to"], request["limit"], limits)
-        return _read_pages(contents, request["page"], request["to"], request["limit"])
-    finally:
-        contents.close()
+            return save_shown(source, request["page"], limits, Path(request["folder"]))
+        with contextlib.closing(open_contents(source, limits)) as contents:
+            if request["do"] == "preview":
+                parts = trimmed(contents.preview())
+                data = contents.save_data(Path(request["folder"])) if request["folder"] else []
+                return {
+                    "size": source.path.stat().st_size,
+                    "summary": contents.summary,
+                    "parts": parts,
+                    "sections": contents.count,
+                    "facts": contents.facts,
+                    "lost": list(dict.fromkeys(contents.lost)),
+                    "data": [str(path) for path in data],
+                }
+            page, to, limit = request["page"], request["to"], request["limit"]
+            if request["find"]:
+                return find_words(contents, request["find"], page, to, limit, limits)
+            return _read_pages(contents, page, to, limit)
 
 
 def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> dict[str, Any]:
@@ -214,10 +184,16 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
             raise FileProblem("empty", "The file is well formed, and nothing is in it.")
         there = f"the last one is {contents.count:,}" if contents.count else "it ends before"
         raise FileProblem("range", f"There is no page {page:,}: {there}.", remedy="Pages count from 1.")
+    more = []
+    if cut:
+        more.append(f"Only {limit:,} of this page's {cut:,} characters are shown: use find to see the others.")
+    next_page, count = page + len(taken), contents.count
+    if following or (count is not None and next_page <= count):
+        more.append(f"page={next_page} goes on" + (f" (there are {count:,})." if count else "."))
     return {
         "where": _where(contents, taken, page, cut),
         "text": taken[0].text if len(taken) == 1 else "\n\n".join(f"## {one.name}\n\n{one.text}" for one in taken),
-        "more": _more(page + len(taken), cut, limit, contents.count, following),
+        "more": " ".join(more),
         "lost": list(dict.fromkeys(contents.lost)),
     }
 
@@ -231,12 +207,3 @@ def _where(contents: Contents, taken: list[Section], page: int, cut: int) -> str
     names = taken[0].name if len(taken) == 1 else f"{taken[0].name} to {taken[-1].name}"
     part = f", characters 1–{len(taken[0].text):,} of {cut:,}" if cut else ""
     return f"{pages}{part}" if not names or names == f"page {page}" else f"{pages} ({names}){part}"
-
-
-def _more(following: int, cut: int, limit: int, count: int | None, is_there: bool) -> str:
-    more = []
-    if cut:
-        more.append(f"Only {limit:,} of this page's {cut:,} characters are shown: use find to see the others.")
-    if is_there or (count is not None and following <= count):
-        more.append(f"page={following} goes on" + (f" (there are {count:,})." if count else "."))
-    return " ".join(more)

@@ -14,26 +14,36 @@ from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.reader_process import read_apart
 from mcp_tools.tool import Json
 
-_HEAVY = ReadLimits(seconds=1800, memory=8 * 2**30)
-"""Speech and pictures: their engines take far more address space than memory."""
-_DRAWN = ReadLimits(seconds=300, memory=8 * 2**30)
-_OLD_SHEETS = ReadLimits(seconds=30)
-"""Their parser takes two seconds for the largest, and no end for some damaged ones."""
-
 _SPOKEN = ("audio", "video")
 """Modules whose readers write down speech."""
-
+_LIMITS = {
+    # speech and pictures: their engines take far more address space than memory
+    **dict.fromkeys(_SPOKEN, ReadLimits(seconds=1800, memory=8 * 2**30)),
+    **dict.fromkeys(("pdf", "image"), ReadLimits(seconds=300, memory=8 * 2**30)),
+    # their parser takes two seconds for the largest, and no end for some damaged ones
+    **dict.fromkeys(("xls", "xlsb", "ods"), ReadLimits(seconds=30)),
+}
+"""By module or kind."""
 _SUGGESTED = {
-    "doc": "Save it as docx.",
-    "ppt": "Save it as pptx.",
-    "odt": "Save it as docx.",
-    "odp": "Save it as pptx.",
-    "rtf": "Save it as docx.",
-    "7z": "Pack it as zip.",
-    "rar": "Pack it as zip.",
+    **dict.fromkeys(("doc", "odt", "rtf"), "Save it as docx."),
+    **dict.fromkeys(("ppt", "odp"), "Save it as pptx."),
+    **dict.fromkeys(("7z", "rar"), "Pack it as zip."),
     "parquet": "Read it in a program with pandas, or save it as csv.",
     "msg": "Save it as eml.",
 }
+_SUFFIX_KINDS = {
+    **{kind: kind for kind in READERS if kind != "source"},
+    **{
+        "jpg": "jpeg",
+        "tif": "tiff",
+        "htm": "html",
+        "xlsm": "xlsx",
+        "xltx": "xlsx",
+        "db": "sqlite",
+        "sqlite3": "sqlite",
+    },
+}
+_TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or module_of(kind) == "text")
 
 
 @dataclass(frozen=True)
@@ -94,18 +104,12 @@ async def preview(
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", [], 0)
-    told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder), "ocr": ocr}, section)
-    return Preview(
-        name=called,
-        kind=kind,
-        size=told["size"],
-        summary=_named_otherwise(path, kind) + told["summary"],
-        parts=told["parts"],
-        sections=told["sections"],
-        facts=told["facts"],
-        lost=tuple(told["lost"]),
-        data=tuple(Path(one) for one in told["data"]),
-    )
+    told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr)
+    promised = _SUFFIX_KINDS.get(path.suffix.lower().lstrip("."), kind)
+    if promised != kind and not (promised in _TEXTS and kind in _TEXTS):
+        told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
+    lost, data = tuple(told.pop("lost")), tuple(map(Path, told.pop("data")))
+    return Preview(name=called, kind=kind, lost=lost, data=data, **told)
 
 
 async def read(
@@ -140,8 +144,8 @@ async def read(
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Reading(called, "empty, 0 bytes", "", "")
-    asked = {"do": "read", "page": page, "to": to, "find": " ".join(find.split()), "limit": limit, "ocr": ocr}
-    told = await _ask(path, called, kind, asked, section)
+    words = " ".join(find.split())
+    told = await _ask(path, called, kind, section, do="read", page=page, to=to, find=words, limit=limit, ocr=ocr)
     return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
 
 
@@ -161,7 +165,7 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind != "pdf" and module_of(kind) != "image":
         raise FileProblem("unsupported", f"{called} is no picture but {kind}.", remedy="Read its text.")
-    return await _ask(path, called, kind, {"do": "picture", "page": page, "folder": _absolute(folder)}, SECTION)
+    return await _ask(path, called, kind, SECTION, do="picture", page=page, folder=_absolute(folder))
 
 
 async def may_speak(path: Path) -> bool:
@@ -171,15 +175,10 @@ async def may_speak(path: Path) -> bool:
 
 def limits_of(kind: str) -> ReadLimits:
     """What reading a file of this kind may take."""
-    module = module_of(kind)
-    if module in _SPOKEN:
-        return _HEAVY
-    if kind in ("xls", "xlsb", "ods"):
-        return _OLD_SHEETS
-    return _DRAWN if module in ("pdf", "image") else ReadLimits()
+    return _LIMITS.get(kind) or _LIMITS.get(module_of(kind)) or ReadLimits()
 
 
-async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section: int) -> dict[str, Any]:
+async def _ask(path: Path, name: str, kind: str, section: int, **asked: Any) -> dict[str, Any]:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
     read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
     if module_of(kind) in (*_SPOKEN, "mail", "archive"):
@@ -201,11 +200,8 @@ def _absolute(path: Path | None) -> str:
 
 def _readable_kind(path: Path, name: str) -> str:
     """The kind of the file, if there is a reader for it or nothing to read."""
-    try:
-        if not path.is_file():
-            raise unopened(path, IsADirectoryError() if path.is_dir() else FileNotFoundError())
-    except OSError as error:
-        raise unopened(path, error) from error
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise unopened(path, FileNotFoundError())  # a pipe would be waited for
     kind = kind_of(path)
     if kind in READERS or kind == EMPTY:
         return kind
@@ -221,24 +217,3 @@ def _readable_kind(path: Path, name: str) -> str:
         f"{name} is a file of the kind {kind}, which cannot be read as text.",
         remedy=_SUGGESTED.get(kind, "Look at its bytes in a program."),
     )
-
-
-_SAME = {
-    "jpg": "jpeg",
-    "tif": "tiff",
-    "htm": "html",
-    "xlsm": "xlsx",
-    "xltx": "xlsx",
-    "db": "sqlite",
-    "sqlite3": "sqlite",
-}
-_SUFFIX_KINDS = {**{kind: kind for kind in READERS if kind != "source"}, **_SAME}
-_TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or module_of(kind) == "text")
-
-
-def _named_otherwise(path: Path, kind: str) -> str:
-    """A line about a name that promises another kind."""
-    promised = _SUFFIX_KINDS.get(path.suffix.lower().lstrip("."), kind)
-    if promised == kind or (promised in _TEXTS and kind in _TEXTS):
-        return ""
-    return f"Its name ends in {path.suffix}, but its content is {kind}.\n"

@@ -9,15 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agent.files.contents import Source
 from agent.files.previews import FIRST, Part, others_told, part_of, text_part
 from agent.files.tables.rows import values_told
 from mcp_tools.text import one_line
-
-if TYPE_CHECKING:
-    from mcp_tools.tool import Json
 
 _SHOWN = 12
 """Names that a summary lists."""
@@ -49,74 +46,61 @@ _FORMS = 3
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
-@dataclass(slots=True)
-class Structure:
+class Structure(NamedTuple):
     """How a text is built."""
 
     summary: str
-    facts: dict[str, Json] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
-    outline: list[str] = field(default_factory=list)
+    lost: str = ""
+    """What is wrong with it."""
+    outline: Sequence[str] = ()
     """What it is made of, for whoever does not see all of it."""
 
 
 def structure_of(source: Source, text: str) -> Structure:
     """How a text of this kind is built; damage is told, and the text stays readable."""
-    suffix = source.path.suffix.lower().lstrip(".")
     if source.kind == "source":
-        return _program(text, suffix)
+        return _program(text, source.path.suffix.lower().lstrip("."))
     return _KINDS.get(source.kind, _plain)(text)
 
 
 def parts_of(kind: str, text: str) -> list[Part]:
     """How the lists of a long text begin; none where it has no such parts."""
     if kind == "jsonl":
-        return [lines_part(text)]
+        values = [value for _, value in _records(text)]
+        return [_list_part(values, "lines") if values else text_part(text, len(text))]
     if kind not in ("json", "jsonld"):
         return []
     try:
-        return json_parts(json.loads(text))
+        return _json_parts(json.loads(text))
     except (ValueError, RecursionError):
         return []
 
 
 def _plain(text: str) -> Structure:
-    lines, words = _lines(text), len(text.split())
-    return Structure(f"Text: {lines:,} lines, {words:,} words", {"lines": lines, "words": words})
+    return Structure(f"Text: {_lines(text):,} lines, {len(text.split()):,} words")
 
 
 def _markdown(text: str) -> Structure:
     headings = re.findall(r"^#{1,6} +(.+?) *#*$", text, re.M)
-    lines = _lines(text)
-    summary = f"Markdown: {lines:,} lines, {len(headings):,} headings"
-    return Structure(summary, {"lines": lines, "headings": headings[:100]})
+    return Structure(f"Markdown: {_lines(text):,} lines, {len(headings):,} headings")
 
 
 def _json(text: str) -> Structure:
     try:
-        value = json.loads(text)
+        return Structure(f"JSON: {_shape_told([json.loads(text)])}")
     except RecursionError:
-        return Structure("JSON, nested very deeply", {"valid": True})
+        return Structure("JSON, nested very deeply")
     except ValueError as error:
-        return Structure("JSON that is not valid", {"valid": False}, [f"It is not valid JSON: {error}."])
-    shape = shape_told([value])
-    return Structure(f"JSON: {shape}", {"valid": True, "shape": shape})
+        return Structure("JSON that is not valid", f"It is not valid JSON: {error}.")
 
 
 def _json_lines(text: str) -> Structure:
     records = _records(text)
     broken = [number for number, value in records if isinstance(value, _Broken)]
     values = [value for _, value in records if not isinstance(value, _Broken)]
-    keys = Counter(key for value in values if isinstance(value, dict) for key in value)
-    lost = [f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}."] if broken else []
+    lost = f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}." if broken else ""
     return Structure(
-        f"JSON lines: {len(records):,} records" + (f", each {shape_told(values)}" if values else ""),
-        {
-            "records": len(records),
-            "keys": {name: keys[name] for name in list(keys)[:100]},
-            "broken_lines": broken[:100],
-        },
-        lost,
+        f"JSON lines: {len(records):,} records" + (f", each {_shape_told(values)}" if values else ""), lost
     )
 
 
@@ -127,38 +111,26 @@ def _xml(text: str) -> Structure:
     try:
         found = _elements_of(text)
     except DefusedXmlException as error:
-        return Structure(
-            "XML", {"valid": None}, [f"It declares entities, which were not expanded ({type(error).__name__})."]
-        )
+        return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")
     except ParseError as error:
-        return Structure("XML that is not well formed", {"valid": False}, [f"It is not well formed: {error}."])
-    names = Counter[str]()
-    for path, elements in found.items():
-        names[path.rpartition("/")[2]] += elements.count
-    root = next(iter(found))
+        return Structure("XML that is not well formed", f"It is not well formed: {error}.")
+    total = sum(one.count for one in found.values())
     told = [f"- {path} × {one.count:,}: {one.told()}" for path, one in list(found.items())[:_MOST_ELEMENTS]]
     more = [f"- and {len(found) - _MOST_ELEMENTS} more kinds"] if len(found) > _MOST_ELEMENTS else []
-    return Structure(
-        f"XML: root <{root}>, {names.total():,} elements of {len(found):,} kinds",
-        {"valid": True, "root": root, "elements": dict(names.most_common(100))},
-        outline=["Elements:", *told, *more],
-    )
+    summary = f"XML: root <{next(iter(found))}>, {total:,} elements of {len(found):,} kinds"
+    return Structure(summary, outline=["Elements:", *told, *more])
 
 
 def _program(text: str, suffix: str) -> Structure:
     lines = _lines(text)
-    facts: dict[str, Json] = {"lines": lines, "language": suffix}
     if suffix not in ("py", "pyw", "pyi", ""):
-        return Structure(f"Source code (.{suffix}): {lines:,} lines", facts)
+        return Structure(f"Source code (.{suffix}): {lines:,} lines")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        lost = [] if not suffix else [f"It is not valid Python 3: {error}."]
-        return Structure(f"Source code: {lines:,} lines", facts, lost)
+        return Structure(f"Source code: {lines:,} lines", f"It is not valid Python 3: {error}." if suffix else "")
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    return Structure(
-        f"Python: {lines:,} lines; defines: {_listed(names)}", {**facts, "language": "py", "defines": names}
-    )
+    return Structure(f"Python: {lines:,} lines; defines: {_listed(names)}")
 
 
 def _molecule(text: str) -> Structure:
@@ -168,19 +140,16 @@ def _molecule(text: str) -> Structure:
     residues = {(row[21:22], row[22:27]) for row in atoms}
     title = " ".join(row[10:].strip() for row in rows if row.startswith("TITLE"))
     models = sum(row.startswith("MODEL ") for row in rows)
-    facts: dict[str, Json] = {"atoms": len(atoms), "chains": chains, "residues": len(residues), "title": title}
-    facts["models"] = max(1, models)
     said = f"PDB: {title or 'no title'}; {len(atoms):,} atoms, {len(residues):,} residues, chains {_listed(chains)}"
-    return Structure(said + (f", {models} models" if models > 1 else ""), facts)
+    return Structure(said + (f", {models} models" if models > 1 else ""))
 
 
 def _crystal(text: str) -> Structure:
     blocks = re.findall(r"^data_(\S+)", text, re.M | re.I)
     categories = list(dict.fromkeys(re.findall(r"^\s*_([A-Za-z]\w*)", text, re.M)))
     atoms = len(re.findall(r"^(?:ATOM|HETATM)\s", text, re.M))
-    facts: dict[str, Json] = {"blocks": blocks[:100], "categories": categories[:200], "atoms": atoms}
     said = f"CIF: {len(blocks)} blocks ({_listed(blocks)}); categories: {_listed(categories)}"
-    return Structure(said + (f"; {atoms:,} atoms" if atoms else ""), facts)
+    return Structure(said + (f"; {atoms:,} atoms" if atoms else ""))
 
 
 def _lines(text: str) -> int:
@@ -271,7 +240,7 @@ def _local_name(tag: Any) -> str:
     return str(tag).rpartition("}")[2]
 
 
-def shape_told(values: Sequence[Any]) -> str:
+def _shape_told(values: Sequence[Any]) -> str:
     """How values are built, as deeply as there is room for."""
     shapes = (one_line(_shape(values, depth), 10 * _SHAPE) for depth in _DEPTHS)
     return one_line(next((shape for shape in shapes if len(shape) <= _SHAPE), _shape(values, _DEPTHS[-1])), _SHAPE)
@@ -288,7 +257,7 @@ def _shape(values: Sequence[Any], depth: int) -> str:
     return " or ".join(f"{text} ({count:,})" for text, count in sorted(told, key=lambda one: -one[1]))
 
 
-def json_parts(value: Any) -> list[Part]:
+def _json_parts(value: Any) -> list[Part]:
     """How the lists and objects of a value begin; none of a value that is neither."""
     name = ""
     while isinstance(value, dict) and len(value) == 1:
@@ -309,12 +278,6 @@ def json_parts(value: Any) -> list[Part]:
         inner = f"{name}.{key}".lstrip(".")
         parts.append(_list_part(one, "entries", inner) if isinstance(one, list) else _object_part(one, inner))
     return parts
-
-
-def lines_part(text: str) -> Part:
-    """How JSON lines begin."""
-    values = [value for _, value in _records(text)]
-    return _list_part(values, "lines") if values else text_part(text, len(text))
 
 
 class _Broken(str):

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.kinds import Encoding, encoding_of, sample_of
 from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
 from agent.files.structure import Structure, parts_of, structure_of
 from mcp_tools.text import one_line
-
-if TYPE_CHECKING:
-    pass
 
 COUNTED = 32 << 20
 """Bytes up to which a file is read whole to tell its structure and its number of pages."""
@@ -52,7 +48,7 @@ def text_encoding(source: Source) -> Encoding:
     sample, whole = sample_of(source.path)
     found = encoding_of(sample, whole)
     if found is None:
-        raise FileProblem("mismatch", f"{source.name or source.path.name} is not text: it holds control characters.")
+        raise FileProblem("mismatch", f"{source.name} is not text: it holds control characters.")
     declared = _DECLARED.match(sample[:400])
     if found.mark or (found.name == "utf-8" and not found.mixed) or not declared:
         return found
@@ -75,24 +71,20 @@ class TextFile(Contents):
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        encoding = text_encoding(source)
-        self.kind = source.kind
-        self.lost = encoding.lost
-        self._path = source.path
-        self._encoding = encoding
+        self.kind, self._path = source.kind, source.path
+        self._encoding = text_encoding(source)
+        self.facts = {**self._encoding.facts}
         self._block = max(1, limits.section - _LINE_END)
-        size = source.path.stat().st_size
         self.count = None
+        size = source.path.stat().st_size
         structure = Structure(f"{size:,} bytes of text")
         if size <= COUNTED:
             self.count = sum(1 for _ in self._blocks())
-            with encoding.open(source.path) as stream:
+            with self._encoding.open(source.path) as stream:
                 structure = structure_of(source, stream.read())
-        self.summary = f"{structure.summary}; {encoding.told}" + (
-            f"; {self.count} pages" if (self.count or 0) > 1 else ""
-        )
-        self.facts = {**structure.facts, **encoding.facts}
-        self.lost += structure.lost
+        pages = f"; {self.count} pages" if (self.count or 0) > 1 else ""
+        self.summary = f"{structure.summary}; {self._encoding.told}{pages}"
+        self.lost = self._encoding.lost + [structure.lost] * bool(structure.lost)
         self._outline = structure.outline
 
     def sections(self, first: int = 1) -> Iterator[Section]:

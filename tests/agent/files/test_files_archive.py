@@ -12,7 +12,6 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -198,26 +197,7 @@ async def test_a_packed_file_whose_sum_is_wrong_is_a_problem(tmp_path: Path) -> 
     assert raised.value.reason == "damaged"
 
 
-def streamed(members: dict[str, bytes]) -> bytes:
-    """A zip file that was written to a pipe: the sizes of its members stand behind them."""
-
-    class Pipe(io.RawIOBase):
-        def writable(self) -> bool:
-            return True
-
-        def write(self, data: Any) -> int:
-            return out.write(data)
-
-    out = io.BytesIO()
-    with zipfile.ZipFile(Pipe(), "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
 PACKERS = {
-    "a.zip": zipped,
-    "b.zip": streamed,
     "a.tar": tarred,
     "a.tgz": lambda members: gzip.compress(tarred(members)),
 }
@@ -246,14 +226,6 @@ async def test_an_archive_of_which_nothing_is_left_is_a_problem(name: str, tmp_p
     with pytest.raises(FileProblem, match="is cut off") as raised:
         await preview(file(tmp_path / name, whole[: 512 if name == "a.tar" else 20]))
     assert raised.value.reason == "truncated"
-
-
-async def test_a_stored_member_of_unknown_length_ends_what_can_be_recovered(tmp_path: Path) -> None:
-    whole = bytearray(zipped({"a.txt": b"a" * 99, "b.txt": b"b" * 99}))
-    at = whole.index(b"PK\x03\x04", 4)
-    whole[at + 6 : at + 10] = b"\x08\0\0\0"  # stored, and its size behind it
-    seen = await preview(file(tmp_path / "a.zip", bytes(whole[:-40])))
-    assert [one["name"] for one in seen.facts["files"]] == ["a.txt"]
 
 
 async def test_what_is_left_out_is_counted_where_it_is_much(tmp_path: Path) -> None:

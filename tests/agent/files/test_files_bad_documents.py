@@ -56,11 +56,6 @@ def problem(open_file: Open, kind: str, content: bytes, **more: object) -> FileP
     return caught.value
 
 
-@pytest.mark.parametrize("kind", ["pdf", *ZIPPED, "html", "eml", *PICTURES, "svg"])
-def test_empty(open_file: Open, kind: str) -> None:
-    assert problem(open_file, kind, b"").reason == "empty"
-
-
 @pytest.mark.parametrize("kind", [*ZIPPED, *PICTURES])
 def test_cut_in_the_middle(open_file: Open, kind: str) -> None:
     content = whole(kind)
@@ -69,7 +64,7 @@ def test_cut_in_the_middle(open_file: Open, kind: str) -> None:
     assert found.remedy
 
 
-@pytest.mark.parametrize("kind", ["pdf", *ZIPPED, "html", "eml", *PICTURES, "svg"])
+@pytest.mark.parametrize("kind", ["pdf", *ZIPPED, "eml", *PICTURES, "svg"])
 def test_noise(open_file: Open, kind: str) -> None:
     assert problem(open_file, kind, NOISE).reason in ("damaged", "mismatch", "truncated")
 
@@ -79,14 +74,6 @@ def test_noise(open_file: Open, kind: str) -> None:
                          ids=["text", "png", "zip"])  # fmt: skip
 def test_what_its_name_does_not_say(open_file: Open, kind: str, content: bytes) -> None:
     assert problem(open_file, kind, content).reason in ("mismatch", "damaged", "truncated")
-
-
-@pytest.mark.parametrize("kind", ZIPPED)
-def test_another_kind_of_zip(open_file: Open, kind: str) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("notes.txt", "hello")
-    assert problem(open_file, kind, out.getvalue()).reason == "mismatch"
 
 
 @pytest.mark.parametrize("kind", ["docx", "pptx"])
@@ -151,13 +138,8 @@ def test_any_altered_file_is_read_or_refused(tmp_path: Path, kind: str, data: st
         pass
 
 
-@pytest.mark.parametrize(
-    ("kind", "module"), [("pdf", "pypdfium2"), ("docx", "docx.package"), ("pptx", "pptx.exc"), ("html", "bs4")]
-)
-def test_a_missing_package_is_named_with_the_command(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch, kind: str, module: str
-) -> None:
-    content = b"<p>x</p>" if kind == "html" else whole(kind)
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(FileProblem, match=r"pip install 'alita\[files\]'"):
-        open_file(kind, content)
+def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "agent.files.documents.pdf", raising=False)
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    with pytest.raises(FileProblem, match=r"pypdfium2 is not installed(?s:.*)pip install 'alita\[files\]'"):
+        open_file("pdf", whole("pdf"))

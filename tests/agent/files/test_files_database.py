@@ -53,7 +53,7 @@ async def test_the_schema_comes_first_then_rows(shop: Path) -> None:
 
 @pytest.mark.parametrize("kept", [100, 5000])
 async def test_damage_is_a_problem(kept: int, shop: Path) -> None:
-    with pytest.raises(FileProblem, match="cannot be read as a database") as raised:
+    with pytest.raises(FileProblem, match="cannot be read as sqlite") as raised:
         await read(cut_short(shop, kept))
     assert raised.value.reason == "damaged"
 

@@ -30,7 +30,6 @@ async def test_text_stays_text_and_the_dialect_is_told(tmp_path: Path) -> None:
     [
         ("utf-8-sig", "utf-8"),
         ("utf-16", "utf-16-le"),
-        ("utf-16-be", "utf-16-be"),
         ("shift_jis", "cp932"),
     ],
 )

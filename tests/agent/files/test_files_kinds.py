@@ -93,7 +93,6 @@ CONTENT: dict[str, tuple[bytes, str, str]] = {
     "mail": (MAIL, "a", "eml"),
     "molecule": (PDB, "a.txt", "pdb"),
     "crystal": (b"data_1ABC\n#\n_entry.id 1ABC\n", "a.txt", "cif"),
-    "text in UTF-16 without a mark": ("Tea and coffee\n".encode("utf-16-le"), "a.txt", "txt"),
     "noise": (bytes(range(256)) * 4, "a.xlsx", "binary"),
     "nothing": (b"", "a.csv", "empty"),
 }

@@ -25,12 +25,6 @@ def tiny(speech_models: Path) -> None:
 
 def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
     contents = open_file("wav", tone(1.5))
-    assert {name: contents.facts[name] for name in ("seconds", "channels", "sample_rate", "codec")} == {
-        "seconds": 1.5,
-        "channels": 2,
-        "sample_rate": 8000,
-        "codec": "pcm_s16le",
-    }
     assert contents.summary == "Sound of 0:01 (1.5 s), stereo, 8,000 Hz, pcm_s16le."
     assert text_of(contents) == "(what is said was not written down)"
     assert contents.lost == ["Writing down speech is switched off (setting `speech`)."]
@@ -40,10 +34,8 @@ def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
 def test_every_kind_of_sound(open_file: Open, tmp_path: Path, kind: str) -> None:
     path = FOX if kind == "mp3" else converted(FOX, tmp_path / f"fox.{kind}", "-metadata", "title=Fox")
     contents = open_file(kind, path)
-    seconds = contents.facts["seconds"]
-    assert isinstance(seconds, float)
-    assert 6 < seconds < 7
-    assert contents.facts["channels"] == 1
+    assert contents.summary.startswith("Sound of 0:06 (6.")
+    assert "mono" in contents.summary
     if kind in ("m4a", "flac"):
         assert contents.summary.endswith("\ntitle: Fox")
 
@@ -56,7 +48,6 @@ def test_what_is_said_is_written_down_with_its_times(open_file: Open, tiny: None
     for words in ("quick brown fox", "lazy dog", "42 dollars"):
         assert words in text.replace("forty two", "42")
     assert named(contents) == ["transcript, 0:00 to 0:06"]
-    assert contents.facts["transcript_by"] == "faster-whisper tiny.en"
     assert any("tiny.en" in sentence for sentence in contents.lost)
     (path,) = contents.save_data(tmp_path)
     told = json.loads(path.read_text())
@@ -75,7 +66,7 @@ def test_a_film_is_looked_at_and_listened_to(open_file: Open, tiny: None, tmp_pa
     assert named(contents) == ["text in the pictures", "transcript, 0:00 to 0:06"]
     assert text_of(contents).startswith("[0:00]\nInvoice 4711\n\n[0:00-")
     assert "lazy" in text_of(contents)
-    assert (contents.facts["width"], contents.facts["height"]) == (640, 240)
+    assert "640 x 240 pixels" in contents.summary
     saved = [one.name for one in contents.save_data(tmp_path)]
     assert saved[0] == "fox.0000.0s.jpg"
     assert saved[-1] == "fox.transcript.json"
@@ -90,7 +81,6 @@ def test_the_pictures_of_every_kind_of_film(open_file: Open, tmp_path: Path, kin
     contents = open_file(kind, film_of(pictures, tmp_path / f"film.{kind}", 3))
     assert text_of(contents) == "[0:00]\nStep 1\n\n[0:03]\nStep 2"
     assert contents.count == 1
-    assert contents.facts["sound"] is None
     assert "without sound" in contents.summary
     jpegs = [one.read_bytes()[:3] for one in contents.save_data(tmp_path)]
     assert jpegs
@@ -139,15 +129,14 @@ def test_a_sound_that_is_shorter_than_it_says_is_told(open_file: Open, tmp_path:
     whole = converted(FOX, tmp_path / f"fox.{kind}").read_bytes()
     contents = open_file(kind, whole[: len(whole) // 2])
     text_of(contents)
-    seconds = contents.facts["seconds"]
-    assert isinstance(seconds, float)
-    assert seconds < 4 or any("it may be cut" in one or "breaks off" in one for one in contents.lost)
+    is_short = "Sound of 0:03" in contents.summary or "Sound of 0:02" in contents.summary
+    assert is_short or any("it may be cut" in one or "breaks off" in one for one in contents.lost)
 
 
 @pytest.mark.parametrize("kind", ["wav", "mp3", "m4a", "flac", "ogg", "aac", "mp4", "mov", "webm", "mkv", "avi"])
 @pytest.mark.parametrize(
-    ("content", "reason"), [(b"", "empty"), (b"\x81\x13 noise \xfe" * 400, "damaged"), (b"words " * 99, "damaged")],
-    ids=["empty", "noise", "text"],
+    ("content", "reason"), [(b"\x81\x13 noise \xfe" * 400, "damaged"), (b"words " * 99, "damaged")],
+    ids=["noise", "text"],
 )  # fmt: skip
 def test_what_is_no_sound(open_file: Open, kind: str, content: bytes, reason: str) -> None:
     with pytest.raises(FileProblem) as caught:
@@ -175,6 +164,7 @@ def _still(folder: Path) -> Path:
 
 
 def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "agent.files.media.audio", raising=False)
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(FileProblem, match=r"pip install 'alita\[audio\]'"):
         open_file("wav", tone())
@@ -211,7 +201,6 @@ def test_openai_whisper_speaks_when_it_is_chosen(
     speech.use(Speech(engine="openai-whisper", model="small"))
     contents = open_file("wav", tone())
     assert text_of(contents) == "[0:00-0:00] heard 16000"
-    assert contents.facts["transcript_by"] == "openai-whisper small"
     speech.use(Speech(engine="openai-whisper", model="odd"))
     assert "could not load its model 'odd'" in _told(open_file)
 

@@ -2,266 +2,181 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-from zipfile import ZipFile
+from typing import Any
 
-from agent.files.contents import (
-    Contents,
-    ReadLimits,
-    Source,
-    TextContents,
-    damaged,
-    in_sections,
-    table,
-    without_package,
-)
-from agent.files.documents.package import Drawn, damage_told, open_package
+from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, in_sections, table
+from agent.files.documents.package import Drawn, open_package, parsed
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
-
-if TYPE_CHECKING:
-    from docx.document import Document
 
 _MACROS = "application/vnd.ms-word.document.macroEnabled.main+xml"
 _TEMPLATE = "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _INSIDE = frozenset(
     {
-        *("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "fldSimple", "ruby", "rubyBase", "rt"),
-        *("dir", "bdo", "r", "Choice", "AlternateContent", "oMathPara", "txbxContent"),
+        *("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "fldSimple", "ruby", "rubyBase", "rt", "r"),
+        *("dir", "bdo", "Choice", "AlternateContent", "oMathPara", "txbxContent", "hyperlink"),
     }
 )
 """Elements that are nothing but what is in them."""
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
-_ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v"}
-_COUNTED = ("tables", "footnotes", "comments", "pictures", "tracked_changes")
 
 
 def open_docx(source: Source, limits: ReadLimits) -> Contents:
     """Reads a Word document.
 
     Raises:
-        FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no Word document.
+        FileProblem: It is damaged, cut off, encrypted, a bomb, or no Word document.
     """
-    with open_package(source, limits, "[Content_Types].xml") as archive, damage_told(source, "a Word document"):
-        try:
-            from docx.opc.part import PartFactory
-            from docx.package import Package
-            from docx.parts.document import DocumentPart
-        except ImportError:
-            raise without_package("python-docx", "files", "Word documents cannot be read") from None
-        for like_a_document in (_MACROS, _TEMPLATE):
-            PartFactory.part_type_for.setdefault(like_a_document, DocumentPart)
-        part = Package.open(str(source.path)).main_document_part
-        if not isinstance(part, DocumentPart):
-            raise damaged(source, "a Word document", "its main part is another kind of document")
-        return _Reading(part.document).contents(_properties(part.document, archive), limits)
+    open_package(source, limits).close()
+    from docx.opc.part import PartFactory
+    from docx.package import Package
+    from docx.parts.document import DocumentPart
 
-
-def _properties(document: Document, archive: ZipFile) -> dict[str, Json]:
-    """What the document says of itself, and what the program that saved it counted."""
-    known = document.core_properties
-    found = {"title": known.title, "author": known.author, "subject": known.subject, "keywords": known.keywords}
-    facts: dict[str, Json] = {name: one_line(value, 300) for name, value in found.items() if value}
-    for name, moment in (("created", known.created), ("modified", known.modified)):
-        if moment:
-            facts[name] = moment.isoformat()
-    if "docProps/app.xml" in archive.namelist():
-        counts = re.findall(rb"<(?:\w+:)?(Pages|Words)>(\d{1,9})<", archive.read("docProps/app.xml"))
-        facts.update({f"{name.decode().lower()}_when_saved": int(count) for name, count in counts})
-    return facts
+    for like_a_document in (_MACROS, _TEMPLATE):
+        PartFactory.part_type_for.setdefault(like_a_document, DocumentPart)
+    part = Package.open(str(source.path)).main_document_part
+    if not isinstance(part, DocumentPart):
+        raise damaged(source.name, "docx", "its main part is another kind of document")
+    reading = _Reading(part)
+    blocks = reading.blocks()
+    counts = {
+        "tables": sum(block.startswith("| ") for block in blocks),
+        "footnotes": sum(mark.startswith("^") for mark in reading.notes),
+        "comments": sum(mark.startswith("comment") for mark in reading.notes),
+        "pictures": len(reading.drawn.pictures),
+        "tracked changes": len(reading.changes),
+    }
+    title = f" “{one_line(part.core_properties.title, 300)}”" if part.core_properties.title else ""
+    summary = f"Word document{title} of {sum(len(block.split()) for block in blocks):,} words."
+    if has := [f"{count} {name}" for name, count in counts.items() if count]:
+        summary += f"\nIt has {', '.join(has)}."
+    sections = in_sections(blocks, limits.section)
+    return TextContents("docx", summary, sections, lost=reading.lost(), data=reading.drawn.pictures)
 
 
 class _Reading:
     """One document on its way to text: what its parts share."""
 
-    def __init__(self, document: Document) -> None:
-        self._body: Any = document.element.body
-        self._part: Any = document.part
+    def __init__(self, part: Any) -> None:
+        self._part = part
         self.drawn = Drawn()
-        self.lists = _Lists(self._root("numbering"))
-        self.levels, self.numbered = _styles(self._root("styles"))
+        self.lists = _Lists([one for _, root in self._roots("numbering") for one in root])
+        self.levels, self.numbered = _styles([one for _, root in self._roots("styles") for one in root])
         """By style: levels of headings; numbers of lists with the level."""
         self.notes: dict[str, str] = {}
         """The text of notes and comments by mark: `^1`."""
-        self.deleted: list[str] = []
-        self.inserted: list[str] = []
-        self.hidden = self.merged = self.others = 0
+        self.changes: list[str] = []
+        self.is_hidden = self.is_merged = self.has_formulas = False
 
-    def contents(self, facts: dict[str, Json], limits: ReadLimits) -> Contents:
-        comments = self._noted("comments", "comment ")
-        for name, mark in (("footnotes", "^"), ("endnotes", "^e")):
-            self.notes.update(self._noted(name, mark))
-        footnotes = len(self.notes)
-        self.notes.update(comments)
-        blocks = list(_Part(self._part, self).blocks(self._body))
-        headings = [block.split("\n")[0] for block in blocks if block.startswith("#")]
-        tables = sum(block.startswith("| ") for block in blocks)
-        margins = [*self._margins("header"), *self._margins("footer")]
+    def blocks(self) -> list[str]:
+        """All paragraphs and tables, then headers and footers, then tracked changes."""
+        for name, mark in (("comments", "comment "), ("footnotes", "^"), ("endnotes", "^e")):
+            for part, root in self._roots(name):
+                for note in root:
+                    if note.get(f"{_W}type", "normal") == "normal":
+                        said = [note.get(f"{_W}author", ""), note.get(f"{_W}date", "")[:10]]
+                        by = f"{', '.join(filter(None, said))}: " if any(said) else ""
+                        self.notes[f"{mark}{note.get(f'{_W}id', '')}"] = by + _Part(part, self).line(note).strip()
+        blocks = list(_Part(self._part, self).blocks(self._part.element.body))
+        margins = dict.fromkeys(
+            f"[{kind}] {text}"
+            for kind in ("header", "footer")
+            for part, root in self._roots(kind)
+            if (text := _Part(part, self).line(root).strip())
+        )
         blocks += ["## Headers and footers", *margins] if margins else []
-        deleted = [f"[deleted by {text}]" for text in self.deleted if text.partition(": ")[2].strip()]
-        changes = [*deleted, *(f"[inserted by {text}]" for text in self.inserted)]
-        blocks += ["## Tracked changes", "\n".join(changes)] if changes else []
-        facts |= {
-            "headings": list(headings[:100]),
-            "tables": tables,
-            "footnotes": footnotes,
-            "comments": len(comments),
-            "pictures": len(self.drawn.pictures),
-            "tracked_changes": len(self.inserted) + len(self.deleted),
+        return [*blocks, "## Tracked changes", "\n".join(self.changes)] if self.changes else blocks
+
+    def lost(self) -> list[str]:
+        """What the text does not show."""
+        told = {
+            "The text has tracked changes as if all were accepted; they are listed at its end.": bool(self.changes),
+            "Hidden text is shown like the rest.": self.is_hidden,
+            "Some table cells are merged: their text stands in the first of them.": self.is_merged,
+            "Of formulas only the letters are shown, not fractions and powers.": self.has_formulas,
         }
-        title = f" “{facts['title']}”" if facts.get("title") else ""
-        pages = f", {facts['pages_when_saved']} pages when it was saved" if facts.get("pages_when_saved") else ""
-        summary = f"Word document{title} of {sum(len(block.split()) for block in blocks):,} words{pages}."
-        if has := [f"{facts[name]} {name.replace('_', ' ')}" for name in _COUNTED if facts[name]]:
-            summary += f"\nIt has {', '.join(has)}."
-        sections = in_sections(blocks, limits.section)
-        return TextContents("docx", summary, sections, facts, self._lost(), self.drawn.pictures)
+        lost = [*self.drawn.lost, *(sentence for sentence, holds in told.items() if holds)]
+        return [*lost, "Fonts, colours, macros and page breaks are not shown."]
 
-    def _related(self, name: str) -> list[Any]:
-        """The parts of a kind: `footnotes`, `header`."""
+    def _roots(self, name: str) -> list[tuple[Any, Any]]:
+        """The parts of a kind, such as `footnotes`, each with its XML."""
         relations = self._part.rels.values()
-        return [r.target_part for r in relations if not r.is_external and r.reltype.endswith(f"/{name}")]
-
-    def _root(self, name: str) -> Any:
-        """The XML of the part of a kind; empty where there is none."""
-        from docx.oxml import parse_xml
-
-        parts = self._related(name)
-        return parse_xml(parts[0].blob) if parts else ()
-
-    def _noted(self, name: str, mark: str) -> dict[str, str]:
-        """Notes or comments by mark."""
-        found = {}
-        for note in self._root(name):
-            if note.get(f"{_W}type", "normal") != "normal":
-                continue
-            text = _Part(self._related(name)[0], self).line(note).strip()
-            if name == "comments":
-                day = note.get(f"{_W}date", "")[:10]
-                text = f"{note.get(f'{_W}author', 'somebody')}{f', {day}' if day else ''}: {text}"
-            found[f"{mark}{note.get(f'{_W}id', '')}"] = text
-        return found
-
-    def _margins(self, kind: str) -> list[str]:
-        """Headers or footers, each text once."""
-        from docx.oxml import parse_xml
-
-        texts = [_Part(part, self).line(parse_xml(part.blob)).strip() for part in self._related(kind)]
-        return [f"[{kind}] {text}" for text in dict.fromkeys(texts) if text]
-
-    def _lost(self) -> list[str]:
-        lost = self.drawn.lost
-        if self.deleted or self.inserted:
-            lost.append("The text has tracked changes as if all were accepted; they are listed at its end.")
-        if self.hidden:
-            lost.append("Hidden text is shown like the rest.")
-        if self.merged:
-            lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
-        if self.others:
-            lost.append(f"Not read: {self.others} other document(s) put in by reference.")
-        if "application/vnd.ms-office.vbaProject" in {part.content_type for part in self._part.package.iter_parts()}:
-            lost.append("Macros are not shown.")
-        lost.append("Fonts, colours and page breaks are not shown.")
-        return lost
+        parts = [r.target_part for r in relations if not r.is_external and r.reltype.endswith(f"/{name}")]
+        return [(part, parsed(part.blob)) for part in parts]
 
 
-def _styles(root: Any) -> tuple[dict[str, int], dict[str, tuple[str, int]]]:
+def _styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]]:
     """Heading levels and lists by style, inherited ones included."""
     styles = {one.get(f"{_W}styleId", ""): one for one in root if _name(one) == "style"}
     levels: dict[str, int] = {}
     numbered: dict[str, tuple[str, int]] = {}
     for name in styles:
-        ancestry: list[Any] = []
-        style = styles[name]
-        while style is not None and style not in ancestry:
-            ancestry.append(style)
-            style = styles.get(_value(style, "basedOn"))
-        for one in ancestry:
+        one, seen = styles[name], set[str]()
+        while one is not None and one.get(f"{_W}styleId") not in seen:
+            seen.add(one.get(f"{_W}styleId"))
             called = _value(one, "name").lower()
-            level = 1 if called == "title" else int(called[8:]) if re.fullmatch(r"heading \d", called) else 0
             properties = one.find(f"{_W}pPr")
-            if level := level or _outline(properties):
+            digit = called.removeprefix("heading ")
+            level = 1 if called == "title" else int(digit) if digit.isdecimal() else _outline(properties)
+            if level:
                 levels.setdefault(name, level)
-            listed = properties.find(f"{_W}numPr") if properties is not None else None
-            if number := _value(listed, "numId"):
-                numbered.setdefault(name, (number, int(_value(listed, "ilvl") or 0)))
+            if (number := _listed(properties))[0]:
+                numbered.setdefault(name, number)
+            one = styles.get(_value(one, "basedOn"))
     return levels, numbered
 
 
 class _Lists:
-    """Counts the lists of a document while its paragraphs go by.
+    """Counts the lists of a document while its paragraphs go by."""
 
-    Args:
-        numbering: The root of the numbering part.
-    """
-
-    def __init__(self, numbering: Any) -> None:
+    def __init__(self, numbering: list[Any]) -> None:
         self._levels: dict[str, dict[int, Any]] = {}
         self._lists: dict[str, tuple[str, dict[int, int]]] = {}
-        self._counts: dict[str, dict[int, int]] = {}
+        self._counts: dict[str, Counter[int]] = {}
         self._begun: set[str] = set()
         for one in numbering:
             if _name(one) == "abstractNum":
                 levels = {int(level.get(f"{_W}ilvl", 0)): level for level in one.iter(f"{_W}lvl")}
                 self._levels[one.get(f"{_W}abstractNumId", "")] = levels
             elif _name(one) == "num":
-                starts = {
-                    int(level.get(f"{_W}ilvl", 0)): int(start)
+                restarts = {
+                    int(level.get(f"{_W}ilvl", 0)): int(_value(level, "startOverride") or 1)
                     for level in one.iter(f"{_W}lvlOverride")
-                    if (start := _value(level, "startOverride"))
                 }
-                self._lists[one.get(f"{_W}numId", "")] = (_value(one, "abstractNumId"), starts)
+                self._lists[one.get(f"{_W}numId", "")] = (_value(one, "abstractNumId"), restarts)
 
     def mark(self, number: str, level: int) -> str:
         """What stands before the next paragraph of this list: `2.1.`, `b)`, `-`; empty where it is none."""
-        abstract, starts = self._lists.get(number, ("", {}))
+        abstract, restarts = self._lists.get(number, ("", {}))
         levels = self._levels.get(abstract, {})
         if level not in levels:
             return "-" if number not in ("", "0") else ""
-        first = {at: int(_value(one, "start") or 1) for at, one in levels.items()}
-        counts = self._counts.setdefault(abstract, {})
-        if starts and number not in self._begun:
-            counts.update({at: start - 1 for at, start in starts.items()})
-        self._begun.add(number)
-        counts[level] = counts.get(level, first[level] - 1) + 1
+        starts = {at: int(_value(one, "start") or 1) for at, one in levels.items()}
+        counts = self._counts.setdefault(abstract, Counter())
+        if number not in self._begun:
+            self._begun.add(number)
+            for at in restarts:
+                counts[at] = 0
+        counts[level] += 1
         for deeper in [at for at in counts if at > level]:
             del counts[deeper]
-        style = _value(levels[level], "numFmt")
+        text, style = _value(levels[level], "lvlText"), _value(levels[level], "numFmt")
         if style in ("bullet", "none"):
             return "-" if style == "bullet" else ""
-        text = _value(levels[level], "lvlText")
         for at in range(level + 1):
-            spelt = _spelt(counts.get(at, first.get(at, 1)), _value(levels.get(at), "numFmt"))
-            text = text.replace(f"%{at + 1}", spelt)
+            count = starts.get(at, 1) - 1 + max(counts[at], 1)
+            letter = chr(ord("a") + (count - 1) % 26)
+            spelt = {"lowerLetter": letter, "upperLetter": letter.upper()}.get(_value(levels.get(at), "numFmt"))
+            text = text.replace(f"%{at + 1}", spelt or str(count))
         return text.strip()
 
 
-def _spelt(number: int, style: str) -> str:
-    if style in ("lowerLetter", "upperLetter") and number > 0:
-        text = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
-    elif style in ("lowerRoman", "upperRoman") and 0 < number < 4000:
-        text = ""
-        for value, letters in {**_ROMAN, 4: "iv", 1: "i"}.items():
-            text += letters * (number // value)
-            number %= value
-    else:
-        return f"{number:02}" if style == "decimalZero" else str(number)
-    return text.upper() if style.startswith("upper") else text
-
-
 class _Part:
-    """Walks the XML of one part of a document: its body, a note, a header.
-
-    Args:
-        part: The part, for its relations.
-        reading: The document.
-    """
+    """Walks the XML of one part of a document: its body, a note, a header."""
 
     def __init__(self, part: Any, reading: _Reading) -> None:
         self._part, self._reading = part, reading
@@ -273,11 +188,8 @@ class _Part:
         for child in parent:
             name = _name(child)
             if name in ("p", "tbl"):
-                text = (
-                    self._paragraph(child)
-                    if name == "p"
-                    else table([list(self._cells(r)) for r in _below(child, "tr")])
-                )
+                rows = [list(self._cells(row)) for row in _below(child, "tr")] if name == "tbl" else []
+                text = table(rows) if name == "tbl" else self._paragraph(child)
                 boxes, self._boxes = self._boxes, []
                 called, self._called = self._called, []
                 if text.strip():
@@ -287,8 +199,6 @@ class _Part:
                     yield f"[{mark}]: {self._reading.notes.get(mark, '(missing)')}"
             elif name in _INSIDE:
                 yield from self.blocks(child)
-            elif name == "altChunk":
-                self._reading.others += 1
 
     def line(self, parent: Any) -> str:
         """All paragraphs, each on a line, for a note or a cell."""
@@ -300,23 +210,21 @@ class _Part:
             return ""
         properties = paragraph.find(f"{_W}pPr")
         style = _value(properties, "pStyle")
-        number, depth = self._reading.numbered.get(style, ("", 0))
-        if properties is not None and (listed := properties.find(f"{_W}numPr")) is not None:
-            number, depth = _value(listed, "numId") or number, int(_value(listed, "ilvl") or depth)
+        number, depth = _listed(properties, *self._reading.numbered.get(style, ("", 0)))
         mark = self._reading.lists.mark(number, depth) if number else ""
         if level := self._reading.levels.get(style) or _outline(properties):
             return f"{'#' * min(level, 6)} {f'{mark} ' if mark.strip('-') else ''}{' '.join(text.split())}"
         return f"{'  ' * depth}{mark} {text}" if mark else text
 
     def _inline(self, node: Any) -> str:
-        name = _name(node)
+        name, reading = _name(node), self._reading
         if name == "t":
             return node.text or ""
         if name in ("del", "moveFrom"):
             deleted = "".join(t.text or "" for t in node.iter(f"{_W}delText", f"{_W}t"))
-            self._reading.deleted.append(f"{node.get(f'{_W}author', 'somebody')}: {deleted}")
+            reading.changes += [f"[deleted by {node.get(f'{_W}author')}: {deleted}]"] if deleted.strip() else []
             return ""
-        if name in _INSIDE or name == "hyperlink":
+        if name in _INSIDE:
             return self._container(node, name)
         if name in _REFERENCES:
             self._called.append(_REFERENCES[name] + node.get(f"{_W}id", ""))
@@ -324,10 +232,8 @@ class _Part:
         if name in ("drawing", "pict", "object"):
             return self._drawing(node)
         if name == "oMath":
-            return _formula(node)
-        if name == "sym":
-            code = int(node.get(f"{_W}char", "0"), 16)
-            return chr(code) if 0x20 <= code < 0xE000 else "•"
+            reading.has_formulas = True
+            return "".join(one.text or "" for one in node.iter("{*}t"))
         return _SIGNS.get(name, "")
 
     def _container(self, node: Any, name: str) -> str:
@@ -337,20 +243,21 @@ class _Part:
             target = relation.target_ref if relation is not None and relation.is_external else ""
             return f"[{text}]({target})" if target and target != text else text
         if name in ("ins", "moveTo") and text.strip():
-            self._reading.inserted.append(f"{node.get(f'{_W}author', 'somebody')}: {text}")
-        if name == "r" and text.strip():
-            vanish = node.find(f"{_W}rPr/{_W}vanish")
-            self._reading.hidden += vanish is not None and vanish.get(f"{_W}val", "true") not in ("0", "false")
+            self._reading.changes.append(f"[inserted by {node.get(f'{_W}author')}: {text}]")
+        if name == "r" and text.strip() and node.find(f"{_W}rPr/{_W}vanish") is not None:
+            self._reading.is_hidden = True
         return f"({text})" if name == "rt" else text
 
     def _drawing(self, node: Any) -> str:
         """What is drawn: the names of pictures; text boxes, charts and diagrams follow the paragraph."""
         drawn, words = self._reading.drawn, []
-        described = next((one for one in node.iter() if _name(one) == "docPr"), None)
+        described = next(node.iter("{*}docPr"), None)
         alt = (described.get("descr") or described.get("title") or "") if described is not None else ""
         for one in node.iter():
             name, relation = _name(one), one.get(f"{_R}id", "")
-            if name in ("txbxContent", "imagedata") and "Fallback" in {_name(above) for above in one.iterancestors()}:
+            if name in ("txbxContent", "imagedata") and any(
+                _name(above) == "Fallback" for above in one.iterancestors()
+            ):
                 continue
             if name == "txbxContent" and (inner := _Part(self._part, self._reading).line(one)):
                 self._boxes.append(f"[text box] {inner}")
@@ -371,7 +278,7 @@ class _Part:
             properties = cell.find(f"{_W}tcPr")
             merge = properties.find(f"{_W}vMerge") if properties is not None else None
             span = int(_value(properties, "gridSpan") or 1)
-            self._reading.merged += merge is not None or span > 1
+            self._reading.is_merged |= merge is not None or span > 1
             covered = merge is not None and merge.get(f"{_W}val") != "restart"
             yield "" if covered else _Part(self._part, self._reading).line(cell)
             yield from [""] * min(span - 1, 100)
@@ -401,25 +308,7 @@ def _outline(properties: Any) -> int:
     return int(level) + 1 if level.isdigit() and int(level) < 9 else 0
 
 
-def _formula(node: Any) -> str:
-    """A formula on one line: fractions as `(a)/(b)`, powers as `a^{b}`."""
-    name = _name(node)
-    if name == "t":
-        return node.text or ""
-    parts = {_name(child): _formula(child) for child in node}
-    inner = parts.get("e", "")
-    if name == "f":
-        return f"({parts.get('num', '')})/({parts.get('den', '')})"
-    if name in ("sSup", "sSub", "sSubSup"):
-        sub = f"_{{{parts['sub']}}}" if "sub" in parts else ""
-        sup = f"^{{{parts['sup']}}}" if "sup" in parts else ""
-        return f"{inner}{sub}{sup}"
-    if name == "rad":
-        degree = f"[{parts['deg']}]" if parts.get("deg") else ""
-        return f"root{degree}({inner})"
-    if name == "nary":
-        sign = next((c.get(f"{_MATH}val") for c in node.iter(f"{_MATH}chr")), "∫")
-        return f"{sign}_{{{parts.get('sub', '')}}}^{{{parts.get('sup', '')}}} {inner}"
-    if name == "d":
-        return f"({', '.join(_formula(child) for child in node if _name(child) == 'e')})"
-    return "".join(_formula(child) for child in node)
+def _listed(properties: Any, number: str = "", depth: int = 0) -> tuple[str, int]:
+    """The list that properties of a paragraph name, with the level in it."""
+    listed = properties.find(f"{_W}numPr") if properties is not None else None
+    return (_value(listed, "numId") or number), int(_value(listed, "ilvl") or depth)

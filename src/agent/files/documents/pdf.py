@@ -5,32 +5,20 @@ from __future__ import annotations
 import ctypes
 import json
 import time
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import (
-    Contents,
-    FileProblem,
-    ReadLimits,
-    Section,
-    Source,
-    beginning,
-    damaged,
-    locked,
-    name_of,
-    without_package,
-)
+from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyped]  # it has no stubs
+
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, locked
 from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]  # it has no stubs
 
-_PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 _SHARE_FOR_OCR = 0.5
 """Part of the time limit that may go into reading pictures."""
 _MOST_CHARACTERS = 1_000_000
@@ -39,24 +27,15 @@ _MOST_PIECES = 4_000
 """Pieces on a page that is looked at for columns: with more, a drawing's labels, the order of the file is kept."""
 _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
+_MOST_ATTACHED = 50
 
 
 def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
     """Opens a PDF; pages are read when they are asked for.
 
     Raises:
-        FileProblem: It is empty, damaged, cut off, or locked by a password.
+        FileProblem: It is damaged, cut off, or locked by a password.
     """
-    if b"%PDF-" not in beginning(source):
-        raise FileProblem(
-            "mismatch",
-            f"{name_of(source)} is no PDF: it does not begin as one.",
-            remedy="Look at its bytes in a program.",
-        )
-    try:
-        from pypdfium2 import PdfDocument, PdfiumError
-    except ImportError:
-        raise without_package("pypdfium2", "files", "PDF cannot be read") from None
     with source.path.open("rb") as file:
         file.seek(max(0, source.path.stat().st_size - 2048))
         is_cut = b"%%EOF" not in file.read()
@@ -64,18 +43,18 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
         document = PdfDocument(source.path)
         why = "" if len(document) else "it has no pages"
     except PdfiumError as error:
-        if error.err_code in (_PASSWORD, _SECURITY):
-            raise locked(source) from None
+        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise locked(source.name) from None
         why = str(error)
     if why and is_cut:
         raise FileProblem(
             "truncated",
-            f"{name_of(source)} breaks off: its end is missing ({why}).",
+            f"{source.name} breaks off: its end is missing ({why}).",
             remedy="Look at its bytes in a program.",
         )
     if why:
-        raise damaged(source, "PDF", why)
-    contents = PdfContents(document, Path(name_of(source)).stem, limits)
+        raise damaged(source.name, "pdf", why)
+    contents = PdfContents(document, Path(source.name).stem, limits)
     if is_cut:
         contents.lost.append("The file does not end as a PDF does: pages may be missing.")
     return contents
@@ -97,22 +76,15 @@ class PdfContents(Contents):
         self._seconds = limits.seconds * _SHARE_FOR_OCR
         self._until = 0.0
         self._recognised: dict[int, str] = {}
-        self.count, self.lost = len(document), []
+        self.count, self.lost, self.facts = len(document), [], {}
         told = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
-        outline = list(self._outline())
-        attached = self._attached()
-        self.facts = {"pages": self.count, **told}
-        if outline:
-            self.facts["outline"] = list(outline)
-        if attached:
-            self.facts["attachments"] = [name for name, _ in attached]
-            names = ", ".join(one_line(name) for name, _ in attached)
-            self.lost.append(f"Files are attached to the PDF, saved beside its text but not read: {names}.")
         title = f" “{told['title']}”" if "title" in told else ""
         author = f" by {told['author']}" if "author" in told else ""
         self.summary = f"PDF of {self.count:,} page{'s' if self.count != 1 else ''}{title}{author}."
-        if top := [f"{one['title']} (page {one['page']})" for one in outline if one["level"] == 0][:40]:
-            self.summary += f"\nOutline: {'; '.join(top)}"
+        if outline := list(islice(self._outline(), 40)):
+            self.summary += f"\nOutline: {'; '.join(outline)}"
+        if names := ", ".join(one_line(name) for name, _ in self._attached()):
+            self.lost.append(f"Files are attached to the PDF, saved beside its text but not read: {names}.")
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages."""
@@ -127,16 +99,10 @@ class PdfContents(Contents):
         Raises:
             FileProblem: There is no such page, or it is damaged.
         """
-        from pypdfium2 import PdfiumError
-
         try:
-            page = self._document[number - 1]
+            return _picture_of(self._document[number - 1])
         except (PdfiumError, IndexError):
             raise FileProblem("range", f"Page {number} cannot be drawn.", remedy="Take another page.") from None
-        try:
-            return _picture_of(page)
-        finally:
-            page.close()
 
     def save_data(self, folder: Path) -> list[Path]:
         """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
@@ -156,92 +122,73 @@ class PdfContents(Contents):
         self._document.close()
 
     def _text(self, number: int) -> str:
-        from pypdfium2 import PdfiumError
-
         try:
             page = self._document[number - 1]
         except PdfiumError:
-            self._tell(f"Page {number} is damaged and cannot be read.")
+            self.tell(f"Page {number} is damaged and cannot be read.")
             return "(this page is damaged)"
         try:
             text = _text_of(page)
             if len(text) > _MOST_CHARACTERS:
-                self._tell(
-                    f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown."
-                )
-                text = text[:_MOST_CHARACTERS]
-            pictures, others = _objects_of(page)
-            if not text.strip() and pictures + others:
+                self.tell(f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown.")
+            count = min(raw.FPDFPage_CountObjects(page), _MOST_OBJECTS)
+            kinds = [raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, index)) for index in range(count)]
+            pictures = kinds.count(raw.FPDF_PAGEOBJ_IMAGE)
+            if not text.strip() and count:
                 text = self._recognised.get(number) or self._ocr(page, number)
             elif pictures:
                 some = "a picture" if pictures == 1 else f"{pictures} pictures"
-                self._tell(f"Page {number} has {some} besides its text, not described here.")
+                self.tell(f"Page {number} has {some} besides its text, not described here.")
             notes = _notes_on(page, self._document)
-            return "\n".join([text.strip("\n"), *notes]) if notes else text
+            return "\n".join([text[:_MOST_CHARACTERS].strip("\n"), *notes]) if notes else text[:_MOST_CHARACTERS]
         finally:
             page.close()
 
     def _ocr(self, page: Any, number: int) -> str:
         self._until = self._until or time.monotonic() + self._seconds
         if time.monotonic() > self._until:
-            self._tell(f"Page {number} and pages after it are pictures that there was no time for: ask for them alone.")
+            self.tell(f"Page {number} and pages after it are pictures that there was no time for: ask for them alone.")
             return "(a picture, not read)"
         try:
             seen = text_in(_picture_of(page))
         except FileProblem as problem:
-            self._tell(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
+            self.tell(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
             return "(a picture, not read)"
         found = f"its text was {seen.certainty}" if seen.text else "OCR found no text in it"
-        self._tell(f"Page {number} is only a picture; {found}.")
+        self.tell(f"Page {number} is only a picture; {found}.")
         for sentence in seen.lost:
-            self._tell(f"Page {number}: {sentence}")
+            self.tell(f"Page {number}: {sentence}")
         self._recognised[number] = seen.text or "(a picture without text)"
         return self._recognised[number]
 
-    def _outline(self) -> Iterator[dict[str, Json]]:
-        for place, item in enumerate(self._document.get_toc(max_depth=3)):
-            if place == 200:
-                self.lost.append("The outline has more than 200 entries; the rest is left out.")
-                return
+    def _outline(self) -> Iterator[str]:
+        for item in self._document.get_toc(max_depth=1):
             target = item.get_dest()
             index = target.get_index() if target else None
-            page = index + 1 if index is not None else None
-            yield {"title": one_line(item.get_title() or "", 200), "page": page, "level": item.level}
+            yield f"{one_line(item.get_title() or '', 200)} (page {None if index is None else index + 1})"
 
     def _attached(self) -> list[tuple[str, bytes]]:
-        found = (self._document.get_attachment(index) for index in range(min(self._document.count_attachments(), 50)))
+        count = min(self._document.count_attachments(), _MOST_ATTACHED)
+        found = (self._document.get_attachment(index) for index in range(count))
         return [(one.get_name(), bytes(one.get_data())) for one in found]
-
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self.lost:
-            self.lost.append(sentence)
 
 
 def _text_of(page: Any) -> str:
     """The text in the order of the file, or, where there is a table, as it stands on the page."""
     words = page.get_textpage()
     try:
-        plain = words.get_text_range().replace("\r\n", "\n").replace("\x02", "")
+        plain = str(words.get_text_range().replace("\r\n", "\n").replace("\x02", ""))
         count = words.count_rects()
         if not 4 <= count <= _MOST_PIECES or page.get_rotation():
-            return str(plain)
+            return plain
         boxes = [words.get_rect(index) for index in range(count)]
         if not _share_lines(boxes) or not has_columns([_piece(box) for box in boxes]):
-            return str(plain)
+            return plain
         laid = laid_out([_piece(box, words.get_text_bounded(*box)) for box in boxes])
-        return laid if _letters(laid) == _letters(plain) else str(plain)
+        # no letter may be lost when lines are laid out anew
+        return laid if sorted("".join(laid.split())) == sorted("".join(plain.split())) else plain
     finally:
         words.close()
-
-
-def _objects_of(page: Any) -> tuple[int, int]:
-    """How many pictures are on the page, and how many other objects."""
-    from pypdfium2 import raw
-
-    count = raw.FPDFPage_CountObjects(page)
-    kinds = [raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, index)) for index in range(min(count, _MOST_OBJECTS))]
-    pictures = kinds.count(raw.FPDF_PAGEOBJ_IMAGE)
-    return pictures, count - pictures
 
 
 def _picture_of(page: Any) -> Image:
@@ -249,27 +196,6 @@ def _picture_of(page: Any) -> Image:
     longest = max(page.get_size()) or 1.0
     picture: Image = page.render(scale=min(200 / 72, LONGEST_SIDE / longest)).to_pil()
     return picture
-
-
-def _notes_on(page: Any, document: Any) -> list[str]:
-    """What is not in the text of the page: notes, the fields of a form, where links lead."""
-    from pypdfium2 import raw
-
-    found = []
-    for index in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_NOTES)):
-        note = raw.FPDFPage_GetAnnot(page, index)
-        kind = raw.FPDFAnnot_GetSubtype(note)
-        if kind == raw.FPDF_ANNOT_LINK:
-            target = _target(note, document)
-            found.append(f"[link: {target}]" if target else "")
-        elif kind == raw.FPDF_ANNOT_WIDGET:
-            value = _value(note, "V") or _value(note, "AS")
-            found.append(f"[field {_value(note, 'T') or 'without a name'}: {value or 'empty'}]")
-        elif kind != raw.FPDF_ANNOT_POPUP:
-            text = _value(note, "Contents")
-            found.append(f"[note: {text}]" if text else "")
-        raw.FPDFPage_CloseAnnot(note)
-    return list(dict.fromkeys(one for one in found if one))
 
 
 def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
@@ -284,29 +210,32 @@ def _piece(box: tuple[float, float, float, float], text: str = "") -> Piece:
     return Piece(left, -top, right, -bottom, text.replace("\r\n", " ").replace("\x02", ""))
 
 
-def _letters(text: str) -> str:
-    """What must stay the same when lines are laid out anew."""
-    return "".join(sorted(text.replace(" ", "").replace("\n", "").replace("\xa0", "")))
+def _notes_on(page: Any, document: Any) -> list[str]:
+    """What is not in the text of the page: notes, the fields of a form, where links lead."""
+    found = []
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_NOTES)):
+        note = raw.FPDFPage_GetAnnot(page, index)
+
+        def value(key: str, note: Any = note) -> str:
+            return _filled(raw.FPDFAnnot_GetStringValue, note, key.encode(), encoding="utf-16-le")
+
+        kind = raw.FPDFAnnot_GetSubtype(note)
+        if kind == raw.FPDF_ANNOT_LINK:
+            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
+            target = _filled(raw.FPDFAction_GetURIPath, document, action, encoding="utf-8") if action else ""
+            found.append(f"[link: {target}]" if target else "")
+        elif kind == raw.FPDF_ANNOT_WIDGET:
+            found.append(f"[field {value('T') or 'without a name'}: {value('V') or value('AS') or 'empty'}]")
+        elif kind != raw.FPDF_ANNOT_POPUP:
+            text = value("Contents")
+            found.append(f"[note: {text}]" if text else "")
+        raw.FPDFPage_CloseAnnot(note)
+    return list(dict.fromkeys(one for one in found if one))
 
 
-def _value(note: Any, key: str) -> str:
-    from pypdfium2 import raw
-
-    size = raw.FPDFAnnot_GetStringValue(note, key.encode(), None, 0)
-    if size <= 2:
-        return ""
-    buffer = (ctypes.c_ushort * (size // 2))()
-    raw.FPDFAnnot_GetStringValue(note, key.encode(), buffer, size)
-    return one_line(bytes(buffer).decode("utf-16-le", "replace").rstrip("\0"), 2000)
-
-
-def _target(note: Any, document: Any) -> str:
-    from pypdfium2 import raw
-
-    action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
-    size = raw.FPDFAction_GetURIPath(document, action, None, 0) if action else 0
-    if size <= 1:
-        return ""
-    buffer = ctypes.create_string_buffer(size)
-    raw.FPDFAction_GetURIPath(document, action, buffer, size)
-    return one_line(buffer.value.decode("utf-8", "replace"), 500)
+def _filled(function: Callable[..., int], *arguments: Any, encoding: str) -> str:
+    """The text that a function of pdfium writes into a buffer, whose size it tells when it is given none."""
+    size = function(*arguments, None, 0)
+    buffer = ctypes.create_string_buffer(size + 2)
+    function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)) if encoding != "utf-8" else buffer, size)
+    return one_line(buffer.raw[:size].decode(encoding, "replace").rstrip("\0"), 2000)

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agent.files.contents import (
-    Contents,
-    ReadLimits,
-    Source,
-    TextContents,
-    damaged,
-    in_sections,
-    table,
-    without_package,
-)
-from agent.files.documents.package import Drawn, damage_told, open_package
+from pptx.package import Package  # with macros, or a show: the same parts by other names
+from pptx.parts.presentation import PresentationPart
+
+from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, in_sections, table
+from agent.files.documents.package import Drawn, open_package, parsed
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
-
-if TYPE_CHECKING:
-    from pptx.presentation import Presentation
-    from pptx.slide import Slide
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _ROW = 91_440
 """Shapes whose tops differ by less (a tenth of an inch, in EMU) stand side by side."""
 
@@ -32,75 +22,47 @@ def open_pptx(source: Source, limits: ReadLimits) -> Contents:
     """Reads a presentation.
 
     Raises:
-        FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no presentation.
+        FileProblem: It is damaged, cut off, encrypted, a bomb, or no presentation.
     """
-    open_package(source, limits, "[Content_Types].xml").close()
-    try:
-        from pptx.exc import PythonPptxError
-    except ImportError:
-        raise without_package("python-pptx", "files", "presentations cannot be read") from None
-    try:
-        with damage_told(source, "a presentation"):
-            from pptx.package import Package  # with macros, or a show: the same parts by other names
-            from pptx.parts.presentation import PresentationPart
-
-            part: Any = Package.open(str(source.path)).main_document_part
-            if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:
-                raise damaged(source, "a presentation", "its main part is another kind of document")
-            if not isinstance(part, PresentationPart):
-                part = PresentationPart.load(part.partname, part.content_type, part.package, part.blob)
-            return _contents(part.presentation, limits)
-    except PythonPptxError as error:
-        raise damaged(source, "a presentation", error) from None
-
-
-def _contents(show: Presentation, limits: ReadLimits) -> Contents:
+    open_package(source, limits).close()
+    part: Any = Package.open(str(source.path)).main_document_part
+    if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:
+        raise damaged(source.name, "pptx", "its main part is another kind of document")
+    if not isinstance(part, PresentationPart):
+        part = PresentationPart.load(part.partname, part.content_type, part.package, part.blob)
     drawn = Drawn()
-    slides = [_Slide(slide, number, drawn) for number, slide in enumerate(show.slides, 1)]
-    sections = [part for slide in slides for part in in_sections(slide.blocks, limits.section, slide.name)]
-    hidden = [slide.number for slide in slides if slide.hidden]
-    facts: dict[str, Json] = {
-        "slides": len(slides),
-        "hidden_slides": list(hidden),
-        "titles": [slide.title for slide in slides],
-        "slides_with_notes": [slide.number for slide in slides if slide.notes],
-        "charts": drawn.charts,
-        "pictures": len(drawn.pictures),
-        **{
-            name: one_line(value, 300) for name in ("title", "author") if (value := getattr(show.core_properties, name))
-        },
-    }
+    slides = [_Slide(slide, number, drawn) for number, slide in enumerate(part.presentation.slides, 1)]
+    sections = [one for slide in slides for one in in_sections(slide.blocks, limits.section, slide.name)]
     lost = [*drawn.lost, "Positions, colours, animations and what the master slides show are not in the text."]
-    if any(slide.merged for slide in slides):
+    if any(slide.is_merged for slide in slides):
         lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
+    hidden = [str(slide.number) for slide in slides if slide.is_hidden]
     if hidden:
-        numbers = ", ".join(map(str, hidden))
-        lost.insert(0, f"Hidden in the show, but read like the others: slide {numbers}.")
+        lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
     titles = "; ".join(f"{slide.number} {slide.title or '(no title)'}" for slide in slides[:20])
     more = f"; and {len(slides) - 20} more" if len(slides) > 20 else ""
     summary = f"Presentation of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."
     summary += f"\nSlides: {titles}{more}"
-    return TextContents("pptx", summary, sections, facts, lost, drawn.pictures)
+    return TextContents("pptx", summary, sections, lost=lost, data=drawn.pictures)
 
 
 class _Slide:
     """One slide as blocks of text."""
 
-    def __init__(self, slide: Slide, number: int, drawn: Drawn) -> None:
-        self._slide, self._drawn, self.number = slide, drawn, number
-        self.merged = False
-        self.hidden = slide.element.get("show", "1") in ("0", "false")
+    def __init__(self, slide: Any, number: int, drawn: Drawn) -> None:
+        self._part, self._drawn, self.number = slide.part, drawn, number
+        self.is_merged = False
+        self.is_hidden = slide.element.get("show", "1") in ("0", "false")
         title = slide.shapes.title
         self._title_id = title.shape_id if title is not None else None
         self.title = one_line(_text(title.text_frame), 200) if title else ""
-        self.notes = self._notes()
-        self.name = f"slide {number}{' (hidden)' if self.hidden else ''}"
-        heading = [f"## {self.title}"] if self.title else []
-        self.blocks = [*heading, *self._shapes(slide.shapes), *self._comments()]
-        if self.notes:
-            self.blocks.append(f"[speaker notes] {self.notes}")
-        if not self.blocks:
-            self.blocks = ["(an empty slide)"]
+        self.name = f"slide {number}{' (hidden)' if self.is_hidden else ''}"
+        self.blocks = [f"## {self.title}"] if self.title else []
+        self.blocks += [*self._shapes(slide.shapes), *self._comments()]
+        frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+        if frame is not None and (notes := _text(frame).strip()):
+            self.blocks.append(f"[speaker notes] {notes}")
+        self.blocks = self.blocks or ["(an empty slide)"]
 
     def _shapes(self, shapes: Iterable[Any]) -> Iterator[str]:
         """From the top down and from the left, as people read."""
@@ -112,50 +74,33 @@ class _Slide:
         if hasattr(shape, "shapes"):
             yield from self._shapes(shape.shapes)
             return
-        alt = shape.element.xpath("string(./*[1]/p:cNvPr/@descr)")
-        part = self._slide.part
+        element, part = shape.element, self._part
+        alt = element.xpath("string(./*[1]/p:cNvPr/@descr)")
         if getattr(shape, "has_text_frame", False) and shape.text_frame.text.strip():
             yield _text(shape.text_frame)
         elif getattr(shape, "has_table", False):
-            self.merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
+            self.is_merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
             yield table([[_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
         elif getattr(shape, "has_chart", False):
-            chart = shape.element.find(".//{http://schemas.openxmlformats.org/drawingml/2006/chart}chart")
-            yield self._drawn.chart(part, chart.get(_relation("id"), ""))
-        elif shape.element.find(".//{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds") is not None:
-            yield self._drawn.diagram(part, shape.element)
-        elif (blip := shape.element.find(f".//{_A}blip")) is not None:
+            yield self._drawn.chart(part, next(element.iter("{*}chart")).get(f"{_R}id", ""))
+        elif next(element.iter("{*}relIds"), None) is not None:
+            yield self._drawn.diagram(part, element)
+        elif (blip := element.find(f".//{_A}blip")) is not None:
             for name, what in (("videoFile", "a film"), ("audioFile", "a sound")):
-                self._drawn.others += [what] if shape.element.find(f".//{_A}{name}") is not None else []
-            yield self._drawn.picture(part, blip.get(_relation("embed"), ""), alt, f"slide-{self.number}-picture")
+                self._drawn.others += [what] if element.find(f".//{_A}{name}") is not None else []
+            yield self._drawn.picture(part, blip.get(f"{_R}embed", ""), alt, f"slide-{self.number}-picture")
             return
-        elif shape.element.find(".//{http://schemas.openxmlformats.org/presentationml/2006/main}oleObj") is not None:
+        elif next(element.iter("{*}oleObj"), None) is not None:
             self._drawn.others.append("an embedded object")
         if alt:
             yield f"[alt text: {alt}]"
 
-    def _notes(self) -> str:
-        if not self._slide.has_notes_slide:
-            return ""
-        frame = self._slide.notes_slide.notes_text_frame
-        return _text(frame).strip() if frame is not None else ""
-
     def _comments(self) -> Iterator[str]:
         """Comments of both formats, old and threaded, and replies to them."""
-        from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
-
-        parser = etree.XMLParser(resolve_entities=False, no_network=True)
-        texts: dict[Any, list[str]] = {}
-        for relation in self._slide.part.rels.values():
-            if relation.is_external or not relation.reltype.endswith("/comments"):
-                continue
-            root = etree.fromstring(relation.target_part.blob, parser)
-            for one in root.iter("{*}cm", "{*}reply", "{*}text", "{*}t"):
-                if etree.QName(one).localname in ("cm", "reply"):
-                    texts[one] = []
-                else:
-                    texts[next(one.iterancestors("{*}cm", "{*}reply"))].append(one.text or "")
-        return (f"[comment] {' '.join(said).strip()}" for said in texts.values())
+        for relation in self._part.rels.values():
+            if not relation.is_external and relation.reltype.endswith("/comments"):
+                for one in parsed(relation.target_part.blob).iter("{*}text", "{*}txBody"):
+                    yield f"[comment] {''.join(one.itertext()).strip()}"
 
 
 def _text(frame: Any) -> str:
@@ -170,16 +115,9 @@ def _text(frame: Any) -> str:
 
 
 def _run(element: Any, part: Any) -> str:
-    name = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
-    if name == "br":
+    if element.tag == f"{_A}br":
         return "\n"
-    if name not in ("r", "fld"):
-        return "".join(one.text or "" for one in element.iter() if str(one.tag).endswith("/math}t"))
-    text = "".join(one.text or "" for one in element.iter(f"{_A}t"))
+    text = "".join(one.text or "" for one in element.iter("{*}t"))
     link = element.find(f"{_A}rPr/{_A}hlinkClick")
-    relation = part.rels.get(link.get(_relation("id"), "")) if link is not None else None
+    relation = part.rels.get(link.get(f"{_R}id", "")) if link is not None else None
     return f"[{text}]({relation.target_ref})" if relation is not None and relation.is_external else text
-
-
-def _relation(name: str) -> str:
-    return f"{{http://schemas.openxmlformats.org/officeDocument/2006/relationships}}{name}"

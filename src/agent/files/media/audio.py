@@ -10,19 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import (
-    Contents,
-    FileProblem,
-    ReadLimits,
-    Section,
-    Source,
-    beginning,
-    damaged,
-    name_of,
-    without_package,
-)
+import av
+
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged
 from agent.files.media.speech import RATE, Said, transcribe
-from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -36,23 +27,24 @@ _SLACK = 1.0
 """Seconds by which a file may be wrong about its length."""
 _MOST_SAVED = 6
 """Stretches that a transcript for programs covers."""
+_TAGS = ("title", "artist", "album", "date", "genre", "comment")
 
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
     """Opens a sound; what is said is written down when a section is asked for.
 
     Raises:
-        FileProblem: It is empty, damaged, or has no sound.
+        FileProblem: It is damaged, or has no sound.
     """
     with opened(source) as container:
-        track = sound_track(container)
-        if track is None:
-            raise damaged(source, source.kind, "it has no sound")
-        length = length_of(source, container)
-        tagged, shown = tags(container)
-    channels = {1: "mono", 2: "stereo"}.get(track["channels"], f"{track['channels']} channels")
-    summary = f"Sound of {clock(length)} ({length:.1f} s), {channels}, {track['sample_rate']:,} Hz, {track['codec']}."
-    return Sound(source, length, {"seconds": round(length, 3), **track, "tags": tagged}, [], summary + shown)
+        if not container.streams.audio:
+            raise damaged(source.name, source.kind, "it has no sound")
+        track = container.streams.audio[0].codec_context
+        length, tags = length_of(source, container), tags_of(container)
+        channels = {1: "mono", 2: "stereo"}.get(track.channels, f"{track.channels} channels")
+        codec = track.name.removesuffix("float")
+        told = f"Sound of {clock(length)} ({length:.1f} s), {channels}, {track.sample_rate:,} Hz, {codec}.{tags}"
+    return Sound(source, length, [], told)
 
 
 class Sound(Contents):
@@ -61,27 +53,23 @@ class Sound(Contents):
     Args:
         source: A file with a track of sound.
         length: Its seconds.
-        facts: What is known of it; what writes down the speech is added.
         lost: Told what is missing.
         summary: What it is.
     """
 
-    def __init__(
-        self, source: Source, length: float, facts: dict[str, Json], lost: list[str], summary: str = ""
-    ) -> None:
-        self.kind, self.facts, self.lost, self.summary = source.kind, facts, lost, summary
+    def __init__(self, source: Source, length: float, lost: list[str], summary: str = "") -> None:
+        self.kind, self.facts, self.lost, self.summary = source.kind, {}, lost, summary
         self.stretches = self.count = max(1, math.ceil(length / STRETCH - 0.001))
-        self._source, self._length = source, length
+        self._source, self._length, self._engine = source, length, ""
         self._said: dict[int, list[Said]] = {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The transcript, a line for each piece: `[0:07-0:12] words`."""
         for number in range(first, self.stretches + 1):
-            said = self._said_in(number)
+            lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._said_in(number)]
             start = (number - 1) * STRETCH
             name = f"transcript, {clock(start)} to {clock(min(start + STRETCH, self._length))}"
-            heard = "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
-            lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in said]
+            heard = "no speech was recognised" if self._engine else "what is said was not written down"
             yield Section(name, "\n".join(lines) or f"({heard})")
 
     def save_data(self, folder: Path) -> list[Path]:
@@ -91,10 +79,10 @@ class Sound(Contents):
         if not said:
             return []
         if stretches < self.stretches:
-            self._tell(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
-        path = folder / f"{Path(name_of(self._source)).stem}.transcript.json"
+            self.tell(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
+        path = folder / f"{Path(self._source.name).stem}.transcript.json"
         pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in said]
-        told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in said), "pieces": pieces}
+        told = {"engine": self._engine, "text": " ".join(one.text for one in said), "pieces": pieces}
         path.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
         return [path]
 
@@ -108,57 +96,27 @@ class Sound(Contents):
         sound, broken = samples(self._source.path, start, STRETCH)
         end = start + len(sound) / RATE
         if broken:
-            self._tell(f"The sound breaks off after {clock(end)}: {broken}.")
+            self.tell(f"The sound breaks off after {clock(end)}: {broken}.")
         elif end < min(start + STRETCH, self._length) - _SLACK:
-            self._tell(f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut.")
+            self.tell(f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut.")
         if not len(sound):
             return []
         try:
             told = transcribe(sound)
         except FileProblem as problem:
-            self._tell(str(problem).replace("\n", " "))
+            self.tell(str(problem).replace("\n", " "))
             return []
-        self.facts["transcript_by"] = told.engine
+        self._engine = told.engine
         for sentence in told.lost:
-            self._tell(sentence)
+            self.tell(sentence)
         return [Said(start + one.start, min(start + one.end, end), one.text) for one in told.said if one.text]
-
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self.lost:
-            self.lost.append(sentence)
 
 
 @contextlib.contextmanager
 def opened(source: Source) -> Iterator[InputContainer]:
-    """Opens a sound or a film.
-
-    Raises:
-        FileProblem: It is empty, damaged or encrypted, or the package is missing.
-    """
-    beginning(source)
-    try:
-        import av
-    except ImportError:
-        raise without_package("av", "audio", "sounds and films cannot be opened") from None
-    try:
-        container = av.open(str(source.path), options={"protocol_whitelist": "file"})
-    except (av.FFmpegError, ValueError) as error:
-        raise damaged(source, source.kind, _reason(error)) from None
-    try:
+    """Opens a sound or a film."""
+    with av.open(str(source.path), options={"protocol_whitelist": "file"}) as container:
         yield container
-    except av.FFmpegError as error:
-        raise damaged(source, source.kind, _reason(error)) from None
-    finally:
-        container.close()
-
-
-def sound_track(container: InputContainer) -> dict[str, Json] | None:
-    """What the first track of sound is; None where there is none."""
-    if not container.streams.audio:
-        return None
-    context = container.streams.audio[0].codec_context
-    codec = context.name.removesuffix("float")
-    return {"channels": context.channels, "sample_rate": context.sample_rate, "codec": codec}
 
 
 def length_of(source: Source, container: InputContainer) -> float:
@@ -169,23 +127,19 @@ def length_of(source: Source, container: InputContainer) -> float:
     """
     if container.duration:
         return container.duration / 1_000_000
-    if not container.streams:
-        raise damaged(source, source.kind, "it has no track")
-    stream = container.streams[0]
     end = 0.0
-    for packet in container.demux(stream):
+    for packet in container.demux(container.streams[0]) if container.streams else ():
         if packet.pts is not None and packet.time_base is not None:
             end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
     if end <= 0:
-        raise FileProblem("truncated", f"{name_of(source)} has no sound or picture in it, only a head.")
+        raise FileProblem("truncated", f"{source.name} has no sound or picture in it, only a head.")
     return end
 
 
-def tags(container: InputContainer) -> tuple[dict[str, Json], str]:
-    """Title, artist and the like, and lines with those that tell a person something."""
-    found = {str(key).lower(): str(value)[:500] for key, value in list(container.metadata.items())[:50]}
-    shown = ("title", "artist", "album", "date", "genre", "comment")
-    return {**found}, "".join(f"\n{key}: {found[key][:200]}" for key in shown if key in found)
+def tags_of(container: InputContainer) -> str:
+    """Title, artist and the like, a line each."""
+    found = {str(key).lower(): str(value) for key, value in container.metadata.items()}
+    return "".join(f"\n{key}: {found[key][:200]}" for key in _TAGS if key in found)
 
 
 def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
@@ -194,7 +148,6 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
     Returns:
         The samples, and what broke off the decoding, empty if nothing did.
     """
-    import av
     import numpy
 
     parts: list[Any] = []
@@ -211,15 +164,13 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
                 if have >= want:
                     break
         except av.FFmpegError as error:
-            broken = _reason(error)
+            broken = str(error.strerror or error)
     whole = numpy.concatenate(parts) if parts else numpy.zeros(0, dtype=numpy.float32)
     return whole[:want], broken
 
 
 def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
     """The sound from here on, with the second that each block begins at."""
-    import av
-
     resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
     time: float | None = None
     for frame in chain(container.decode(audio=0), [None]):
@@ -238,7 +189,3 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", "") or error)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.files.contents import FileProblem, without_package
 
@@ -36,27 +35,14 @@ def is_wanted() -> bool:
     return _is_wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """The text of a picture."""
 
     text: str
     """Its lines, columns kept."""
-    lines: list[tuple[str, float]]
-    """Each piece of text with how certain it is, 0 to 1."""
+    certainty: str = ""
+    """How certain the text is, in words."""
     lost: tuple[str, ...] = ()
-
-    @property
-    def confidence(self) -> float | None:
-        """How certain the text is on the average, by its length; None where there is none."""
-        letters = sum(len(text) for text, _ in self.lines)
-        return round(sum(len(text) * sure for text, sure in self.lines) / letters, 3) if letters else None
-
-    @property
-    def certainty(self) -> str:
-        """The same in words, which say what it does not mean."""
-        sure = "" if self.confidence is None else f", {min(self.confidence, 0.99):.0%} sure of what it found"
-        return f"read by OCR{sure}; it may have missed some"
 
 
 def text_in(picture: Image) -> Seen:
@@ -80,13 +66,18 @@ def text_in(picture: Image) -> Seen:
         picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     found = engine(numpy.asarray(on_white(picture))[:, :, ::-1])
     if found.txts is None or found.boxes is None:
-        return Seen("", [], tuple(lost))
-    lines = [(str(text), round(float(sure), 3)) for text, sure in zip(found.txts, found.scores, strict=True)]
-    doubtful = [text for text, sure in lines if sure < _UNSURE_BELOW]
-    if doubtful:
-        lost.append(f"Uncertain in the picture's text: {', '.join(repr(text) for text in doubtful[:5])}.")
-    pieces = [_piece(box, text) for box, (text, _) in zip(found.boxes, lines, strict=True)]
-    return Seen(laid_out(pieces), lines, tuple(lost))
+        return Seen("", lost=tuple(lost))
+    lines = [(str(text), float(sure)) for text, sure in zip(found.txts, found.scores, strict=True)]
+    if doubtful := [text for text, sure in lines if sure < _UNSURE_BELOW]:
+        lost.append(f"Uncertain in the picture's text: {', '.join(map(repr, doubtful[:5]))}.")
+    letters = sum(len(text) for text, _ in lines) or 1
+    sure = min(sum(len(text) * sure for text, sure in lines) / letters, 0.99)
+    pieces = []
+    for box, (text, _) in zip(found.boxes, lines, strict=True):
+        (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
+        pieces.append(Piece(float(left), float(top), float(right), float(bottom), text))
+    certainty = f"read by OCR, {sure:.0%} sure of what it found; it may have missed some"
+    return Seen(laid_out(pieces), certainty, tuple(lost))
 
 
 def on_white(picture: Image) -> Image:
@@ -101,11 +92,6 @@ def on_white(picture: Image) -> Image:
         scale = 255 / ((high - low) or 1)  # type: ignore[operator]  # two numbers in these modes
         picture = picture.point(lambda value: (value - low) * scale).convert("L")
     return picture.convert("RGB")
-
-
-def _piece(box: Any, text: str) -> Piece:
-    across, down = [float(x) for x, _ in box], [float(y) for _, y in box]
-    return Piece(min(across), min(down), max(across), max(down), text)
 
 
 @lru_cache(maxsize=1)
@@ -133,8 +119,7 @@ def _engine() -> Any:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Text in a rectangle. Positions grow to the right and downwards."""
 
     left: float
@@ -148,36 +133,22 @@ class Piece:
         """How high it is."""
         return self.bottom - self.top
 
-    @property
-    def middle(self) -> float:
-        """Its place from top to bottom."""
-        return (self.top + self.bottom) / 2
-
-
-def rows_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """The pieces line by line from the top, each line from the left."""
-    row: list[Piece] = []
-    for piece in sorted(pieces, key=lambda one: one.middle):
-        if row and piece.middle - row[0].middle > 0.5 * max(row[-1].height, piece.height):
-            yield sorted(row, key=lambda one: one.left)
-            row = []
-        row.append(piece)
-    if row:
-        yield sorted(row, key=lambda one: one.left)
-
 
 def has_columns(pieces: Sequence[Piece]) -> bool:
     """Whether there is a table: lines with gaps in them that are not the two or three columns of a printed text."""
-    if len(pieces) < 4:
-        return False
-    width = max(one.right for one in pieces) - min(one.left for one in pieces)
+    width = max(one.right for one in pieces) - min(one.left for one in pieces) if pieces else 0.0
     tabular = prose = 0
-    for row in rows_of(pieces):
-        parts = _parts(row)
+    for row in _rows(pieces):
+        parts: list[tuple[float, float]] = []
+        for piece in row:
+            if parts and piece.left - parts[-1][1] <= _COLUMN_GAP * piece.height:
+                parts[-1] = (parts[-1][0], max(parts[-1][1], piece.right))
+            else:
+                parts.append((piece.left, piece.right))
         if len(parts) > 1:
-            wide = sum(right - left > 0.25 * width for left, right in parts)
-            prose += wide > 1
-            tabular += wide <= 1
+            is_prose = sum(right - left > 0.25 * width for left, right in parts) > 1
+            prose += is_prose
+            tabular += not is_prose
     return tabular > 1 and tabular > prose
 
 
@@ -188,29 +159,30 @@ def laid_out(pieces: Sequence[Piece]) -> str:
         return ""
     width = median((one.right - one.left) / len(one.text) for one in pieces) or 1.0
     left = min(one.left for one in pieces)
-    return "\n".join(_line(row, left, width) for row in rows_of(pieces))
+    lines = []
+    for row in _rows(pieces):
+        line, right = "", left
+        for piece in row:
+            gap = piece.left - right
+            if gap > _COLUMN_GAP * piece.height or not line:
+                column = min(round((piece.left - left) / width), _WIDEST)
+                line = line.ljust(max(column, len(line) + 2 if line else 0))
+            elif gap > 0.15 * piece.height and not line.endswith(" "):
+                line += " "
+            line += piece.text.strip()
+            right = max(right, piece.right)
+        lines.append(line)
+    return "\n".join(lines)
 
 
-def _line(row: list[Piece], left: float, width: float) -> str:
-    line, right = "", left
-    for piece in row:
-        gap = piece.left - right
-        if gap > _COLUMN_GAP * piece.height or not line:
-            column = min(round((piece.left - left) / width), _WIDEST)
-            line = line.ljust(max(column, len(line) + 2 if line else 0))
-        elif gap > 0.15 * piece.height and not line.endswith(" "):
-            line += " "
-        line += piece.text.strip()
-        right = max(right, piece.right)
-    return line
-
-
-def _parts(row: list[Piece]) -> list[tuple[float, float]]:
-    """Where the parts of a line begin and end that a gap sets apart."""
-    parts: list[tuple[float, float]] = []
-    for piece in row:
-        if parts and piece.left - parts[-1][1] <= _COLUMN_GAP * piece.height:
-            parts[-1] = (parts[-1][0], max(parts[-1][1], piece.right))
-        else:
-            parts.append((piece.left, piece.right))
-    return parts
+def _rows(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """The pieces line by line from the top, each line from the left."""
+    row: list[Piece] = []
+    for piece in sorted(pieces, key=lambda one: one.top + one.bottom):
+        apart = (piece.top + piece.bottom - row[0].top - row[0].bottom) / 2 if row else 0.0
+        if row and apart > 0.5 * max(row[-1].height, piece.height):
+            yield sorted(row, key=lambda one: one.left)
+            row = []
+        row.append(piece)
+    if row:
+        yield sorted(row, key=lambda one: one.left)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
+from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.previews import CELL, Part, part_of
 from agent.files.tables.rows import as_table, columns_told, line_of, looked_at, rows_per_page
 from mcp_tools.text import one_line
-
-if TYPE_CHECKING:
-    pass
 
 _SAMPLE_ROWS = 100
 _BLOB = 16
@@ -31,8 +27,7 @@ class Table:
     """A table, with how it is shown."""
 
     name: str
-    columns: list[tuple[str, str]]
-    """Name and declared type."""
+    columns: list[str]
     rows: int
     per_page: int
 
@@ -54,26 +49,25 @@ class Database(Contents):
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        self.kind = source.kind
-        self.lost = []
-        self._name = source.name or source.path.name
+        self.kind, self.lost, self.facts = source.kind, [], {}
         self._section = limits.section
         if source.path.with_name(source.path.name + "-wal").exists():
             self.lost.append("Changes in the write-ahead log beside the database (-wal) are not read.")
         self._connection = sqlite3.connect(f"file:{quote(str(source.path))}?mode=ro&immutable=1", uri=True)
         self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
-        with self._damage():
-            self._connection.execute("PRAGMA trusted_schema = OFF")
-            self._schema = self._connection.execute(
-                "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
-            ).fetchall()
-            names = [name for kind, name, _ in self._schema if kind == "table"]
-            self._tables = [table for name in names if (table := self._table(name))]
+        self._connection.execute("PRAGMA trusted_schema = OFF")
+        self._schema = self._connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
+        ).fetchall()
+        names = [name for kind, name, _ in self._schema if kind == "table"]
+        self._tables = [table for name in names if (table := self._table(name))]
         views = [name for kind, name, _ in self._schema if kind == "view"]
         if views:
             self.lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
         self.count = 1 + sum(table.pages for table in self._tables)
-        self._describe(views)
+        shown = ", ".join(f"{table.name} ({table.rows:,} rows)" for table in self._tables[:_LISTED])
+        more = f", and {len(self._tables) - _LISTED} more tables" if len(self._tables) > _LISTED else ""
+        self.summary = f"SQLite database, {len(self._tables)} tables, {len(views)} views: {shown}{more}"
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The schema, then the tables' pages, from that number on."""
@@ -92,9 +86,8 @@ class Database(Contents):
         """How each table was made, how it begins, and what its columns hold; then what else the schema has."""
         parts, made = list[Part](), {name: sql for kind, name, sql in self._schema if kind == "table"}
         for table in self._tables[:_LISTED]:
-            names = [name for name, _ in table.columns]
-            with self._damage():
-                rows = [_texts(row) for row in self._select(table.name, looked_at(len(names)), 0)]
+            names = table.columns
+            rows = [_texts(row) for row in self._select(table.name, looked_at(len(names)), 0)]
             parts.append(
                 part_of(
                     (line_of(number, row, CELL) for number, row in enumerate(rows, 1)),
@@ -115,7 +108,7 @@ class Database(Contents):
         """A table; None where only a missing extension could read it."""
         quoted = _quoted(name)
         try:
-            columns = [(row[1], row[2]) for row in self._connection.execute(f"PRAGMA table_info({quoted})")]
+            columns = [row[1] for row in self._connection.execute(f"PRAGMA table_info({quoted})")]
             rows = self._connection.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0]  # noqa: S608 - quoted
             sample = [_texts(row) for row in self._select(name, _SAMPLE_ROWS, 0)]
         except sqlite3.OperationalError as error:
@@ -129,10 +122,9 @@ class Database(Contents):
 
     def _page(self, table: Table, page: int) -> Section:
         start = page * table.per_page
-        with self._damage():
-            rows = self._select(table.name, table.per_page, start)
+        rows = self._select(table.name, table.per_page, start)
         numbered = [(number, _texts(row)) for number, row in enumerate(rows, start + 1)]
-        text, cut = as_table([name for name, _ in table.columns], numbered, self._section)
+        text, cut = as_table(table.columns, numbered, self._section)
         where = (
             f"table {table.name}, rows {start + 1:,}-{start + len(rows):,}" if rows else f"table {table.name}, empty"
         )
@@ -141,26 +133,6 @@ class Database(Contents):
         if any(isinstance(value, bytes) and len(value) > _BLOB for row in rows for value in row):
             self.lost.append(f"{where}: of blobs only the first {_BLOB} bytes are shown.")
         return Section(where, text)
-
-    def _describe(self, views: list[str]) -> None:
-        shown = ", ".join(f"{table.name} ({table.rows:,} rows)" for table in self._tables[:_LISTED])
-        more = f", and {len(self._tables) - _LISTED} more tables" if len(self._tables) > _LISTED else ""
-        self.summary = f"SQLite database, {len(self._tables)} tables, {len(views)} views: {shown}{more}"
-        self.facts = {
-            "tables": [{"name": t.name, "rows": t.rows, "columns": dict(t.columns)} for t in self._tables],
-            "views": views,
-        }
-
-    @contextmanager
-    def _damage(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise FileProblem(
-                "damaged",
-                f"{self._name} cannot be read as a database: {error}.",
-                remedy="It is damaged or cut off. Look at its bytes in a program.",
-            ) from error
 
 
 def _texts(row: tuple[Any, ...]) -> list[str]:

@@ -6,15 +6,12 @@ import csv
 import io
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.previews import CELL, DATA, Part, part_of, text_part
 from agent.files.tables.rows import SAMPLE, as_table, columns_told, looked_at, rows_per_page, sniffed
 from agent.files.text import text_encoding
-
-if TYPE_CHECKING:
-    pass
 
 COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""
@@ -37,7 +34,7 @@ class DelimitedFile(Contents):
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         csv.field_size_limit(_FIELD)
         self.kind = source.kind
-        self._name = source.name or source.path.name
+        self._name = source.name
         self._path = source.path
         self._encoding = text_encoding(source)
         self.lost = self._encoding.lost
@@ -109,15 +106,14 @@ class DelimitedFile(Contents):
 
     def _records(self, stream: IO[str]) -> Iterator[list[str]]:
         rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)
-        while True:
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise FileProblem("damaged", f"{self._name}, near row {rows.line_num:,}: {error}.") from error
-            if row:
-                yield row
+        try:
+            yield from (row for row in rows if row)
+        except csv.Error as error:
+            raise FileProblem(
+                "damaged",
+                f"{self._name}, near row {rows.line_num:,}: {error}.",
+                remedy="Read it in a program in parts.",
+            ) from error
 
     def _lines(self, stream: IO[str]) -> Iterator[str]:
         while line := stream.readline(_FIELD):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal
+from typing import Any, NamedTuple
 
 FEWEST_ROWS = 10
 CELL = 2_000
@@ -37,6 +37,7 @@ SAMPLE = 64 * 1024
 """Characters that a dialect is judged by."""
 _SNIFFED_ROWS = 200
 _DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
+_YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _CELL_WITH_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
 _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
 
@@ -69,12 +70,47 @@ def letters(number: int) -> str:
     return name
 
 
-def number_of_letters(name: str) -> int:
-    """The number of a column, from its letters."""
-    number = 0
-    for letter in name:
-        number = number * 26 + ord(letter) - 64
-    return number
+def as_text(value: Any) -> str:
+    """A cell's value: whole numbers without a point, dates as in ISO 8601."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e18 else f"{value:.15g}"
+    if isinstance(value, dt.datetime):
+        midnight = value.time() == dt.time()
+        return value.date().isoformat() if midnight else value.isoformat(sep=" ", timespec="auto")
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return str(value)
+
+
+class Sheet:
+    """A sheet that can be shown in pages."""
+
+    title: str
+    """`sheet Costs`, `hidden sheet Costs`."""
+    columns: list[int]
+    """The columns that are shown, from 1."""
+    listed: int
+    """Rows that are shown."""
+    span: str
+    """`A1:E120`; empty for a sheet without cells."""
+
+    def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are shown with their numbers in the sheet, from the one at that index on."""
+        raise NotImplementedError
+
+    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
+        """What a table cannot show of the rows with these numbers: colours, comments, formats.
+
+        Args:
+            first: Number of the first row.
+            last: Of the last one.
+            brief: Whether of many places only the first are named, and it is said how many more there are.
+        """
+        raise NotImplementedError
 
 
 def first_of(cells: Sequence[str]) -> str:
@@ -232,13 +268,13 @@ def _short(value: str) -> str:
     return f'"{before}{plain}{after}"' if before or after else plain
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """How the fields of a file are told apart."""
 
     delimiter: str
     has_header: bool
-    decimal: Literal[".", ","]
+    decimal: str
+    """The mark before decimals."""
 
 
 def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
@@ -246,11 +282,19 @@ def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     if len(text) >= SAMPLE:
         text = text[: text.rfind("\n") + 1] or text
     splits = {mark: _split(text, mark) for mark in _DELIMITERS[kind]}
-    best = max(splits, key=lambda mark: _evenness(splits[mark]))  # the first of those that are equal
-    if best == ",":
-        best = next((mark for mark in splits if mark != "," and _has_decimals(splits[mark], splits[","])), best)
-    rows = splits[best]
-    return Dialect(best, has_header(rows), _decimal(rows)), rows
+    shares = {mark: _evenness(rows) for mark, rows in splits.items()}
+    best = max(shares, key=shares.__getitem__)  # the first of those that are equal
+    for mark in splits if best == "," else ():
+        left = [cell for row in splits[mark] for cell in row if "," in cell]
+        if left and all(map(_is_number, left)) and int(shares[mark]) >= int(shares[","]):  # 1,5;2,5
+            best = mark
+            break
+    cells = [cell.strip() for row in splits[best] for cell in row]
+    commas = [cell for cell in cells if _CELL_WITH_COMMA.fullmatch(cell)]
+    points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
+    thousands = sum(bool(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)) for cell in commas)
+    decimal = "," if len(commas) > max(points, thousands) else "."
+    return Dialect(best, has_header(splits[best]), decimal), splits[best]
 
 
 def _split(text: str, delimiter: str) -> list[list[str]]:
@@ -261,57 +305,25 @@ def _split(text: str, delimiter: str) -> list[list[str]]:
         return []
 
 
-def _has_decimals(rows: list[list[str]], by_comma: list[list[str]]) -> bool:
-    """Whether the rows are as even as those split by comma, and every comma that is left in them is one of a number."""
-    cells = [cell.strip() for row in rows for cell in row if "," in cell]
-    return (
-        all(_is_number(cell) for cell in cells)
-        and any(_CELL_WITH_COMMA.fullmatch(cell) for cell in cells)
-        and _common(rows)[1] >= _common(by_comma)[1]
-    )
-
-
 def _evenness(rows: list[list[str]]) -> float:
-    """How much the rows look like those of one table: share of the commonest width, if it is more than one."""
-    common, share = _common(rows)
-    return share * (1 + min(common, 50) / 1000)
-
-
-def _common(rows: list[list[str]]) -> tuple[int, float]:
-    """The commonest width of rows, and its share; 0 where it is one cell."""
-    widths = [len(row) for row in rows]
-    common = max(set(widths), key=lambda width: (widths.count(width), width), default=0)
-    return common, widths.count(common) / len(widths) if common > 1 else 0.0
+    """How much the rows look like those of one table: percent that have the commonest width, then that width."""
+    common, count = max(Counter(map(len, rows)).items(), key=lambda width: (width[1], width[0]), default=(0, 0))
+    return 100 * count // len(rows) + min(common, 50) / 100 if common > 1 else 0.0
 
 
 def has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: all text, and different from what stands below."""
-    if len(rows) < 2:
-        return bool(rows) and not any(_is_number(cell) for cell in rows[0])
-    first = rows[0]
-    if any(_is_number(cell) for cell in first if cell.strip()):
-        below = [row for row in rows[1:21] if len(row) == len(first)]
-        years = all(_is_year(cell) or not _is_number(cell) for cell in first)
-        return (
-            years
-            and bool(below)
-            and not all(_is_year(row[i]) for row in below for i, c in enumerate(first) if _is_year(c))
-        )
-    return len({cell for cell in first if cell.strip()}) == sum(bool(cell.strip()) for cell in first)
+    """Whether the first row names the columns: all text, or years that do not go on below, and all different."""
+    if not rows:
+        return False
+    first = [cell.strip() for cell in rows[0] if cell.strip()]
+    if numbers := [cell for cell in first if _is_number(cell)]:
+        below = [row for row in rows[1:21] if len(row) == len(rows[0])]
+        columns = [index for index, cell in enumerate(rows[0]) if _YEAR.fullmatch(cell.strip())]
+        goes_on = all(_YEAR.fullmatch(row[index].strip()) for row in below for index in columns)
+        return all(map(_YEAR.fullmatch, numbers)) and bool(below) and not goes_on
+    return len(set(first)) == len(first)
 
 
 def _is_number(cell: str) -> bool:
     cell = cell.strip()
     return bool(cell) and bool(_CELL_NUMBER.fullmatch(cell) or _CELL_WITH_COMMA.fullmatch(cell))
-
-
-def _is_year(cell: str) -> bool:
-    return bool(re.fullmatch(r"(1[5-9]|20)\d\d", cell.strip()))
-
-
-def _decimal(rows: list[list[str]]) -> Literal[".", ","]:
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in cells if _CELL_WITH_COMMA.fullmatch(cell)]
-    points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
-    thousands = sum(bool(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)) for cell in commas)
-    return "," if len(commas) > points and len(commas) > thousands else "."

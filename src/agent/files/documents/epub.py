@@ -1,0 +1,87 @@
+"""Books in EPUB, whose chapters are web pages."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, TextContents, damaged, in_sections
+from agent.files.documents.html import MOST_BYTES, Page, picture_in
+from agent.files.documents.package import Drawn, open_package, parsed
+from mcp_tools.text import one_line
+
+_ENCRYPTION = "META-INF/encryption.xml"
+_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+"""Ways of garbling that concern fonts alone."""
+
+
+def open_epub(source: Source, limits: ReadLimits) -> Contents:
+    """Reads a book in EPUB.
+
+    Raises:
+        FileProblem: It is damaged, cut off, copy-protected, a bomb, or no book.
+    """
+    with open_package(source, limits) as archive:
+        there = frozenset(archive.namelist())
+        if _ENCRYPTION in there:
+            text = archive.read(_ENCRYPTION).decode("utf-8", "replace")
+            if text.count("EncryptionMethod") > sum(text.count(f'"{font}"') for font in _FONTS):
+                raise FileProblem("encrypted", f"{source.name} is copy-protected.")
+        place = _all(parsed(archive.read("META-INF/container.xml")), "rootfile")[0].get("full-path")
+        root = parsed(archive.read(place))
+        base = posixpath.dirname(place)
+        items = {one.get("id"): (_joined(base, one.get("href", "")), one) for one in _all(root, "item")}
+        names = _names(archive, [(path, one) for path, one in items.values() if path in there])
+        drawn, lost, chapters, sections = Drawn(), list[str](), list[str](), list[Section]()
+        for one in _all(root, "itemref"):
+            path, _ = items.get(one.get("idref"), ("that the book names", None))
+            if path not in there or archive.getinfo(path).file_size > MOST_BYTES:
+                lost.append(f"The chapter {path} is {'larger than is read' if path in there else 'missing'}.")
+                continue
+
+            def find(address: str, chapter: str = path) -> tuple[bytes, str]:
+                place = _joined(posixpath.dirname(chapter), address)
+                suffix = posixpath.splitext(place)[1][1:].lower()
+                return (archive.read(place), suffix) if place in there else picture_in(address)
+
+            page = Page(archive.read(path), drawn, find)
+            if page.markdown:
+                lost += [sentence for sentence in page.lost if sentence not in lost]
+                chapters.append(names.get(path) or next(iter(page.headings), "") or page.title)
+                name = f"chapter {len(chapters)}{f': {chapters[-1]}' if chapters[-1] else ''}"
+                sections += in_sections(page.markdown.split("\n\n"), limits.section, name)
+    if not sections:
+        raise damaged(source.name, "epub", "it has no chapter with text")
+    title, author = (
+        ", ".join(one_line("".join(one.itertext()), 300) for one in _all(root, key)) for key in ("title", "creator")
+    )
+    summary = f"Book{f' “{title}”' if title else ''}{f' by {author}' if author else ''} of {len(chapters)} chapters."
+    if named := "; ".join(name for name in chapters[:20] if name):
+        summary += f"\nChapters: {named}"
+    return TextContents("epub", summary, sections, lost=[*lost, *drawn.lost], data=drawn.pictures)
+
+
+def _names(archive: ZipFile, items: list[tuple[str, Any]]) -> dict[str, str]:
+    """Names of chapters by path, from the table of contents of either format."""
+    found: dict[str, str] = {}
+    for path, item in items:
+        places: list[tuple[str, str]] = []
+        if "nav" in item.get("properties", "").split():
+            places = [(a.get("href", ""), " ".join(a.itertext())) for a in _all(parsed(archive.read(path)), "a")]
+        elif item.get("media-type") == "application/x-dtbncx+xml":
+            for point in _all(parsed(archive.read(path)), "navPoint"):
+                target = next((one.get("src", "") for one in _all(point, "content")), "")
+                places.append((target, next((one.text or "" for one in _all(point, "text")), "")))
+        for target, name in places:
+            found.setdefault(_joined(posixpath.dirname(path), target), one_line(name, 120))
+    return found
+
+
+def _all(root: Any, name: str) -> list[Any]:
+    return list(root.iter(f"{{*}}{name}"))
+
+
+def _joined(base: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(base, unquote(target.partition("#")[0])))
