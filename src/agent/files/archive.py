@@ -64,9 +64,6 @@ class Archive(Contents):
     Args:
         source: The file.
         limits: What may come out of it.
-
-    Raises:
-        FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
     """
 
     count = None
@@ -134,11 +131,7 @@ class Archive(Contents):
                 yield Section(file.name, f"(not readable: {problem.message})")
 
     def _unpack(self, path: Path, kind: str, called: str, prefix: str = "", depth: int = 1) -> None:
-        """Unpacks an archive, whose members' names begin with `prefix`, `depth` - 1 archives around it.
-
-        Raises:
-            FileProblem: Nothing of it can be read, or it unpacks to too much.
-        """
+        """Unpacks an archive, whose members' names begin with `prefix`, `depth` - 1 archives around it."""
         try:
             for member in _members(path, kind, called):
                 self._seen += 1

@@ -89,10 +89,6 @@ _SUFFIXES: dict[str, str] = {
     **{"xhtml": "html", "ent": "pdb", "mmcif": "cif", "txt": "txt", "text": "txt", "log": "txt", "xsd": "xml"},
     **dict.fromkeys(_LANGUAGES.split(), "source"),
 }
-_SOURCE = re.compile(
-    r"#!|from [\w.]+ import |import [\w.]+|(async )?def \w+\(|class \w+|#include *[<\"]|package [\w.]+;"
-    r"|(public|private) (static|class) |function \w+\(|const \w+ =|let \w+ =|SELECT .+ FROM |CREATE TABLE ",
-)
 _MAIL = re.compile(
     r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
 )
@@ -171,20 +167,10 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
 
 
 def sample_of(path: Path) -> tuple[bytes, bool]:
-    """What an encoding is judged by, and whether it is the whole file.
-
-    Of a large file the beginning and a part from its middle, so that a head in plain ASCII does not decide alone.
-    """
-    size = path.stat().st_size
+    """What an encoding is judged by, and whether it is the whole file."""
     with path.open("rb") as file:
         head = file.read(SAMPLE)
-        if size <= SAMPLE:
-            return head, True
-        if head.isascii() and b"\0" not in head:
-            file.seek(size // 2)
-            middle = file.read(SAMPLE).partition(b"\n")[2].rpartition(b"\n")[0]
-            head = head.rpartition(b"\n")[0] + b"\n" + middle if middle else head
-    return head, False
+        return head, not file.read(1)
 
 
 def _stray(error: UnicodeError) -> tuple[str, int]:
@@ -367,20 +353,13 @@ def _lined(text: str, named: str) -> str:
         return "txt"
     if named in ("", "txt") and (kind := _delimited(lines)):
         return kind
-    if not named and lines and (lines[0].startswith("#!") or sum(bool(_SOURCE.match(line)) for line in lines) > 1):
-        return "source"
-    return ""
+    return "source" if not named and lines and lines[0].startswith("#!") else ""
 
 
 def _is_mail(lines: list[str]) -> bool:
-    header: list[str] = []
-    for line in lines:
-        if not line.strip():
-            break
-        header.append(line)
+    header = lines[: lines.index("")] if "" in lines else lines
     fields = {found[1].lower() for line in header if (found := _MAIL.match(line))}
-    others = [line for line in header if not re.match(r"[\w-]+:|\s", line)]
-    return len(fields) >= 3 and "from" in fields and not others
+    return len(fields) >= 3 and "from" in fields and all(re.match(r"[\w-]+:|\s", line) for line in header)
 
 
 def _delimited(lines: list[str]) -> str:

@@ -103,10 +103,10 @@ def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = Fal
     if len(text) <= ROOM:
         return text_part(text, len(text))
     room = _SAMPLE if is_alike else _BEGINNING
-    sizes = [int(room * share) for share in _PLACES[2 if outline else 3]]
-    starts = [0, *([] if outline else [text.find("\n", len(text) // 2) + 1])]
-    pieces = [shortened(text[start : start + size + 1], size) for start, size in zip(starts, sizes, strict=False)]
-    pieces.append(_ending(text, sizes[-1]))
+    shares = [int(room * share) for share in _PLACES[2 if outline else 3]]
+    middle = text.find("\n", len(text) // 2) + 1
+    pieces = [shortened(text, shares[0]), *([] if outline else [shortened(text[middle:], shares[1])])]
+    pieces.append(_ending(text, shares[-1]))
     return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=list(outline))
 
 
@@ -131,14 +131,12 @@ def others_told(
 
 
 def pages_part(contents: Contents) -> Part:
-    """The first pages of a file."""
+    """The first pages of a file: all of them if they can be shown."""
     pages: list[str] = []
     for section in contents.sections():
         pages.append(section.text if contents.count == 1 else f"[{section.name}]\n{section.text}")
         if sum(map(len, pages)) > ROOM:
             break
-    while len(pages) != contents.count and len(pages) > 1 and sum(map(len, pages[:-1])) > _BEGINNING:
-        pages.pop()
     return Part(name="", unit="pages", total=contents.count, head="", pieces=pages, notes=[], columns=[])
 
 
@@ -163,7 +161,7 @@ def rendered(parts: Sequence[Part], room: int) -> Shown:
     if len(parts) == 1 and not parts[0]["name"]:
         return shown[0]
     texts = [
-        "\n".join(filter(None, [_heading(part["name"], one.label), one.text]))
+        "\n".join(filter(None, [f"## {part['name']}: {one.label}".removesuffix(": "), one.text]))
         for part, one in zip(parts, shown, strict=True)
     ]
     is_whole = all(one.label.startswith("complete") for one in shown)
@@ -184,10 +182,6 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
     return given
 
 
-def _heading(name: str, label: str) -> str:
-    return f"## {name}: {label}" if name and label else f"## {name}" if name else ""
-
-
 def _size(part: Part) -> int:
     is_whole = part["total"] == len(part["pieces"][0] if part["unit"] == "characters" else part["pieces"])
     columns = [] if is_whole else part["columns"]
@@ -201,21 +195,21 @@ def _rendered(part: Part, room: int) -> Shown:
     total, pieces, unit = part["total"], part["pieces"], part["unit"]
     notes = "\n".join(part["notes"] if len(pieces) == total else [*part["notes"], *part["columns"]])
     head = [part["head"]] if part["head"] else []
-    if _size(part) <= room:
-        shown = len(pieces)
-    else:
-        room = min(room, _BEGINNING) if unit == "pages" else room
+    shown = len(pieces)
+    is_cut = _size(part) > room
+    if unit == "pages" and (is_cut or shown != total):
+        text = shortened("\n\n".join(pieces), min(room, _BEGINNING))
+        return Shown(text, f"the first {len(text):,} characters of {_of(total)} pages")
+    if is_cut:
         notes = _notes([*part["notes"], *part["columns"]], int(room * _NOTES))
         shown = len(_fitting(pieces, room - len(notes) - sum(map(len, head)) - len(part["name"]) - _LABEL))
         shown = min(shown, FIRST.get(unit, shown))
     lines = [*head, *pieces[:shown], *([notes] if notes else [])]
     if shown == total:
+        counted = f"{total:,} {unit if total != 1 else {'entries': 'entry'}.get(unit, unit[:-1])}"
         return Shown(
-            ("\n\n" if unit == "pages" else "\n").join(lines),
-            f"complete, {_counted(total, unit)}" if total else f"no {unit}",
+            ("\n\n" if unit == "pages" else "\n").join(lines), f"complete, {counted}" if total else f"no {unit}"
         )
-    if unit == "pages" and shown < len(pieces):
-        return _cut_page(part, shown, room)
     if not shown and pieces:
         lines[len(head) :] = [f"{pieces[0][: max(room, 40)]}…", *([notes] if notes else [])]
         return Shown("\n".join(lines), f"the beginning of {unit[:-1]} 1 of {_of(total)}")
@@ -241,15 +235,6 @@ def _text(part: Part, room: int) -> Shown:
     sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))
     texts = [*kept[:-1], *([outline] if outline else []), kept[-1]]
     return Shown("\n[…]\n".join(texts), f"characters: {sizes}, of {total:,}")
-
-
-def _cut_page(part: Part, whole: int, room: int) -> Shown:
-    """Pages, the last one cut."""
-    pages = part["pieces"]
-    cut = shortened(pages[whole], room - sum(len(page) + 2 for page in pages[:whole]))
-    before = f"pages 1–{whole} and " if whole > 1 else "page 1 and " if whole else ""
-    where = f"characters 1–{len(cut):,} of the {len(pages[whole]):,} of page {whole + 1}"
-    return Shown("\n\n".join([*pages[:whole], cut]), f"{before}{where}, of {_of(part['total'])} pages")
 
 
 def shortened(text: str, room: int) -> str:
@@ -288,10 +273,6 @@ def _fitting(pieces: Sequence[str], room: int) -> list[str]:
             break
         kept.append(piece)
     return kept
-
-
-def _counted(number: int, unit: str) -> str:
-    return f"{number:,} {unit if number != 1 else {'entries': 'entry'}.get(unit, unit[:-1])}"
 
 
 def _of(total: int | None) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from agent.files.contents import Source
@@ -16,12 +13,8 @@ from agent.files.previews import FIRST, Part, others_told, part_of, text_part
 from agent.files.tables.rows import values_told
 from mcp_tools.text import one_line
 
-_SHOWN = 12
-"""Names that a summary lists."""
 _MOST_ELEMENTS = 60
 """Kinds of elements that are told of."""
-_MOST_VALUES = 50_000
-"""Different values of one attribute that are counted."""
 _SAMPLE = 160
 """Characters of the first element of a kind."""
 _LONGEST = 200
@@ -58,9 +51,13 @@ class Structure(NamedTuple):
 
 def structure_of(source: Source, text: str) -> Structure:
     """How a text of this kind is built; damage is told, and the text stays readable."""
-    if source.kind == "source":
-        return _program(text, source.path.suffix.lower().lstrip("."))
-    return _KINDS.get(source.kind, _plain)(text)
+    if source.kind in ("json", "jsonld"):
+        return _json(text)
+    if source.kind in ("jsonl", "xml"):
+        return _json_lines(text) if source.kind == "jsonl" else _xml(text)
+    lines = text.count("\n") + (not text.endswith("\n") and bool(text))
+    name = {"source": f"Source code ({source.path.suffix})", "md": "Markdown", "txt": "Text"}
+    return Structure(f"{name.get(source.kind, source.kind.upper())}: {lines:,} lines, {len(text.split()):,} words")
 
 
 def parts_of(kind: str, text: str) -> list[Part]:
@@ -76,15 +73,6 @@ def parts_of(kind: str, text: str) -> list[Part]:
         return []
 
 
-def _plain(text: str) -> Structure:
-    return Structure(f"Text: {_lines(text):,} lines, {len(text.split()):,} words")
-
-
-def _markdown(text: str) -> Structure:
-    headings = re.findall(r"^#{1,6} +(.+?) *#*$", text, re.M)
-    return Structure(f"Markdown: {_lines(text):,} lines, {len(headings):,} headings")
-
-
 def _json(text: str) -> Structure:
     try:
         return Structure(f"JSON: {_shape_told([json.loads(text)])}")
@@ -98,7 +86,8 @@ def _json_lines(text: str) -> Structure:
     records = _records(text)
     broken = [number for number, value in records if isinstance(value, _Broken)]
     values = [value for _, value in records if not isinstance(value, _Broken)]
-    lost = f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}." if broken else ""
+    some = ", ".join(map(str, broken[:_FEW])) + (f" and {len(broken) - _FEW:,} more" if len(broken) > _FEW else "")
+    lost = f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {some}." if broken else ""
     return Structure(
         f"JSON lines: {len(records):,} records" + (f", each {_shape_told(values)}" if values else ""), lost
     )
@@ -106,14 +95,21 @@ def _json_lines(text: str) -> Structure:
 
 def _xml(text: str) -> Structure:
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # it has no types
-    from defusedxml.ElementTree import ParseError  # type: ignore[import-untyped]  # it has no types
+    from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped]  # it has no types
 
     try:
-        found = _elements_of(text)
+        # as text it has no encoding any more, whatever its declaration says
+        root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text))
     except DefusedXmlException as error:
         return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")
-    except ParseError as error:
+    except (ParseError, RecursionError) as error:
         return Structure("XML that is not well formed", f"It is not well formed: {error}.")
+    found: dict[str, _Elements] = {}
+    waiting = [(_local_name(root.tag), root)]
+    while waiting:
+        path, element = waiting.pop()
+        found.setdefault(path, _Elements()).add(element)
+        waiting += [(f"{path}/{_local_name(inner.tag)}", inner) for inner in reversed(element)]
     total = sum(one.count for one in found.values())
     told = [f"- {path} × {one.count:,}: {one.told()}" for path, one in list(found.items())[:_MOST_ELEMENTS]]
     more = [f"- and {len(found) - _MOST_ELEMENTS} more kinds"] if len(found) > _MOST_ELEMENTS else []
@@ -121,118 +117,33 @@ def _xml(text: str) -> Structure:
     return Structure(summary, outline=["Elements:", *told, *more])
 
 
-def _program(text: str, suffix: str) -> Structure:
-    lines = _lines(text)
-    if suffix not in ("py", "pyw", "pyi", ""):
-        return Structure(f"Source code (.{suffix}): {lines:,} lines")
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return Structure(f"Source code: {lines:,} lines", f"It is not valid Python 3: {error}." if suffix else "")
-    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    return Structure(f"Python: {lines:,} lines; defines: {_listed(names)}")
-
-
-def _molecule(text: str) -> Structure:
-    rows = text.splitlines()
-    atoms = [row for row in rows if row.startswith(("ATOM", "HETATM"))]
-    chains = sorted({row[21:22].strip() for row in atoms} - {""})
-    residues = {(row[21:22], row[22:27]) for row in atoms}
-    title = " ".join(row[10:].strip() for row in rows if row.startswith("TITLE"))
-    models = sum(row.startswith("MODEL ") for row in rows)
-    said = f"PDB: {title or 'no title'}; {len(atoms):,} atoms, {len(residues):,} residues, chains {_listed(chains)}"
-    return Structure(said + (f", {models} models" if models > 1 else ""))
-
-
-def _crystal(text: str) -> Structure:
-    blocks = re.findall(r"^data_(\S+)", text, re.M | re.I)
-    categories = list(dict.fromkeys(re.findall(r"^\s*_([A-Za-z]\w*)", text, re.M)))
-    atoms = len(re.findall(r"^(?:ATOM|HETATM)\s", text, re.M))
-    said = f"CIF: {len(blocks)} blocks ({_listed(blocks)}); categories: {_listed(categories)}"
-    return Structure(said + (f"; {atoms:,} atoms" if atoms else ""))
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n") and bool(text))
-
-
-def _listed(names: list[Any]) -> str:
-    if not names:
-        return "none"
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(str(name) for name in names[:_SHOWN]) + more
-
-
-_KINDS: dict[str, Callable[[str], Structure]] = {
-    "md": _markdown,
-    "json": _json,
-    "jsonld": _json,
-    "jsonl": _json_lines,
-    "xml": _xml,
-    "pdb": _molecule,
-    "cif": _crystal,
-}
-
-
-@dataclass(slots=True)
 class _Elements:
-    """The elements with one path."""
+    """The elements with one path: how many, the first one, the values of their attributes and of their text."""
 
-    count: int = 0
-    sample: str = ""
-    values: dict[str, Counter[str]] = field(default_factory=dict)
-    """Of each attribute, `@name`, and of the text, an empty name."""
-    has_prose: bool = False
+    def __init__(self) -> None:
+        self.count, self._sample = 0, ""
+        self._values: dict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, element: Any) -> None:
-        """One more, at its end."""
+        """Takes one more."""
         self.count += 1
-        for name, value in element.attrib.items():
-            self._count(f"@{_local_name(name)}", value)
-        if text := (element.text or "").strip():
-            self.has_prose |= len(text) > _LONGEST
-            self._count("", text[:_LONGEST])
-        if not self.sample:
+        text = (element.text or "").strip()
+        if not self._sample:
             attributes = "".join(f' {_local_name(name)}="{value}"' for name, value in element.attrib.items())
-            self.sample = one_line(f"<{_local_name(element.tag)}{attributes}>{text}", _SAMPLE)
+            self._sample = one_line(f"<{_local_name(element.tag)}{attributes}>{text}", _SAMPLE)
+        for name, value in element.attrib.items():
+            self._values[f"@{_local_name(name)}"][value] += 1
+        if text:
+            self._values["text"][text[: _LONGEST + 1]] += 1
 
     def told(self) -> str:
         """What they hold."""
-        parts = [
-            f"{name or 'text'}: {'prose' if not name and self.has_prose else values_told(counted)}"
-            + (f" (in {there:,})" if (there := counted.total()) < self.count else "")
-            for name, counted in self.values.items()
-        ]
-        return "; ".join([self.sample, *parts]) if self.count > 1 else self.sample
-
-    def _count(self, name: str, value: str) -> None:
-        values = self.values.setdefault(name, Counter())
-        if len(values) < _MOST_VALUES or value in values:
-            values[value] += 1
-
-
-def _elements_of(text: str) -> dict[str, _Elements]:
-    """The elements of an XML text by their paths: `bom/part/price`.
-
-    Raises:
-        DefusedXmlException: It declares entities.
-        ParseError: It is not well formed; what comes before is lost, too.
-    """
-    from defusedxml.ElementTree import iterparse
-
-    found: dict[str, _Elements] = {}
-    path: list[str] = []
-    # as text it has no encoding any more, whatever its declaration says
-    body = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text)
-    for event, element in iterparse(io.BytesIO(body.encode("utf-8", "replace")), events=("start", "end")):
-        if event == "start":
-            path.append(_local_name(element.tag))
-            found.setdefault("/".join(path), _Elements())
-        else:
-            found["/".join(path)].add(element)
-            path.pop()
-            element.clear()
-    return found
+        parts = [self._sample]
+        for name, values in self._values.items() if self.count > 1 else ():
+            is_prose = name == "text" and any(len(value) > _LONGEST for value in values)
+            some = f" (in {values.total():,})" if values.total() < self.count else ""
+            parts.append(f"{name}: {'prose' if is_prose else values_told(values)}{some}")
+        return "; ".join(parts)
 
 
 def _local_name(tag: Any) -> str:

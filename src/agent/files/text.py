@@ -40,11 +40,7 @@ _SPARSE = 0.2
 
 
 def text_encoding(source: Source) -> Encoding:
-    """The encoding of a text file: its mark, what it declares, else what its bytes look like.
-
-    Raises:
-        FileProblem: It is no text.
-    """
+    """The encoding of a text file: its mark, what it declares, else what its bytes look like."""
     sample, whole = sample_of(source.path)
     found = encoding_of(sample, whole)
     if found is None:
@@ -65,9 +61,6 @@ class TextFile(Contents):
     Args:
         source: The file.
         limits: How long a page may be.
-
-    Raises:
-        FileProblem: It is no text.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:

@@ -28,7 +28,7 @@ PDB = (
     ("name", "content", "summary"),
     [
         ("a.txt", "one two\nthree\n", "Text: 2 lines, 3 words"),
-        ("a.md", "# Tea\n\n## Milk\n", "Markdown: 3 lines, 2 headings"),
+        ("a.md", "# Tea\n\n## Milk\n", "Markdown: 3 lines, 4 words"),
         (
             "a.json",
             '{"a": [1, {"b": "x"}], "c": null}',
@@ -41,10 +41,9 @@ PDB = (
         ),
         ("a.jsonld", '{"@context": "https://schema.org"}', "JSON: {@context: text}"),
         ("a.xml", "<feed xmlns='urn:x'><e/><e/></feed>", "root <feed>, 3 elements of 2 kinds"),
-        ("a.py", "import os\n\ndef f():\n    pass\n\nclass C: ...\n", "defines: f, C"),
-        ("a.rs", "fn main() {}\n", "Source code (.rs): 1 lines"),
-        ("a.pdb", PDB, "AN ENZYME; 3 atoms, 2 residues, chains A, B"),
-        ("a.cif", "data_1ABC\n#\n_entry.id 1ABC\nloop_\n_cell.a\n1\n", "1 blocks (1ABC)"),
+        ("a.py", "import os\n\ndef f():\n    pass\n\nclass C: ...\n", "Source code (.py): 6 lines, 8 words"),
+        ("a.pdb", PDB, "PDB: 6 lines, 42 words"),
+        ("a.cif", "data_1ABC\n#\n_entry.id 1ABC\nloop_\n_cell.a\n1\n", "CIF: 6 lines, 7 words"),
     ],
 )
 async def test_the_structure_is_told(name: str, content: str, summary: str, tmp_path: Path) -> None:
@@ -60,7 +59,6 @@ async def test_the_structure_is_told(name: str, content: str, summary: str, tmp_
         ("a.json", '{"a": 1,}', "It is not valid JSON: "),
         ("a.jsonl", '{"a": 1}\n{"a": 2}\n{"a"\n', "Not valid JSON: line 3."),
         ("a.xml", "<a><b></a>", "It is not well formed: "),
-        ("a.py", "def f(:\n", "It is not valid Python 3: "),
         (
             "a.xml",
             '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;&x;">]><a>&z;</a>',

@@ -26,11 +26,7 @@ _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentRefer
 
 
 def open_docx(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a Word document.
-
-    Raises:
-        FileProblem: It is damaged, cut off, encrypted, a bomb, or no Word document.
-    """
+    """Reads a Word document."""
     open_package(source, limits).close()
     from docx.opc.part import PartFactory
     from docx.package import Package

@@ -18,11 +18,7 @@ _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"
 
 
 def open_epub(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a book in EPUB.
-
-    Raises:
-        FileProblem: It is damaged, cut off, copy-protected, a bomb, or no book.
-    """
+    """Reads a book in EPUB."""
     with open_package(source, limits) as archive:
         there = frozenset(archive.namelist())
         if _ENCRYPTION in there:

@@ -25,11 +25,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def open_html(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a web page.
-
-    Raises:
-        FileProblem: It is larger than 32 MiB.
-    """
+    """Reads a web page."""
     size = source.path.stat().st_size
     if size > MOST_BYTES:
         raise FileProblem(

@@ -35,11 +35,7 @@ _MOST_SECTIONS = 200
 
 
 def open_mail(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a message with what is attached to it.
-
-    Raises:
-        FileProblem: It is too large, or no mail.
-    """
+    """Reads a message with what is attached to it."""
     if source.path.stat().st_size > limits.unpacked:
         raise too_large(source.name, limits)
     with source.path.open("rb") as file:

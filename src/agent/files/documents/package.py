@@ -15,11 +15,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def open_package(source: Source, limits: ReadLimits) -> ZipFile:
-    """Opens the zip file of a document, of which nothing is unpacked yet.
-
-    Raises:
-        FileProblem: It is cut off, encrypted, or a bomb.
-    """
+    """Opens the zip file of a document, of which nothing is unpacked yet."""
     with source.path.open("rb") as file:
         if file.read(4) == _OLE:
             raise locked(source.name)

@@ -31,11 +31,7 @@ _MOST_ATTACHED = 50
 
 
 def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
-    """Opens a PDF; pages are read when they are asked for.
-
-    Raises:
-        FileProblem: It is damaged, cut off, or locked by a password.
-    """
+    """Opens a PDF; pages are read when they are asked for."""
     with source.path.open("rb") as file:
         file.seek(max(0, source.path.stat().st_size - 2048))
         is_cut = b"%%EOF" not in file.read()
@@ -94,11 +90,7 @@ class PdfContents(Contents):
             yield Section(f"page {number}{numbered}", self._text(number))
 
     def drawn(self, number: int) -> Image:
-        """How a page looks.
-
-        Raises:
-            FileProblem: There is no such page, or it is damaged.
-        """
+        """How a page looks."""
         try:
             return _picture_of(self._document[number - 1])
         except (PdfiumError, IndexError):

@@ -19,11 +19,7 @@ _ROW = 91_440
 
 
 def open_pptx(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a presentation.
-
-    Raises:
-        FileProblem: It is damaged, cut off, encrypted, a bomb, or no presentation.
-    """
+    """Reads a presentation."""
     open_package(source, limits).close()
     part: Any = Package.open(str(source.path)).main_document_part
     if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:

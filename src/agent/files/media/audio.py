@@ -31,11 +31,7 @@ _TAGS = ("title", "artist", "album", "date", "genre", "comment")
 
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
-    """Opens a sound; what is said is written down when a section is asked for.
-
-    Raises:
-        FileProblem: It is damaged, or has no sound.
-    """
+    """Opens a sound; what is said is written down when a section is asked for."""
     with opened(source) as container:
         if not container.streams.audio:
             raise damaged(source.name, source.kind, "it has no sound")
@@ -120,11 +116,7 @@ def opened(source: Source) -> Iterator[InputContainer]:
 
 
 def length_of(source: Source, container: InputContainer) -> float:
-    """Seconds; counted packet by packet where the file does not say.
-
-    Raises:
-        FileProblem: Nothing in it can be played.
-    """
+    """Seconds; counted packet by packet where the file does not say."""
     if container.duration:
         return container.duration / 1_000_000
     end = 0.0

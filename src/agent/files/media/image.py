@@ -41,11 +41,7 @@ _QUALITIES = (85, 60, 30)
 
 
 def open_image(source: Source, limits: ReadLimits) -> Contents:
-    """Reads what a picture says about itself, and the text in it; what it shows is for a model that sees.
-
-    Raises:
-        FileProblem: It is damaged, cut off, or would take gigabytes of memory.
-    """
+    """Reads what a picture says about itself, and the text in it; what it shows is for a model that sees."""
     if source.kind == "svg":
         return _svg(source, limits)
     with _opened(source) as picture:
@@ -76,11 +72,7 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def _opened(source: Source) -> Iterator[Image.Image]:
-    """A picture, opened by what it is and not by its name.
-
-    Raises:
-        FileProblem: It is cut off, or would take gigabytes of memory.
-    """
+    """A picture, opened by what it is and not by its name."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -171,9 +163,6 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
 
     Returns:
         `path`, `kind` as a media type, `bytes`, `size` and `whole`: pixels of the copy and of the picture itself.
-
-    Raises:
-        FileProblem: It cannot be read, or can be made no picture.
     """
     if source.kind == "svg":
         raise FileProblem("unsupported", "A drawing (svg) is not shown as a picture.", remedy="Read its source.")

@@ -46,11 +46,7 @@ class Seen(NamedTuple):
 
 
 def text_in(picture: Image) -> Seen:
-    """Reads the text of a picture.
-
-    Raises:
-        FileProblem: It is not wanted, the package is missing, or its models cannot be loaded.
-    """
+    """Reads the text of a picture."""
     if not _is_wanted:
         raise FileProblem("unsupported", "Its text was not read: it is shown itself.")
     import numpy

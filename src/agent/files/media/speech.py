@@ -6,11 +6,11 @@ import base64
 import io
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agent.errors import WeightsError
 from agent.files.contents import FileProblem, without_package
@@ -35,18 +35,15 @@ _UNSURE_BELOW = -1.0
 _ENDPOINT_SECONDS = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What was said between two moments."""
+class Said(NamedTuple):
+    """What was said between two moments, in seconds from the beginning of the stretch."""
 
     start: float
-    """Seconds from the beginning of the stretch."""
     end: float
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(NamedTuple):
     """What was said in a stretch of sound."""
 
     engine: str
@@ -113,9 +110,6 @@ def transcribe(samples: Samples) -> Transcript:
 
     Args:
         samples: Mono, 16,000 a second, each from -1 to 1.
-
-    Raises:
-        FileProblem: Nobody can write it down: a package or the weights are missing, or the endpoint refused.
     """
     speech = _given[0] if _given else Speech(engine="none")
     if speech.engine == "none":
@@ -126,7 +120,7 @@ def transcribe(samples: Samples) -> Transcript:
         told = _asked[0]({"sound": base64.b64encode(_as_wav(samples)).decode()})
         if problem := told.get("problem"):
             raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
-        return Transcript(told["engine"], [Said(**one) for one in told["said"]], tuple(told["lost"]))
+        return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))
     has_only_whisper = find_spec("faster_whisper") is None and find_spec("whisper") is not None
     if speech.engine == "openai-whisper" or (speech.engine == "auto" and has_only_whisper):
         return _by_openai_whisper(samples, speech)
@@ -138,7 +132,8 @@ async def serve(asked: dict[str, Any], speech: Speech) -> dict[str, Any]:
     import asyncio
 
     try:
-        return asdict(await asyncio.to_thread(_by_endpoint, base64.b64decode(asked["sound"]), speech))
+        told = await asyncio.to_thread(_by_endpoint, base64.b64decode(asked["sound"]), speech)
+        return told._asdict()
     except FileProblem as problem:
         return {"problem": {"message": problem.message, "remedy": problem.remedy}}
 

@@ -24,11 +24,7 @@ _MOST_PIXELS = 8192 * 8192
 
 
 class Film(Contents):
-    """A film whose first section is what is seen, and the others what is said; looked at when that is asked for.
-
-    Raises:
-        FileProblem: It is damaged, or holds neither pictures nor sound.
-    """
+    """A film whose first section is what is seen, and the others what is said; looked at when that is asked for."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self.kind, self.lost, self.facts = source.kind, [], {}

@@ -43,9 +43,6 @@ class Database(Contents):
     Args:
         source: The file.
         limits: How long a page may be.
-
-    Raises:
-        FileProblem: It is damaged or cut off.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:

@@ -26,9 +26,6 @@ class DelimitedFile(Contents):
     Args:
         source: The file.
         limits: How long a page may be.
-
-    Raises:
-        FileProblem: It is no text, or has no rows.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:

@@ -45,11 +45,7 @@ _ONLY_VALUES = "only values are read, not formulas, colours, number formats, com
 
 
 def open_workbook(source: Source, limits: ReadLimits) -> WorkbookContents:
-    """Opens an xlsx file.
-
-    Raises:
-        FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
-    """
+    """Opens an xlsx file."""
     lost: list[str] = []
     pictures: dict[str, bytes] = {}
     with open_package(source, limits) as archive:
@@ -81,11 +77,7 @@ def open_workbook(source: Source, limits: ReadLimits) -> WorkbookContents:
 
 
 def open_values(source: Source, limits: ReadLimits) -> WorkbookContents:
-    """Opens an xls, xlsb or ods file: its values.
-
-    Raises:
-        FileProblem: It is encrypted, damaged, or unpacks to too much.
-    """
+    """Opens an xls, xlsb or ods file: its values."""
     if source.kind != "xls":
         open_package(source, limits).close()
     lost = [f"Of {source.kind} files {_ONLY_VALUES}."]
