@@ -26,7 +26,7 @@ class Machine:
     """A platform, a home and an environment."""
 
     platform: str
-    """As `sys.platform` says it: `linux`, `darwin`, `win32`."""
+    """As `sys.platform` says it: `linux`, `darwin`."""
     home: Path
     environment: Mapping[str, str]
 
@@ -40,8 +40,6 @@ class Machine:
         """Where desktop programs keep their settings."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
-        if self.platform == "win32":
-            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
         return self.folder("XDG_CONFIG_HOME", self.home / ".config")
 
     def folder(self, variable: str, otherwise: Path) -> Path:
@@ -89,8 +87,6 @@ class Host:
     """What a person does for it to be seen."""
     variable: str = ""
     """Names another folder."""
-    windows_file: str = ""
-    """Where it is on Windows among desktop programs' settings, if that differs."""
 
     def path(self, scope: Scope, machine: Machine, project: Path) -> Path:
         """The settings file.
@@ -104,8 +100,6 @@ class Host:
             )
         if scope == "project":
             return project / str(self.project_file)
-        if self.windows_file and machine.platform == "win32":
-            return machine.programs / self.windows_file
         own = machine.programs if self.folder is None else machine.home / self.folder
         return machine.folder(self.variable, own) / self.file
 
@@ -113,9 +107,8 @@ class Host:
     def told(self) -> str:
         """The user's file for people, on each platform."""
         if self.folder is None:
-            return f"`{self.file}` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`"
-        windows = self.windows_file.replace("/", "\\")
-        moved = f", or `%APPDATA%\\{windows}`" if windows else f", or in `${self.variable}`" if self.variable else ""
+            return f"`{self.file}` in `~/.config` or `~/Library/Application Support`"
+        moved = f", or in `${self.variable}`" if self.variable else ""
         return f"`~/{self.folder}{'/' if self.folder else ''}{self.file}`{moved}"
 
 
@@ -149,7 +142,7 @@ _SESSION = "start a new session; /mcp shows it"
 _QUIT = "quit Claude Desktop and start it again"
 _CLAUDE = "Claude/claude_desktop_config.json"
 _START = "run “MCP: List Servers” in VS Code and start it"
-_GOOSE = ("start a new session", "XDG_CONFIG_HOME", "Block/goose/config/config.yaml")
+_GOOSE = ("start a new session", "XDG_CONFIG_HOME")
 _SERVERS = "mcpServers"
 HOSTS: tuple[Host, ...] = (
     Host("claude-desktop", "Claude Desktop", "json", _SERVERS, None, _CLAUDE, None, _plain, _QUIT),
@@ -216,7 +209,7 @@ def server_command(
     """
     environment = os.environ if environment is None else environment
     python = Path(sys.executable)
-    script = python.parent / ("alita.exe" if os.name == "nt" else "alita")
+    script = python.parent / "alita"
     program = [str(script)] if script.is_file() else [str(python), "-P", "-c", _WITHOUT_SCRIPT]
     env = {}
     if home := environment.get("ALITA_HOME", "").strip():

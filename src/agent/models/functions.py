@@ -27,14 +27,8 @@ _CALL: Schema = {**_NAMED, "required": ["name", "arguments"]}
 _FORM: Schema = {
     "type": "object",
     "properties": {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _NAMED}},
-    "required": ["calls"],
+    "minProperties": 1,
     "additionalProperties": False,
-}
-_ONLY_SAYS: Schema = {
-    "type": "object",
-    "properties": {"say": {"type": "string"}},
-    "required": ["say"],
-    "maxProperties": 1,
 }
 _ASKED = (
     "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
@@ -136,13 +130,10 @@ class FunctionRequest:
         except NoJsonError as problem:
             if calls := _written_calls(text):
                 return self.checked(replace(completion, text="", tool_calls=calls))
-            try:
-                return self.checked(replace(completion, text=fitting_json(text, _ONLY_SAYS)["say"]))
-            except NoJsonError:
-                if any(f'"{word}"' in text for word in ("say", "calls", "arguments")):
-                    raise problem from None
+            if any(f'"{word}"' in text for word in ("say", "calls", "arguments")):
+                raise problem from None
             return self.checked(completion)
-        calls = tuple(_tool_call(call) for call in form["calls"])
+        calls = tuple(_tool_call(call) for call in form.get("calls", ()))
         return self.checked(replace(completion, text=form.get("say") or "", tool_calls=calls))
 
     def _listing(self) -> str:

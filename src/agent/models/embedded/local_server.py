@@ -142,12 +142,19 @@ def running(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
 
 
 def born(pid: int) -> str:
-    """When a process started, as /proc counts it; empty when there is no such process."""
+    """When a process started, as /proc counts it where there is one; empty when there is no such process."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if after_name[0] in "ZX" else after_name[19]
     except OSError:
-        return ""
-    return "" if after_name[0] in "ZX" else after_name[19]
+        if Path("/proc/self").exists():
+            return ""
+    with contextlib.suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return ""
+    return "unknown"
 
 
 def started() -> list[subprocess.Popen[bytes]]:

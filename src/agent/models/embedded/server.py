@@ -39,7 +39,7 @@ def free_cores(seconds: float = 0.4) -> int:
     llama.cpp's threads wait for each other by spinning: with as many threads as cores it collapses (12 → 1 token/s)
     when another process keeps one core busy.
     """
-    allowed = os.sched_getaffinity(0)
+    allowed = _allowed()
     before = _idle_ticks()
     time.sleep(seconds)
     after = _idle_ticks()
@@ -50,16 +50,20 @@ def free_cores(seconds: float = 0.4) -> int:
 
 def most_cores() -> int:
     """How many cores this process could use on a quiet machine."""
-    allowed = granted = len(os.sched_getaffinity(0))
+    allowed = granted = len(_allowed())
     with contextlib.suppress(OSError, ValueError):  # what the control group grants; `max` is no number
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         granted = int(quota) // int(period)
     return max(1, min(allowed, granted, _MOST))
 
 
+def _allowed() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
 def _idle_ticks() -> dict[int, int]:
-    """For each core the ticks it spent idle or waiting for a disk."""
-    lines = Path("/proc/stat").read_text().splitlines()
+    """For each core the ticks it spent idle or waiting for a disk; empty where /proc does not tell."""
+    lines = Path("/proc/stat").read_text().splitlines() if Path("/proc/stat").exists() else []
     cores = [line.split() for line in lines if line.startswith("cpu") and line[3:4].isdigit()]
     return {int(fields[0][3:]): int(fields[4]) + int(fields[5]) for fields in cores}
 
