@@ -117,28 +117,22 @@ class Endpoint:
         return one_line(_KEY_LIKE.sub("[key]", text), 300)
 
 
+@dataclass(eq=False, repr=False)
 class Failure(Exception):
     """One failed call, before anyone decided whether to try again. Never leaves `agent.models`."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        endpoint: Endpoint,
-        detail: str = "",
-        *,
-        status: int | None = None,
-        after: float | None = None,
-        parameter: str | None = None,
-    ) -> None:
-        self.kind = kind
-        self.endpoint = endpoint
-        self.detail = endpoint.redact(detail)
-        self.status = status
-        self.after = after
-        """Seconds that the endpoint asked to wait."""
-        self.parameter = parameter
-        """The request's parameter that the endpoint objects to."""
-        super().__init__(f"{kind.name}: {self.detail}")
+    kind: Kind
+    endpoint: Endpoint
+    detail: str = ""
+    status: int | None = None
+    after: float | None = None
+    """Seconds that the endpoint asked to wait."""
+    parameter: str | None = None
+    """The request's parameter that the endpoint objects to."""
+
+    def __post_init__(self) -> None:
+        self.detail = self.endpoint.redact(self.detail)
+        super().__init__(f"{self.kind.name}: {self.detail}")
 
     @property
     def is_about_pictures(self) -> bool:
@@ -205,12 +199,12 @@ def _kind(status: int, said: str) -> Kind:
 def _error_body(body: object) -> tuple[str, str, str | None]:
     """The message, the code and the parameter in an error's body, whatever its shape."""
     error: Any = body.get("error", body) if isinstance(body, dict) else body
-    if isinstance(error, dict):
-        code = " ".join(str(error[k]) for k in ("code", "type") if error.get(k))
-        message = error.get("message") or error.get("detail") or ""
-        parameter = error.get("param")
-        return str(message), code, parameter if isinstance(parameter, str) else None
-    return ("" if error is None else str(error)), "", None
+    if not isinstance(error, dict):
+        return ("" if error is None else str(error)), "", None
+    code = " ".join(str(error[k]) for k in ("code", "type") if error.get(k))
+    parameter = error.get("param")
+    message = str(error.get("message") or error.get("detail") or "")
+    return message, code, parameter if isinstance(parameter, str) else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -14,7 +14,6 @@ from agent.strategy import StrategyName
 NAME = re.compile(r"\w[\w.+-]*")
 """What a model may be called: a list of names has commas between them, a script's name a colon."""
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def endpoint_address(value: str | None) -> str | None:
@@ -28,16 +27,6 @@ def endpoint_address(value: str | None) -> str | None:
         raise ValueError("an address holds no user and no password; put the key into OPENAI_API_KEY")
     _ = parts.port  # raises for one that is no number
     return value.rstrip("/")
-
-
-class Prices(BaseModel):
-    """US dollars per million tokens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: _Dollars
-    output: _Dollars
-    cached: _Dollars | None = None
 
 
 class NamedModel(BaseModel):
@@ -57,7 +46,7 @@ class NamedModel(BaseModel):
     """Whether it reads pictures."""
     hears: bool = False
     """Whether it writes down speech: `speech_model` may name it."""
-    prices: Prices | None = Field(None, alias="price")
+    price: Price | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     """Sent with every call, whatever the call wants."""
 
@@ -70,33 +59,29 @@ class NamedModel(BaseModel):
 
     @field_validator("key")
     @classmethod
-    def _is_a_variable(cls, value: str) -> str:
+    def _is_a_variable_and_goes_somewhere(cls, value: str, info: Any) -> str:
         if value and not _VARIABLE.fullmatch(value):
             raise ValueError("the name of the variable that holds the key is wanted, and not the key")
-        return value
-
-    @field_validator("key")
-    @classmethod
-    def _goes_somewhere(cls, value: str, info: Any) -> str:
         if value and info.data.get("base_url") is None:
             raise ValueError("base_url must say which endpoint receives it")
         return value
 
-    @property
-    def price(self) -> Price | None:
-        """US dollars per million tokens, where the settings say them."""
-        return Price(self.prices.input, self.prices.output, self.prices.cached) if self.prices else None
+    @field_validator("price")
+    @classmethod
+    def _is_a_price(cls, value: Price | None) -> Price | None:
+        if value and not all(0 <= dollars < float("inf") for dollars in _dollars(value)):
+            raise ValueError("a price is a number greater than or equal to 0")
+        return value
 
     @property
     def shown(self) -> str:
         """All of it on one line; the key's variable, never the key."""
-        told = self.model_dump(exclude_defaults=True, exclude={"model", "base_url"}, by_alias=True, mode="json")
-        listed = model if (model := self.model) != FIRST_LISTED else "the first that is listed"
-        details = ", ".join(f"{name} {_plain(value)}" for name, value in told.items())
+        told = self.model_dump(exclude_defaults=True, exclude={"model", "base_url", "price"})
+        told |= {"price": "/".join(f"{dollars:g}" for dollars in _dollars(self.price))} if self.price else {}
+        details = ", ".join(f"{name} {'yes' if value is True else value}" for name, value in told.items())
+        listed = self.model if self.model != FIRST_LISTED else "the first that is listed"
         return f"{listed} at {self.base_url or 'the endpoint of all models'}{f' ({details})' if details else ''}"
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return "/".join(f"{price:g}" for price in value.values() if price is not None)
-    return "yes" if value is True else str(value)
+def _dollars(price: Price) -> list[float]:
+    return [dollars for dollars in (price.input, price.output, price.cached) if dollars is not None]
