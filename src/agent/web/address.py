@@ -13,19 +13,16 @@ _TRACKING = re.compile(
     re.IGNORECASE,
 )
 _FRONT = re.compile(r"^(?:www\d?|m|mobile|amp)\.(?=[^.]+\.)")
-_MOBILE_INSIDE = re.compile(r"^([a-z-]{2,12})\.m\.(?=[^.]+\.)")
-"""As in en.m.wikipedia.org."""
+_MOBILE_INSIDE = re.compile(r"^([a-z-]{2,12})\.m\.(?=[^.]+\.)")  # as in en.m.wikipedia.org
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)$", re.IGNORECASE)
 _LOCAL = (
     ".local", ".internal", ".lan", ".home", ".localhost", ".localdomain", ".corp", ".intranet", ".invalid", ".test",
 )  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
-_PICTURES = re.compile(r"/media/[^/:]+:")
-"""What MediaWiki shows before an article, which stays the same page."""
+_PICTURES = re.compile(r"/media/[^/:]+:")  # what MediaWiki shows before an article, which stays the same page
 _ADDRESS = re.compile(r"(?:https?://[^/?#\s]\S*|file:///\S+)", re.IGNORECASE)
 _IN_TEXT = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`\[\]]+", re.IGNORECASE)
-_BEHIND = ".,;:!?*_"
-"""Signs that follow an address in a text, and are not part of its end."""
+_BEHIND = ".,;:!?*_"  # signs that follow an address in a text, and are not part of its end
 
 
 def is_address(text: str) -> bool:

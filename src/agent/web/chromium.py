@@ -53,8 +53,7 @@ UNSANDBOXED = (
 INSTALL = "apt-get install chromium, or: playwright install chromium"
 _PREFIX = "alita-browser-"
 _PROC = Path("/proc")
-_PATIENCE = 5.0
-"""Seconds in which what was killed is gone."""
+_PATIENCE = 5.0  # seconds in which what was killed is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +141,7 @@ def _using(profile: Path) -> Iterator[int]:
 
 
 _SECONDS = 900.0
-_failed: list[str] = []
-"""Why none could be fetched; it is tried once in a process."""
+_failed: list[str] = []  # why none could be fetched; it is tried once in a process
 _fetching = asyncio.Lock()
 
 

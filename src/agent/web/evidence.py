@@ -27,12 +27,9 @@ class Wanted:
     """What is to be found out."""
 
     question: str
-    query: str = ""
-    """What the coordinator wants to know; empty where it is the question."""
-    so_far: DataText = NO_DATA
-    """What earlier steps found, as prompts show it."""
-    known: Sequence[CitedSource] = ()
-    """The sources that the run has already, whose numbers stay."""
+    query: str = ""  # what the coordinator wants to know; empty where it is the question
+    so_far: DataText = NO_DATA  # what earlier steps found, as prompts show it
+    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
     origins: Origins = field(default_factory=lambda: Origins(""))
     """What the run knows, by where it comes from: no query carries away what is the user's."""
 
@@ -58,10 +55,8 @@ class Quote(NamedTuple):
     """Words of a page, unchanged."""
 
     text: str
-    place: str
-    """`under "History", paragraph 3`, `table "Results", row 12`."""
-    heading: str = ""
-    """The one above it; empty at the beginning."""
+    place: str  # `under "History", paragraph 3`, `table "Results", row 12`
+    heading: str = ""  # the one above it; empty at the beginning
 
     def __str__(self) -> str:
         return f'"{printable(self.text).strip()}" ({self.place})'
@@ -99,16 +94,11 @@ class Evidence:
 
     queries: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    hits: int = 0
-    """Different pages that the engines named."""
-    read: int = 0
-    """Pages of them that were read."""
-    answer: str = ""
-    """What the quotations state as the answer, copied from them; empty where they do not."""
-    missing: list[str] = field(default_factory=list)
-    """What was named in the question and found nowhere."""
-    failed: list[str] = field(default_factory=list)
-    """Pages and searches that gave nothing, each with its reason."""
+    hits: int = 0  # different pages that the engines named
+    read: int = 0  # pages of them that were read
+    answer: str = ""  # what the quotations state as the answer, copied from them; empty where they do not
+    missing: list[str] = field(default_factory=list)  # what was named in the question and found nowhere
+    failed: list[str] = field(default_factory=list)  # pages and searches that gave nothing, each with its reason
 
     @property
     def ok(self) -> bool:
@@ -163,8 +153,7 @@ class Evidence:
         ]
 
 
-_SHORTEST_NAME = 4
-"""Letters of a name that a host must share with a question to be the subject's own."""
+_SHORTEST_NAME = 4  # letters of a name that a host must share with a question to be the subject's own
 _HIGH, _MEDIUM = 0.75, 0.4
 _MOST_NAMED = 4
 

@@ -29,8 +29,7 @@ _PRIVATE_4 = tuple(
         "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
     )
 )  # fmt: skip
-_GLOBAL_6 = IPv6Network("2000::/3")
-"""The only part of IPv6 that is given out for the public network."""
+_GLOBAL_6 = IPv6Network("2000::/3")  # the only part of IPv6 that is given out for the public network
 _PRIVATE_6 = tuple(IPv6Network(one) for one in ("2001::/23", "2001:db8::/32", "3fff::/20"))
 _SECRET = tuple(
     IPv4Network(one) if "." in one else IPv6Network(one)

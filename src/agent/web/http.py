@@ -24,21 +24,17 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-Rules: TypeAlias = Sequence[tuple[str, bool]]
-"""Patterns of paths in a robots.txt, and whether each is allowed."""
+Rules: TypeAlias = Sequence[tuple[str, bool]]  # patterns of paths in a robots.txt, and whether each is allowed
 
 TOKEN = "alita"  # noqa: S105  # the name that robots.txt calls us by
-MOST = 32 * 2**20
-"""Bytes of one page, unpacked."""
+MOST = 32 * 2**20  # bytes of one page, unpacked
 REDIRECTS = 10
-PATIENCE = 15.0
-"""Seconds of Retry-After up to which we wait; beyond them the request fails and says so."""
+PATIENCE = 15.0  # seconds of Retry-After up to which we wait; beyond them the request fails and says so
 AT_ONCE = 10
 _BURST, _PER_SECOND = 16, 4.0
 """Requests that one host may get in a row before they are spaced out, and how many it gets then."""
 _ATTEMPTS = 3
-_FIRST_WAIT = 0.5
-"""Seconds before the second attempt; doubled for the third."""
+_FIRST_WAIT = 0.5  # seconds before the second attempt; doubled for the third
 _SECONDS = 60.0
 _MOST_ROBOTS, _MOST_RULES = 512 * 2**10, 5000
 _MOST_FAILURE = 256 * 2**10

@@ -16,8 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.events import Event, LeakBlocked
 
-PASSAGE = 12
-"""Words in a row that two texts do not share by chance."""
+PASSAGE = 12  # words in a row that two texts do not share by chance
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 

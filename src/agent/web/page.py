@@ -66,41 +66,27 @@ class Result:
     url: str
     title: str
     snippet: str
-    source: str
-    """The engine that gave it: `firecrawl`, `ddgs`, `wikipedia`."""
-    published: str = ""
-    """ISO date, where the engine gives it."""
+    source: str  # the engine that gave it: `firecrawl`, `ddgs`, `wikipedia`
+    published: str = ""  # ISO date, where the engine gives it
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page as it was read."""
 
-    url: str
-    """After redirects."""
+    url: str  # after redirects
     title: str
-    markdown: str
-    """Its content, whole; each link is `[text][n]`."""
-    links: tuple[str, ...] = ()
-    """Absolute addresses; link n is at n - 1."""
-    kind: str = "html"
-    """By its content: `html`, `pdf`, `csv`."""
-    via: str = "plain"
-    """How it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`."""
-    fetched: str = ""
-    """ISO time, UTC."""
-    published: str = ""
-    """ISO date, where the page has it."""
-    path: Path | None = None
-    """The downloaded file, where it is one."""
-    notes: tuple[str, ...] = ()
-    """What was lost, or fell back, one sentence each; it may quote the page."""
-    remarks: tuple[str, ...] = ()
-    """The same in alita's own words, without any of the page's."""
-    forms: tuple[str, ...] = ()
-    """Each on a line: `GET https://a.example/search: q (text)`."""
-    around: str = ""
-    """Menus, head and foot, in the same form."""
+    markdown: str  # its content, whole; each link is `[text][n]`
+    links: tuple[str, ...] = ()  # absolute addresses; link n is at n - 1
+    kind: str = "html"  # by its content: `html`, `pdf`, `csv`
+    via: str = "plain"  # how it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`
+    fetched: str = ""  # ISO time, UTC
+    published: str = ""  # ISO date, where the page has it
+    path: Path | None = None  # the downloaded file, where it is one
+    notes: tuple[str, ...] = ()  # what was lost, or fell back, one sentence each; it may quote the page
+    remarks: tuple[str, ...] = ()  # the same in alita's own words, without any of the page's
+    forms: tuple[str, ...] = ()  # each on a line: `GET https://a.example/search: q (text)`
+    around: str = ""  # menus, head and foot, in the same form
 
     @property
     def whole(self) -> str:

@@ -22,8 +22,7 @@ from agent.web.page import WebProblem
 _HEAD = _PIECE = 64 * 2**10
 _CONNECT_SECONDS = 10.0
 _HEAD_SECONDS = 60.0
-_LAST_SECONDS = 1.0
-"""In which arrives what is still on its way when one side has ended a tunnel."""
+_LAST_SECONDS = 1.0  # in which arrives what is still on its way when one side has ended a tunnel
 _ADDRESSES = 4
 _OF_CONNECTION = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
@@ -47,8 +46,7 @@ class GuardedProxy:
     """
 
     def __init__(self, guard: AddressGuard) -> None:
-        self.url = ""
-        """Its address, for the browser's settings."""
+        self.url = ""  # its address, for the browser's settings
         self._refused: list[str] = []
         self._guard = guard
         self._server: asyncio.Server | None = None

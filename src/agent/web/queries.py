@@ -50,12 +50,9 @@ _ASKS = words_in(
 class Terms:
     """The words of a question that a page about it would have."""
 
-    weights: dict[str, float]
-    """By stem; names and numbers weigh twice."""
-    names: tuple[str, ...]
-    """Quoted texts, proper names and numbers as they are written."""
-    words: tuple[str, ...]
-    """As they are written, in order, each once."""
+    weights: dict[str, float]  # by stem; names and numbers weigh twice
+    names: tuple[str, ...]  # quoted texts, proper names and numbers as they are written
+    words: tuple[str, ...]  # as they are written, in order, each once
 
     def share(self, stems: Iterable[str]) -> float:
         """How much of the question's weight such words carry, from 0 to 1."""
@@ -210,10 +207,8 @@ class Query:
     words: tuple[str, ...]
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    site: str = ""
-    """A host; its subdomains count too."""
-    text: str = ""
-    """The whole as it was written, without the site."""
+    site: str = ""  # a host; its subdomains count too
+    text: str = ""  # the whole as it was written, without the site
 
     @property
     def loosened(self) -> Query:

@@ -13,8 +13,7 @@ from agent.web.evidence import Quote
 from agent.web.page import Page
 from agent.web.queries import Terms, stems_of
 
-_LONGEST = 360
-"""Characters of a passage."""
+_LONGEST = 360  # characters of a passage
 # A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or somewhere.
 _HEADING = re.compile(r"#{1,6}\s+(\S.*)")
 _PICTURE = re.compile(r"!\[[^\[\]]*\](?:\[\d+\]|\([^)\s]{0,500}\))")
@@ -113,13 +112,10 @@ def _pieces(text: str) -> Iterator[str]:
         yield rest
 
 
-_ABOVE = 0.6
-"""Weight of a word that is in the heading or the paragraph before, and not in the passage."""
+_ABOVE = 0.6  # weight of a word that is in the heading or the paragraph before, and not in the passage
 _IN_TITLE = 0.35
-_FIT = 1.5
-"""What it counts that a passage holds the kind of thing that is asked for: a number, a date, a person."""
-_LONGEST_PAGE = 4_000
-"""Passages of one page that are looked at."""
+_FIT = 1.5  # what it counts that a passage holds the kind of thing that is asked for: a number, a date, a person
+_LONGEST_PAGE = 4_000  # passages of one page that are looked at
 _KINDS = tuple(
     (re.compile(asks, re.I), re.compile(holds))
     for asks, holds in (
@@ -147,8 +143,7 @@ class Scored(NamedTuple):
 
     passage: Quote
     score: float
-    stems: frozenset[str]
-    """Of the passage and what is above it."""
+    stems: frozenset[str]  # of the passage and what is above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +152,7 @@ class ReadPage:
 
     page: Page
     passages: tuple[Scored, ...]
-    stems: frozenset[str]
-    """Of the whole page."""
+    stems: frozenset[str]  # of the whole page
 
     @property
     def best(self) -> float:

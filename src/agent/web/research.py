@@ -22,33 +22,23 @@ from agent.web.quoting import ReadPage, read_closely
 from mcp_tools.text import one_line
 
 T = TypeVar("T")
-Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]
-"""By the page's address; the most telling first."""
+Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]  # by the page's address; the most telling first
 
-HITS = 8
-"""Of one search."""
-_PAGES = 3
-"""Pages that are read at first; one more where nothing was found."""
-_MORE_PAGES = 2
-"""Pages that are read after a follow-up."""
-_BATCHES = 2
-"""Of pages, where some cannot be read."""
-_LATE = 8
-"""How slowly a place further down in an engine's list loses weight."""
-_BELIEVED = 0.15
-"""What a level of credibility is worth beside the question's words, which weigh 1 together."""
-_OF_ONE_SOURCE = 2
-"""Pages of one source that are read together, while there are others."""
+HITS = 8  # of one search
+_PAGES = 3  # pages that are read at first; one more where nothing was found
+_MORE_PAGES = 2  # pages that are read after a follow-up
+_BATCHES = 2  # of pages, where some cannot be read
+_LATE = 8  # how slowly a place further down in an engine's list loses weight
+_BELIEVED = 0.15  # what a level of credibility is worth beside the question's words, which weigh 1 together
+_OF_ONE_SOURCE = 2  # pages of one source that are read together, while there are others
 _MOST_MISSING = 3
 
 
 @dataclass(slots=True)
 class _Hit:
     result: Result
-    words: float
-    """The share of the question's words that it shows, and what its source is worth."""
-    place: float = 0.0
-    """What its places in the lists are worth; higher is better."""
+    words: float  # the share of the question's words that it shows, and what its source is worth
+    place: float = 0.0  # what its places in the lists are worth; higher is better
     tried: bool = False
 
 

@@ -22,8 +22,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     import httpx2
 
-PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-"""What servers call pages."""
+PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})  # what servers call pages
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)[\"']?\s*(?:;|$)", re.I)
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,200}?encoding=["']([\w.:-]+)""", re.I
@@ -50,14 +49,11 @@ _NO_TEXT = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-un
 class Response:
     """What came from an address."""
 
-    url: str
-    """After redirects."""
+    url: str  # after redirects
     status: int
-    headers: Mapping[str, str]
-    """Names in lower case."""
+    headers: Mapping[str, str]  # names in lower case
     body: bytes
-    charset: str
-    """By header, the page's own word, or its bytes; empty for what is no text."""
+    charset: str  # by header, the page's own word, or its bytes; empty for what is no text
 
     @property
     def text(self) -> str:

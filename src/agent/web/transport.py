@@ -12,8 +12,7 @@ import httpx2
 from agent.web.guard import AddressGuard
 from agent.web.proxy import proxy_for, proxy_problem
 
-_ADDRESSES = 4
-"""Addresses of one host that are tried."""
+_ADDRESSES = 4  # addresses of one host that are tried
 _CONNECTIONS = httpx2.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15.0)
 
 

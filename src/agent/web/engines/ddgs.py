@@ -12,8 +12,7 @@ from agent.web.response import causes_of
 
 _BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
 """In the order in which they are asked. Wikipedia is an engine of its own here."""
-_AGELESS = ("mojeek",)
-"""They know no ages."""
+_AGELESS = ("mojeek",)  # they know no ages
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _LONGEST_QUERY = 400
 _REMEDY = "Try again later, or set FIRECRAWL_API_KEY or TAVILY_API_KEY."

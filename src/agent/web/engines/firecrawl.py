@@ -22,12 +22,9 @@ T = TypeVar("T")
 
 HOSTED = "https://api.firecrawl.dev"
 _TBS = {"day": "qdr:d", "week": "qdr:w", "month": "qdr:m", "year": "qdr:y"}
-_LONGEST_QUERY = 500
-"""Characters, by its published API."""
-_MOST_TEXT = 2_000_000
-"""Characters of a page."""
-_MAX_AGE = 3_600_000
-"""Milliseconds that a page may have been in Firecrawl's cache."""
+_LONGEST_QUERY = 500  # characters, by its published API
+_MOST_TEXT = 2_000_000  # characters of a page
+_MAX_AGE = 3_600_000  # milliseconds that a page may have been in Firecrawl's cache
 _KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
 
 

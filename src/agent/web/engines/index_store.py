@@ -16,12 +16,9 @@ from urllib.parse import urlsplit
 from agent.web.page import Page, Result
 from agent.web.queries import Query, match_of, spaced, unspaced
 
-_VERSION = 4
-"""Of the schema and of how text gets into it: an index of another version is rebuilt."""
-_BUSY = 60.0
-"""Seconds to wait for another process's transaction."""
-_SNIPPET = 48
-"""Words of a snippet."""
+_VERSION = 4  # of the schema and of how text gets into it: an index of another version is rebuilt
+_BUSY = 60.0  # seconds to wait for another process's transaction
+_SNIPPET = 48  # words of a snippet
 _SCHEMA = """
 CREATE TABLE pages (
     id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, dated TEXT NOT NULL, page TEXT NOT NULL
@@ -34,12 +31,9 @@ class Entry(NamedTuple):
     """A page of the index."""
 
     page: Page
-    stamp: str
-    """Changes when the page may have: size and time of a file."""
-    dated: str = ""
-    """ISO date for questions about its age."""
-    name: str = ""
-    """Words of its path."""
+    stamp: str  # changes when the page may have: size and time of a file
+    dated: str = ""  # ISO date for questions about its age
+    name: str = ""  # words of its path
 
 
 class IndexStore:

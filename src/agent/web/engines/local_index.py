@@ -31,23 +31,15 @@ from mcp_tools.text import one_line, printable
 
 T = TypeVar("T")
 
-_FRESH = 60.0
-"""Seconds for which the folder is taken as it was seen."""
-_PAGE_HOURS = 24
-"""Age at which a listed page of the web is read again."""
-_BATCH = 50
-"""Pages that are written together: what a killed process had not written is read again."""
+_FRESH = 60.0  # seconds for which the folder is taken as it was seen
+_PAGE_HOURS = 24  # age at which a listed page of the web is read again
+_BATCH = 50  # pages that are written together: what a killed process had not written is read again
 _AT_ONCE = 4
-_TELL_AFTER = 3
-"""Seconds of work after which it is reported."""
-_MOST_PLACES = 50_000
-"""Pages of an index."""
-_MOST_BYTES = 64 << 20
-"""Of one file; larger ones are known by their names only."""
-_PLAIN_BYTES = 4 << 20
-"""Of a text that is read in this process; larger ones are read in parts, as other kinds are."""
-_MOST_TEXT = 400_000
-"""Characters of a file that can be found."""
+_TELL_AFTER = 3  # seconds of work after which it is reported
+_MOST_PLACES = 50_000  # pages of an index
+_MOST_BYTES = 64 << 20  # of one file; larger ones are known by their names only
+_PLAIN_BYTES = 4 << 20  # of a text that is read in this process; larger ones are read in parts, as other kinds are
+_MOST_TEXT = 400_000  # characters of a file that can be found
 _UNREAD = ("audio", "video", "image", "")
 """Modules whose readers take minutes for what is no text; such files are known by their names only."""
 _HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.M)
@@ -58,12 +50,9 @@ class _Place(NamedTuple):
 
     url: str
     stamp: str
-    path: Path | None
-    """The file; None for an address of the web."""
-    name: str
-    """Words of its path, by which it is found too."""
-    title: str = ""
-    """As a list calls it."""
+    path: Path | None  # the file; None for an address of the web
+    name: str  # words of its path, by which it is found too
+    title: str = ""  # as a list calls it
 
 
 class OwnIndex(Search):

@@ -39,22 +39,18 @@ _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("connection", "timeout"), 30.0),
 }
 """Seconds for which an engine is not asked, where it does not say how long; some problems stay for the whole run."""
-_PATIENCE = 20.0
-"""Seconds that a search waits for an engine that rests, when no other gave anything."""
-_LONGEST_QUERY = 1000
-"""Characters; a question with a file pasted into it is no query."""
+_PATIENCE = 20.0  # seconds that a search waits for an engine that rests, when no other gave anything
+_LONGEST_QUERY = 1000  # characters; a question with a file pasted into it is no query
 _TITLE, _SNIPPET = 300, 1500
 """Characters that are kept of a hit."""
 _APART = {"ddgs": 1.0, "arxiv": 3.0}
 """Seconds between two requests of this process: arXiv asks for three, DuckDuckGo refuses who is faster for long."""
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
-_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
-"""What another reader must not get round."""
+_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")  # what another reader must not get round
 _NOT_FOR_IT: tuple[Reason, ...] = ("refused_address", "private_address")
 """The reader is not for such addresses: this deserves no note."""
-_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")
-"""The reader is not asked again."""
+_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # the reader is not asked again
 _FILES = frozenset(READERS) - {"html", "xml"} | {
     *("jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet")
 }
@@ -201,12 +197,10 @@ class EngineState(NamedTuple):
     """Whether a search engine can be asked."""
 
     name: str
-    state: str
-    """`ready: …`, or why it cannot be asked."""
+    state: str  # `ready: …`, or why it cannot be asked
     ready: bool
     remedy: str = ""
-    needs_nothing: bool = False
-    """Neither key nor place: there is nothing to set."""
+    needs_nothing: bool = False  # neither key nor place: there is nothing to set
 
 
 def open_engines(

@@ -18,8 +18,7 @@ from agent.web.response import StatusProblem
 from mcp_tools.text import one_line
 
 INSTALL = 'Install it: pip install -c constraints.txt ".[web]"'
-_PATIENCE = 1.0
-"""Seconds of Retry-After that are waited for: other engines can be asked meanwhile."""
+_PATIENCE = 1.0  # seconds of Retry-After that are waited for: other engines can be asked meanwhile
 _NETWORK = "Check the network; without one, ALITA_WEB_INDEX names pages of one's own to search."
 _ELSEWHERE = "Ask again later, or name other engines with ALITA_ENGINES."
 _STATUSES: dict[int, tuple[Reason, str]] = {
@@ -35,12 +34,9 @@ class Service:
     """The API of an engine, and what its failures mean."""
 
     engine: str
-    url: str
-    """Base address."""
-    key: str = field(default="", repr=False)
-    """Never shown."""
-    variable: str = ""
-    """The environment variable of its key; empty for an engine without one."""
+    url: str  # base address
+    key: str = field(default="", repr=False)  # never shown
+    variable: str = ""  # the environment variable of its key; empty for an engine without one
 
     @property
     def host(self) -> str:

@@ -8,10 +8,8 @@ from urllib.parse import urlsplit
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
-_LONGEST = 2500
-"""Characters of text that a wall has at most; what has more is content that happens to have one."""
-_FEW = 800
-"""Characters of text that a CAPTCHA has at most, where only its words show it."""
+_LONGEST = 2500  # characters of text that a wall has at most; what has more is content that happens to have one
+_FEW = 800  # characters of text that a CAPTCHA has at most, where only its words show it
 _CAPTCHA_SOURCE = re.compile(
     r"challenges\.cloudflare\.com|/cdn-cgi/challenge-platform/|cf-chl-|google\.com/recaptcha/|recaptcha/api\.js"
     r"|hcaptcha\.com/|g-recaptcha|h-captcha|cf-turnstile|geo\.captcha-delivery\.com|px-captcha|funcaptcha|arkoselabs",

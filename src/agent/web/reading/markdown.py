@@ -29,24 +29,19 @@ from agent.web.reading.source import (
 from agent.web.response import decoded
 from mcp_tools.text import one_line, printable
 
-LONGEST = 6_000_000
-"""Characters of a page that are looked at."""
+LONGEST = 6_000_000  # characters of a page that are looked at
 _ESCAPED = re.compile(r"(?s:```.*?```)|`[^`\n]*`|\\([][().*_#+!>~`-])")
 """Signs that were escaped, outside code: quotations must match what the page shows."""
-_SHORT = 120
-"""Characters below which a page with scripts may have more to show."""
+_SHORT = 120  # characters below which a page with scripts may have more to show
 _SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='module']"
 _WANTS_SCRIPTS = re.compile(
     r"(enable|turn on|requires?|need|without) (\w+ ){0,3}javascript|javascript (\w+ ){0,3}(disabled|required)", re.I
 )
-_SHORT_WARNING = 600
-"""Characters of a page that says little more than that it wants scripts."""
+_SHORT_WARNING = 600  # characters of a page that says little more than that it wants scripts
 _MOUNTS = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @ng-version][not(normalize-space())]"
 """Where scripts put a page, still empty."""
-_LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")
-"""What a page itself writes as we write links: `[11][12]` of footnotes."""
-_LINKED = "\x00"
-"""Marks our links while a page's own text that looks like one is changed; no page contains it."""
+_LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")  # what a page itself writes as we write links: `[11][12]` of footnotes
+_LINKED = "\x00"  # marks our links while a page's own text that looks like one is changed; no page contains it
 _MOST_FORMS, _MOST_FIELDS, _MOST_OPTIONS = 10, 30, 30
 _LONGEST_FORM, _LONGEST_VALUE = 800, 60
 _AROUND_TAGS = frozenset(("nav", "footer", "aside", "header", "menu"))
@@ -61,11 +56,9 @@ _ARTICLE = ("main", "article", "h1")
 _OF_TABLES = frozenset(("tr", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "h2", "h3", "h4", "h5", "h6"))
 _MOST_AROUND = 0.4
 """Largest share of a page's text that a menu may have: some pages are named `with-sidebar` as a whole."""
-_LEAST_CONTENT = 0.1
-"""Share of a page's text that its content has at least; else nothing is set apart."""
+_LEAST_CONTENT = 0.1  # share of a page's text that its content has at least; else nothing is set apart
 _FEWEST_LINKS = 4
-_LINK_TEXT = 0.85
-"""Share of its text that a menu has in links."""
+_LINK_TEXT = 0.85  # share of its text that a menu has in links
 _TURNS = re.compile(
     r"[«»‹›←→<>\s]*(?:(?:older|newer|next|prev(?:ious)?|earlier|later|more)(?: \w+){0,2}|page \d+|\d{1,4}|[«»‹›←→])"
     r"[«»‹›←→<>\s]*",
@@ -80,20 +73,14 @@ class Extracted:
     """What a page says."""
 
     title: str
-    markdown: str
-    """Its content, whole."""
+    markdown: str  # its content, whole
     links: tuple[str, ...]
-    published: str
-    """ISO date, or empty."""
-    notes: tuple[str, ...]
-    """What was left out, in our own words alone."""
-    wants_scripts: bool
-    """There is little to read here, and scripts would write the rest."""
-    hidden: int = 0
-    """Characters that were left out because a browser does not show them."""
+    published: str  # ISO date, or empty
+    notes: tuple[str, ...]  # what was left out, in our own words alone
+    wants_scripts: bool  # there is little to read here, and scripts would write the rest
+    hidden: int = 0  # characters that were left out because a browser does not show them
     forms: tuple[str, ...] = ()
-    around: str = ""
-    """Menus, head and foot."""
+    around: str = ""  # menus, head and foot
 
     @property
     def size(self) -> int:

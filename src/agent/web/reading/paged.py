@@ -9,14 +9,11 @@ from agent.files.contents import ReadLimits, Section, TextContents
 from agent.web.page import Page, WebProblem
 from mcp_tools.text import one_line
 
-_LINKED = re.compile(r"(?<=\])\[\d{1,7}\]")
-"""The number of a link, which no words are looked for in."""
+_LINKED = re.compile(r"(?<=\])\[\d{1,7}\]")  # the number of a link, which no words are looked for in
 _HEADING = re.compile(r"\n\n(?=#{1,3} )")
 _AROUND = "What stands around the main text:"
-_SHORT = 0.1
-"""Share of a screenful that may be shown below the content without being content."""
-_MAIN_TEXT_ONLY = frozenset({"firecrawl"})
-"""Readers that leave out menus, head and foot."""
+_SHORT = 0.1  # share of a screenful that may be shown below the content without being content
+_MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # readers that leave out menus, head and foot
 _RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 
 

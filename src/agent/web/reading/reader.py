@@ -34,20 +34,16 @@ ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
-_LIMITS = ReadLimits(seconds=30)
-"""What reading one page may take."""
-_LARGEST_FILE = 200 * 2**20
-"""Bytes of a file that is no page."""
-_MOST_TEXT = 400_000
-"""Characters that are taken of a file; the rest is read from its path."""
+_LIMITS = ReadLimits(seconds=30)  # what reading one page may take
+_LARGEST_FILE = 200 * 2**20  # bytes of a file that is no page
+_MOST_TEXT = 400_000  # characters that are taken of a file; the rest is read from its path
 
 
 class _Fetched(NamedTuple):
     """What came from an address, on disk."""
 
     path: Path
-    url: str
-    """After redirects."""
+    url: str  # after redirects
     content_type: str
 
     @property

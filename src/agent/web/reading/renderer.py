@@ -21,23 +21,18 @@ from mcp_tools import child
 from mcp_tools.text import one_line
 
 _START_SECONDS = 30.0
-_REPLY = 64 * 2**20
-"""Bytes of one reply."""
+_REPLY = 64 * 2**20  # bytes of one reply
 _AT_ONCE = 3
-SECONDS = 15.0
-"""What a page is given."""
+SECONDS = 15.0  # what a page is given
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """A page as a browser shows it."""
 
-    url: str
-    """After redirects, those of scripts among them."""
-    html: str
-    """Its source; what its style hides has the attribute `hidden`."""
-    status: int = 200
-    """With which the server answered the browser."""
+    url: str  # after redirects, those of scripts among them
+    html: str  # its source; what its style hides has the attribute `hidden`
+    status: int = 200  # with which the server answered the browser
 
 
 class Renderer:

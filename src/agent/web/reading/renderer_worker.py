@@ -22,16 +22,11 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Playwright, Response
 
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
-_MOST = 8_000_000
-"""Characters of a page."""
-_PATIENCE = 5.0
-"""Seconds beyond those of a page until it is given up."""
-_STILL = 4
-"""How often in a row the text must be the same, each 0.15 s, before it counts as complete."""
-_LITTLE = 50
-"""Characters below which a page is seldom complete."""
-_LITTLE_SECONDS = 3.0
-"""Seconds that it is given nevertheless."""
+_MOST = 8_000_000  # characters of a page
+_PATIENCE = 5.0  # seconds beyond those of a page until it is given up
+_STILL = 4  # how often in a row the text must be the same, each 0.15 s, before it counts as complete
+_LITTLE = 50  # characters below which a page is seldom complete
+_LITTLE_SECONDS = 3.0  # seconds that it is given nevertheless
 _TEXT = "() => document.body ? document.body.innerText.length : 0"
 _HTML = """most => {
     const targets = ['aria-controls', 'data-target', 'data-bs-target', 'href'];

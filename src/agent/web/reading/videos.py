@@ -21,14 +21,12 @@ YOUTUBE = "https://www.youtube.com"
 _HOSTS = ("youtube.com", "youtube-nocookie.com")
 _ID = re.compile(r"[\w-]{11}")
 _PATHS = re.compile(r"/(?:shorts|embed|live|v)/([\w-]{11})(?:/|$)")
-_OURS = ("content-length", "connection", "accept-encoding", "user-agent")
-"""Headers that our own client sets."""
+_OURS = ("content-length", "connection", "accept-encoding", "user-agent")  # headers that our own client sets
 _PARAGRAPH_SECONDS = 30.0
 _LANGUAGES = ("en", "en-US", "en-GB")
 GEMINI = "https://generativelanguage.googleapis.com"
 _MODEL = "gemini-flash-latest"
-_WATCHING = 300.0
-"""What watching may take."""
+_WATCHING = 300.0  # what watching may take
 _WATCH = (
     "Describe what is seen in this video in the order in which it happens, with times as [mm:ss]: people, things and "
     "how many of each, actions, and every text, number, table and diagram on screen, word for word. Say nothing that "
@@ -52,10 +50,8 @@ class Video(NamedTuple):
 
     title: str
     channel: str
-    transcript: str
-    """Paragraphs, each with its time: `[01:05] …`."""
-    note: str
-    """Its language, and who wrote it down."""
+    transcript: str  # paragraphs, each with its time: `[01:05] …`
+    note: str  # its language, and who wrote it down
 
 
 def video_id(url: str) -> str:
