@@ -36,7 +36,7 @@ def ours(page: SavedPage) -> str:
     from agent.web.reading.markdown import extract
     from agent.web.response import charset_of, decoded
 
-    return extract(decoded(page.body, charset_of(page.body, page.content_type)), URL).markdown
+    return extract(decoded(page.body, charset_of(page.body, page.content_type)), URL).page.markdown
 
 
 def alone(page: SavedPage, *, metadata: bool = True) -> str:

@@ -81,13 +81,13 @@ class AddressGuard:
             raise WebProblem("dns", f"There is no host {shown}: {said}.", remedy=remedy) from error
         parsed = [ip_address(one.partition("%")[0]) for one in found]
         if not parsed:
-            raise WebProblem("dns", f"The host {shown} has no address.", remedy="Take another source.")
+            raise WebProblem("dns", f"The host {shown} has no address.")
         if allowed := [one for one in parsed if not self.refuses(one)]:
             return [str(one) for one in dict.fromkeys(allowed)]
         named = shown if shown == str(parsed[0]) else f"{shown} ({parsed[0]})"
         if any(is_secret(one) for one in (parsed[0], *_inner(parsed[0]))):
             said = f"{named} is an address at which clouds hand out credentials: it is never opened."
-            raise WebProblem("private_address", said, remedy="Take another source.")
+            raise WebProblem("private_address", said)
         raise WebProblem(
             "private_address",
             f"{named} is an address of this machine or its network, not of the public web.",

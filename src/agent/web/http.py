@@ -203,7 +203,6 @@ class Http:
             "redirects",
             f"{one_line(url, 200)} leads from page to page without an end: after {REDIRECTS} redirects it was "
             f"at {one_line(str(address), 200)}.",
-            remedy="Take another source.",
         )
 
     @asynccontextmanager

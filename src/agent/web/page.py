@@ -49,7 +49,7 @@ class WebProblem(ModelFixableError):
         reason: Reason,
         message: str,
         *,
-        remedy: str = "",
+        remedy: str = "Take another source.",
         retry_after: float | None = None,
         path: Path | None = None,
     ) -> None:

@@ -234,24 +234,19 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         seconds: What it was given; connecting and reading have limits of their own.
     """
     causes = list(causes_of(error))
+    elsewhere, later = "Take another source.", "Take another source, or try later."
     if {"TimeoutError", "TimeoutException"} & {one.__name__ for one in type(error).__mro__}:
         request = getattr(error, "_request", None)
         limits = request.extensions.get("timeout", {}) if request is not None else {}
         limit = limits.get(type(error).__name__.removesuffix("Timeout").lower()) or seconds
-        return WebProblem(
-            "timeout", f"{shown} did not answer within {limit:g} s.", remedy="Take another source, or try later."
-        )
+        return WebProblem("timeout", f"{shown} did not answer within {limit:g} s.", remedy=later)
     if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
-        why = getattr(tls, "verify_message", "") or tls.reason or str(tls)
-        return WebProblem(
-            "tls", f"{shown} has no safe connection: {one_line(str(why), 200)}.", remedy="Take another source."
-        )
+        why = one_line(getattr(tls, "verify_message", "") or tls.reason or str(tls), 200)
+        return WebProblem("tls", f"{shown} has no safe connection: {why}.", remedy=elsewhere)
     if any(isinstance(one, socket.gaierror) for one in causes):
-        return WebProblem("dns", f"There is no host of {shown}.", remedy="Check the spelling, or take another source.")
+        return WebProblem("dns", f"There is no host of {shown}.", remedy=f"Check the spelling. {elsewhere}")
     said = one_line(str(causes[-1]) or type(causes[-1]).__name__, 200)
-    return WebProblem(
-        "connection", f"The connection to {shown} failed: {said}.", remedy="Take another source, or try later."
-    )
+    return WebProblem("connection", f"The connection to {shown} failed: {said}.", remedy=later)
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -33,8 +34,7 @@ T = TypeVar("T")
 
 _FRESH = 60.0  # seconds for which the folder is taken as it was seen
 _PAGE_HOURS = 24  # age at which a listed page of the web is read again
-_BATCH = 50  # pages that are written together: what a killed process had not written is read again
-_AT_ONCE = 4
+_BATCH = 8  # pages that are read and written together: what a killed process had not written is read again
 _TELL_AFTER = 3  # seconds of work after which it is reported
 _MOST_PLACES = 50_000  # pages of an index
 _MOST_BYTES = 64 << 20  # of one file; larger ones are known by their names only
@@ -52,7 +52,6 @@ class _Place(NamedTuple):
     stamp: str
     path: Path | None  # the file; None for an address of the web
     name: str  # words of its path, by which it is found too
-    title: str = ""  # as a list calls it
 
 
 class OwnIndex(Search):
@@ -146,19 +145,13 @@ class OwnIndex(Search):
         known = await asyncio.to_thread(self._store.stamps)
         await asyncio.to_thread(self._store.put, (), known.keys() - places.keys())
         due = [place for url, place in places.items() if self._is_due(place, known.get(url))]
-        slots = asyncio.Semaphore(_AT_ONCE)
-
-        async def entry_of(place: _Place) -> Entry | None:
-            async with slots:
-                return await (self._page_entry(place) if place.path is None else self._file_entry(place, place.path))
-
         told = time.monotonic()
         try:
             for done in range(0, len(due), _BATCH):
                 if time.monotonic() - told > _TELL_AFTER:
                     self._tell(Note(f"indexing {self._source.name}: {done:,} of {len(due):,} pages"))
                     told = time.monotonic()
-                found = await asyncio.gather(*map(entry_of, due[done : done + _BATCH]))
+                found = await asyncio.gather(*map(self._entry, due[done : done + _BATCH]))
                 await asyncio.to_thread(self._store.put, [one for one in found if one is not None])
         finally:
             await self._parsers.aclose()
@@ -171,35 +164,31 @@ class OwnIndex(Search):
         is_stale = known is None or known < oldest_good.isoformat(timespec="seconds")
         return self._reader is not None and place.url not in self._failed and is_stale
 
-    async def _page_entry(self, place: _Place) -> Entry | None:
-        """A page of the web that the list names; None where it cannot be had."""
-        assert self._reader is not None
-        try:
-            page = await self._reader.read(place.url)
-        except WebProblem as problem:
-            self._failed.add(place.url)
-            self._tell(Note(f"{place.url} is not read into the index: {one_line(problem.message, 200)}"))
-            return None
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        page = replace(page, url=place.url, title=place.title or page.title, via=self.name, path=None)
-        return Entry(page, now, page.published or now[:10], place.name)
-
-    async def _file_entry(self, place: _Place, path: Path) -> Entry | None:
-        """A file with its text; what cannot be read keeps its name, and a note why. None where it is gone."""
+    async def _entry(self, place: _Place) -> Entry | None:
+        """A page with its text; an unreadable file keeps its name, and a note why. None for what is not there."""
         kind = ""
         try:
-            facts = await asyncio.to_thread(path.stat)
-            kind = await asyncio.to_thread(kind_of, path)
-            page = await self._read_file(path, place.url, kind, facts.st_size)
+            if place.path is None:
+                assert self._reader is not None
+                page, when = await self._reader.read(place.url), datetime.now(UTC)
+            else:
+                facts = await asyncio.to_thread(place.path.stat)
+                when = datetime.fromtimestamp(facts.st_mtime, UTC)
+                kind = await asyncio.to_thread(kind_of, place.path)
+                page = await self._read_file(place.path, place.url, kind, facts.st_size)
         except (FileProblem, WebProblem) as problem:
+            if place.path is None:
+                self._failed.add(place.url)
+                self._tell(Note(f"{place.url} is not read into the index: {one_line(problem.message, 200)}"))
+                return None
             page = Page(place.url, "", "", kind=kind, notes=(one_line(str(problem), 300),))
         except OSError:
             return None
-        modified = datetime.fromtimestamp(facts.st_mtime, UTC).isoformat(timespec="seconds")
         heading = _HEADING.search(page.markdown[:4000])
-        title = place.title or page.title or (one_line(heading[1], 200) if heading else "") or path.name
-        page = replace(page, title=title, via=self.name, fetched=modified, path=path)
-        return Entry(page, place.stamp, page.published or modified[:10], place.name)
+        title = page.title or (one_line(heading[1], 200) if heading else "") or (place.path.name if place.path else "")
+        now = when.isoformat(timespec="seconds")
+        page = replace(page, url=place.url, title=title, via=self.name, fetched=now, path=place.path)
+        return Entry(page, place.stamp or now, page.published or now[:10], place.name)
 
     async def _read_file(self, path: Path, url: str, kind: str, size: int) -> Page:
         """The text of a file.
@@ -217,8 +206,7 @@ class OwnIndex(Search):
         if kind == "html":
             data = await asyncio.to_thread(path.read_bytes)
             charset = await asyncio.to_thread(charset_of, data)
-            found, _ = await extracted(self._parsers, data, charset, url)
-            return page_of(found, url)
+            return page_of(await extracted(self._parsers, data, charset, url))
         if module == "text" and size <= _PLAIN_BYTES:
             data = await asyncio.to_thread(path.read_bytes)
             encoding = encoding_of(data)
@@ -252,7 +240,7 @@ class OwnIndex(Search):
 
 
 def _places_in(source: Path, cache: Path) -> dict[str, _Place]:
-    """The files of a folder, or the entries of a list: an address or a path, and its title after a blank.
+    """The files of a folder, or the entries of a list: an address or a path.
 
     Hidden files and folders, the index's own, and links that lead out of the folder, are left out.
 
@@ -266,22 +254,14 @@ def _places_in(source: Path, cache: Path) -> dict[str, _Place]:
 def _listed_in(source: Path) -> Iterator[_Place]:
     data = source.read_bytes()[:_PLAIN_BYTES]
     encoding = encoding_of(data)
-    for line in printable(encoding.decode(data)).splitlines() if encoding else []:
-        entry, _, title = line.strip().partition(" ")
-        try:
+    for entry in map(str.strip, printable(encoding.decode(data)).splitlines() if encoding else []):
+        with suppress(OSError, ValueError):  # what is no address, or does not exist
             if re.match(r"https?://", entry, re.I):
-                yield _Place(entry, "", None, _words(urlsplit(entry).path), one_line(title, 200))
-                continue
-            is_url = entry.startswith("file:")
-            path = Path(os.fsdecode(unquote_to_bytes(urlsplit(entry).path))) if is_url else source.parent / entry
-        except ValueError:
-            continue
-        if (
-            entry
-            and not entry.startswith("#")
-            and (place := _file(Path(os.path.realpath(path)), entry, one_line(title, 200)))
-        ):
-            yield place
+                yield _Place(entry, "", None, _words(urlsplit(entry).path))
+            elif entry and not entry.startswith("#"):
+                is_url = entry.startswith("file:")
+                path = Path(os.fsdecode(unquote_to_bytes(urlsplit(entry).path))) if is_url else source.parent / entry
+                yield from _file(Path(os.path.realpath(path)), entry)
 
 
 def _files_in(root: Path, cache: Path) -> Iterator[_Place]:
@@ -289,20 +269,16 @@ def _files_in(root: Path, cache: Path) -> Iterator[_Place]:
     for where, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and Path(where, name) != cache)
         for path in (Path(where, name) for name in sorted(names) if not name.startswith(".")):
-            leads_out = path.is_symlink() and not path.resolve().is_relative_to(root)
-            if not leads_out and (place := _file(path, str(path.relative_to(root)))) is not None:
-                yield place
+            if not path.is_symlink() or path.resolve().is_relative_to(root):
+                with suppress(OSError, ValueError):
+                    yield from _file(path, str(path.relative_to(root)))
 
 
-def _file(path: Path, name: str, title: str = "") -> _Place | None:
-    """A regular file; None for everything else."""
-    try:
-        facts = path.stat()
-        if stat.S_ISREG(facts.st_mode):
-            return _Place(path.as_uri(), f"{facts.st_size} {facts.st_mtime_ns} {title}", path, _words(name), title)
-    except (OSError, ValueError):
-        return None
-    return None
+def _file(path: Path, name: str) -> Iterator[_Place]:
+    """A regular file; nothing else."""
+    facts = path.stat()
+    if stat.S_ISREG(facts.st_mode):
+        yield _Place(path.as_uri(), f"{facts.st_size} {facts.st_mtime_ns}", path, _words(name))
 
 
 def _words(path: str) -> str:

@@ -63,7 +63,7 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
             remedy="Take another source, or browse it with a login that the user gave.",
         )
     if (is_refused and (has_widget or asks)) or (asks and (len(words) <= _FEW or (is_short and has_widget))):
-        return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.", remedy="Take another source.")
+        return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.")
     if (is_short and _PAYWALL_WORDS.search(words)) or (_PAYWALL_SOURCE.search(html) and _SUBSCRIBERS.search(words)):
         return WebProblem(
             "paywall",

@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import re
 import secrets
-from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urldefrag
 
 from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
 from agent.web.address import route_of
+from agent.web.page import Page, WebProblem
 from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import (
-    UNSEEN,
     absolute,
-    add_turns,
     date_of,
     drop_hidden,
     frames_of,
@@ -68,28 +67,22 @@ _TURNS = re.compile(
 _TURN_NAMES = re.compile(r"(?:^|[\s_-])(?:pag(?:er|ing|inat\w+)|page-?numbers?|next|prev(?:ious)?)(?:$|[\s_-])", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(NamedTuple):
     """What a page says."""
 
-    title: str
-    markdown: str  # its content, whole
-    links: tuple[str, ...]
-    published: str  # ISO date, or empty
-    notes: tuple[str, ...]  # what was left out, in our own words alone
+    page: Page
     wants_scripts: bool  # there is little to read here, and scripts would write the rest
-    hidden: int = 0  # characters that were left out because a browser does not show them
-    forms: tuple[str, ...] = ()
-    around: str = ""  # menus, head and foot
+    hidden: int  # characters that were left out because a browser does not show them
+    wall: WebProblem | None  # what keeps its content back
 
     @property
     def size(self) -> int:
         """Characters of all that there is to read."""
-        return len(self.markdown) + len(self.around)
+        return len(self.page.markdown) + len(self.page.around)
 
 
 def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dict[str, Any]:
-    """What a page says, and the `wall` that keeps its content back, as JSON.
+    """What a page says, as JSON; see `extract`.
 
     It is carried out in a process of its own, since no parser is safe from what sites send.
 
@@ -100,50 +93,56 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
         asked: The address that led there.
         status: With which it came.
     """
-    source = decoded(base64.b64decode(body), charset)
-    found = extract(source, url)
-    wall = wall_of(found.markdown, url, html=source, asked=asked, status=status)
-    told = {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy} if wall else None
-    return {**asdict(found), "wall": told}
+    found = extract(decoded(base64.b64decode(body), charset), url, asked=asked, status=status)
+    wall = found.wall and {"reason": found.wall.reason, "message": found.wall.message, "remedy": found.wall.remedy}
+    return {**found._asdict(), "page": found.page.as_json(), "wall": wall}
 
 
-def extract(source: str, url: str) -> Extracted:
+def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
     """Reads a page.
 
     Args:
         source: Its HTML.
         url: Where it was, for links that are relative.
+        asked: The address that led there, where that was another.
+        status: With which it came.
     """
-    from agent.files.documents.html import Page
+    from agent.files.documents.html import Page as Converted
 
     tree = parse(source[:LONGEST])
     if tree is None:
-        return Extracted("", "", (), "", (), False)
+        return Extracted(Page(url, "", ""), False, 0, None)
     title, published, wants_scripts = title_of(tree), date_of(tree), _wants_scripts(tree)
-    notes = [f"Only the first {LONGEST:,} characters of its source were read."] if len(source) > LONGEST else []
+    remarks = [f"Only the first {LONGEST:,} characters of its source were read."] if len(source) > LONGEST else []
     if hidden := drop_hidden(tree):
-        notes.append(f"Hidden text of {hidden:,} characters was left out.")
+        remarks.append(f"Hidden text of {hidden:,} characters was left out.")
     base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
     frames, forms = frames_of(tree, url), forms_of(tree, base, url)
-    add_turns(tree)
     put_in_order(tree)
     # Stands for each link while the page is converted: addresses may hold brackets, numbers do not. No page can have it
     # in its text, since each gets another.
     mark = f"https://link.invalid/{secrets.token_hex(8)}/"
     set_apart(tree, f"{mark}around")
     links = _mark_links(tree, base, url, mark)
-    converted = Page(etree.tostring(tree, encoding="unicode", method="html")).markdown
-    markdown, _, around = converted.partition(f"{mark}around")
-    markdown, around = _numbered(markdown, len(links), mark), _numbered(around, len(links), mark)
-    if not markdown and (markdown := _words_only(source[:LONGEST])):
-        notes.append("The page is nested too deeply: its words are shown without headings, tables and links.")
-        around = ""
+    converted = Converted(etree.tostring(tree, encoding="unicode", method="html"))
+    remarks += [lost for lost in converted.lost if lost.startswith("The page is nested too deeply")]
+    content, _, around = converted.markdown.partition(f"{mark}around")
+    markdown, around = _numbered(content, len(links), mark), _numbered(around, len(links), mark)
     for target, title_of_frame in frames.items():
         links = links if target in links else [*links, target]
         markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
-    return Extracted(
-        title, markdown.strip(), tuple(links), published, tuple(notes), wants_scripts, hidden, tuple(forms), around
+    page = Page(
+        url,
+        title,
+        markdown.strip(),
+        tuple(links),
+        fetched=datetime.now(UTC).isoformat(timespec="seconds"),
+        published=published,
+        remarks=tuple(remarks),
+        forms=tuple(forms),
+        around=around,
     )
+    return Extracted(page, wants_scripts, hidden, wall_of(markdown, url, html=source, asked=asked, status=status))
 
 
 def _wants_scripts(tree: Any) -> bool:
@@ -180,35 +179,6 @@ def _numbered(text: str, count: int, mark: str) -> str:
     text = re.sub(rf"{re.escape(mark)}\d+", "", text)
     text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
     return printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip()
-
-
-class _Words:
-    """Hears the parser: the text of a page that is nested too deeply for a tree."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.unseen = 0
-
-    def start(self, tag: str, _: Any) -> None:
-        self.unseen += tag in UNSEEN
-
-    def end(self, tag: str) -> None:
-        self.unseen -= tag in UNSEEN
-
-    def data(self, text: str) -> None:
-        if not self.unseen and text.strip():
-            self.texts.append(" ".join(text.split()))
-
-    def close(self) -> str:
-        return "\n\n".join(self.texts)
-
-
-def _words_only(source: str) -> str:
-    parser = etree.HTMLParser(target=_Words(), huge_tree=True, encoding="utf-8")
-    try:
-        return printable(str(etree.fromstring(source.encode("utf-8", "replace"), parser)))
-    except (etree.LxmlError, ValueError):
-        return ""
 
 
 def forms_of(tree: Any, base: str, url: str) -> list[str]:
@@ -251,7 +221,7 @@ def _short(text: str) -> str:
 
 
 def set_apart(tree: Any, mark: str) -> None:
-    """Moves menus, head and foot of a page behind its content; links that turn its pages get a line before them.
+    """Moves menus, head and foot of a page behind its content, except links that turn its pages.
 
     Args:
         tree: The page, without scripts; it changes.
@@ -268,22 +238,14 @@ def set_apart(tree: Any, mark: str) -> None:
         before_article = before_article and one.tag not in _ARTICLE
         if one.getparent() in inside:
             inside.add(one)
-        elif _is_around(one, size, before_article):
+        elif _is_around(one, size, before_article) and not _turns_pages(one):
             found.append(one)
             inside.add(one)
     if sum(len(one.text_content()) for one in found) > size * (1 - _LEAST_CONTENT):
         return
-    line = html.Element("p")
-    line.text = "Turn pages: "
-    for link in (link for one in found for link in one.iterfind(".//a[@href]")):
-        said = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
-        if _turns_pages(link, said):
-            copy = html.Element("a", href=link.get("href"))
-            copy.text, copy.tail = said or "…", " "
-            line.append(copy)
     divider = html.Element("p")
     divider.text = mark
-    body.extend([*([line] if len(line) else []), divider])
+    body.append(divider)
     for one in found:
         one.drop_tree()
         one.tag = "div" if one.tag == "td" else one.tag
@@ -309,8 +271,13 @@ def _is_menu(one: Any) -> bool:
     return len(links) >= _FEWEST_LINKS and linked >= _LINK_TEXT * shown
 
 
-def _turns_pages(link: Any, said: str) -> bool:
-    """Whether a link leads to the next or an earlier part of what the page shows."""
-    near = (link, *islice(link.iterancestors(), 3))
-    names = " ".join(one.get(key, "") for one in near for key in ("class", "id", "rel"))
-    return bool(_TURN_NAMES.search(names) or (len(said) <= 40 and _TURNS.fullmatch(said)))
+def _turns_pages(one: Any) -> bool:
+    """Whether a part has links to the next or an earlier part of what the page shows, and hardly any others."""
+    links = one.findall(".//a[@href]")
+    turns = 0
+    for link in links:
+        said = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
+        near = (link, *islice(link.iterancestors(), 3))
+        names = " ".join(place.get(key, "") for place in near for key in ("class", "id", "rel"))
+        turns += bool(_TURN_NAMES.search(names) or (len(said) <= 40 and _TURNS.fullmatch(said)))
+    return 2 * turns >= max(len(links), 1)

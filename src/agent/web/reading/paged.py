@@ -36,22 +36,19 @@ class PagedView:
     """
 
     def __init__(self, page: Page, size: int = 6000) -> None:
-        self._url = page.url
-        self._size = size
+        self._url, self._size = page.url, size
         content, around = page.markdown, f"\n\n{_AROUND}\n\n{page.around}" if page.around else ""
         if len(around) <= size * _SHORT:
             content, around = content + around, ""
         self._text = content + around
         self._ends = list(_ends(content, size))
-        self._content = len(content)
-        self._content_pages = len(self._ends)
+        self._content, self._content_pages = len(content), len(self._ends)
         self._whole = "the main text, whole" if around or page.via in _MAIN_TEXT_ONLY else "complete"
+        self._around = ""
         if around:
             links, words = len(_LINKED.findall(around)), len(page.around.split())
             self._around = f"; page {len(self._ends) + 1} shows what stands around it ({links} links, {words:,} words)"
             self._ends += [len(content) + end for end in _ends(around, size)]
-        else:
-            self._around = ""
 
     @property
     def count(self) -> int:
@@ -59,22 +56,17 @@ class PagedView:
         return len(self._ends)
 
     def at(self, page: int) -> Screen:
-        """A screenful; where it begins inside of a table, below the table's head.
-
-        Args:
-            page: From 1.
+        """A screenful, from 1; where it begins inside of a table, below the table's head.
 
         Raises:
             WebProblem: There is no screenful with that number.
         """
-        self._check(page)
         start, end = self._span(page)
         more = f", page={page + 1} goes on" if page not in (self._content_pages, self.count) else ""
-        where = (
-            f"characters {start + 1:,}–{end:,} of {self._content:,}; page {page} of {self.count}{more}{self._around}"
-        )
+        at = f"page {page} of {self.count}{more}"
+        where = f"characters {start + 1:,}–{end:,} of {self._content:,}; {at}{self._around}"
         if page > self._content_pages:
-            where = f"what stands around the main text; page {page} of {self.count}{more}"
+            where = f"what stands around the main text; {at}"
         elif self._content_pages == 1:
             where = f"{self._whole}{self._around}"
         return Screen(f"{_head_of_table(self._text, start)}{self._text[start:end].strip(chr(10))}", where)
@@ -91,7 +83,7 @@ class PagedView:
         """
         from agent.files.finding import find_words
 
-        self._check(page)
+        self._span(page)
         if not words.strip():
             raise WebProblem("no_result", "There are no words to find.", remedy="Give the words to look for.")
         spans = [self._span(number) for number in range(1, self.count + 1)]
@@ -104,15 +96,11 @@ class PagedView:
         return Screen(told["text"], ". ".join(filter(None, (told["where"], told["more"]))).rstrip("."))
 
     def _span(self, page: int) -> tuple[int, int]:
-        return (self._ends[page - 2] if page > 1 else 0), self._ends[page - 1]
-
-    def _check(self, page: int) -> None:
+        """Where a screenful begins and ends."""
         if not 1 <= page <= self.count:
-            raise WebProblem(
-                "no_result",
-                f"There is no page {page} of {one_line(self._url, 200)}: the last one is {self.count}.",
-                remedy="Pages count from 1.",
-            )
+            said = f"There is no page {page} of {one_line(self._url, 200)}: the last one is {self.count}."
+            raise WebProblem("no_result", said, remedy="Pages count from 1.")
+        return (self._ends[page - 2] if page > 1 else 0), self._ends[page - 1]
 
 
 def _ends(text: str, size: int) -> list[int]:

@@ -146,10 +146,10 @@ class WebReader:
         charset = await asyncio.to_thread(charset_of, body, came.content_type)
         found = await self._extracted(body, charset, came.url, asked=asked)
         if not (found.wants_scripts or route):
-            return page_of(found, came.url)
+            return page_of(found)
         if draws:
             return await self._drawn_page(came.url, route, found)
-        return page_of(found, came.url, "What its scripts write is missing: copies are not drawn.")
+        return page_of(found, "What its scripts write is missing: copies are not drawn.")
 
     async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
         """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
@@ -159,15 +159,15 @@ class WebReader:
             found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
             if drawn.status >= 400:
                 said = f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}."
-                raise WebProblem("browser", said, remedy="Take another source.")
+                raise WebProblem("browser", said)
         except WebProblem as problem:
-            if not plain.markdown or problem.reason != "browser":
+            if not plain.page.markdown or problem.reason != "browser":
                 raise
             note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
-            return page_of(plain, url, note)
-        if found.markdown and (route or found.size + found.hidden > plain.size):
-            return replace(page_of(found, drawn.url), via="rendered")
-        return page_of(plain, url)
+            return page_of(plain, note)
+        if found.page.markdown and (route or found.size + found.hidden > plain.size):
+            return replace(page_of(found), via="rendered")
+        return page_of(plain)
 
     async def _archived_page(self, url: str, problem: WebProblem) -> Page:
         """The Internet Archive's copy of a page that is gone.
@@ -215,12 +215,12 @@ class WebReader:
             WebProblem: It is a wall, and says nothing else; or reading it takes too long or too much memory.
         """
         try:
-            found, wall = await extracted(self._parsers, body, charset, url, asked=asked, status=status)
+            found = await extracted(self._parsers, body, charset, url, asked=asked, status=status)
         except FileProblem as problem:
             reason: Reason = "too_large" if problem.reason in ("too_large", "timeout") else "mismatch"
-            raise WebProblem(reason, problem.message, remedy="Take another source.") from problem
-        if wall is not None:
-            raise wall
+            raise WebProblem(reason, problem.message) from problem
+        if found.wall is not None:
+            raise found.wall
         return found
 
     async def _look_behind(self, problem: WebProblem) -> None:
@@ -230,7 +230,7 @@ class WebReader:
         response = problem.response
         if "cf-mitigated" in response.headers:
             said = f"{one_line(response.url, 200)} is behind a CAPTCHA."
-            raise WebProblem("captcha", said, remedy="Take another source.") from problem
+            raise WebProblem("captcha", said) from problem
         if response.charset and response.body:
             try:
                 await self._extracted(response.body, response.charset, response.url, status=response.status)
@@ -241,8 +241,8 @@ class WebReader:
 
 async def extracted(
     parsers: ReadingProcesses, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200
-) -> tuple[Extracted, WebProblem | None]:
-    """What a page of HTML says, read in a process of its own, and what keeps its content back, if anything does.
+) -> Extracted:
+    """What a page of HTML says, read in a process of its own.
 
     Args:
         parsers: The processes.
@@ -262,31 +262,19 @@ async def extracted(
     arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
     request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
     told = await parsers.ask({**request, "arguments": arguments}, _LIMITS)
-    wall = told.pop("wall")
-    lists = {name: tuple(told[name]) for name in ("links", "notes", "forms")}
-    return Extracted(**{**told, **lists}), WebProblem(**wall) if wall else None
+    wall = WebProblem(**told["wall"]) if told["wall"] else None
+    return Extracted(Page.from_json(told["page"]), told["wants_scripts"], told["hidden"], wall)
 
 
-def page_of(found: Extracted, url: str, *notes: str) -> Page:
-    """A page of HTML.
+def page_of(found: Extracted, *notes: str) -> Page:
+    """A page of HTML with notes.
 
     Raises:
         WebProblem: There is nothing to read on it (`no_result`).
     """
-    if not found.markdown:
-        raise WebProblem("no_result", f"{one_line(url, 200)} has no text to read.", remedy="Take another source.")
-    return Page(
-        url=url,
-        title=found.title,
-        markdown=found.markdown,
-        links=found.links,
-        fetched=_now(),
-        published=found.published,
-        notes=notes,
-        remarks=found.notes,
-        forms=found.forms,
-        around=found.around,
-    )
+    if not found.page.markdown:
+        raise WebProblem("no_result", f"{one_line(found.page.url, 200)} has no text to read.")
+    return replace(found.page, notes=notes)
 
 
 async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str]) -> Page:
@@ -308,9 +296,5 @@ async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str]) -> P
         raise WebProblem("no_result", f"{shown} is {reading.where}.", remedy="Read another page.", path=path)
     more = f"There is more of it than is shown ({reading.where}): read the file {path} itself."
     notes = (*notes, *reading.lost, *([more] if reading.more else []))
-    return Page(url, path.name, reading.text, kind=kind, fetched=_now(), path=path, notes=notes)
-
-
-def _now() -> str:
-    """The time in UTC, ISO, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Page(url, path.name, reading.text, kind=kind, fetched=now, path=path, notes=notes)

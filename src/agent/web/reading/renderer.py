@@ -132,5 +132,4 @@ def _undrawn(url: str, why: str) -> WebProblem:
     return WebProblem(
         "browser",
         f"{one_line(url, 200)} could not be drawn: {one_line(why, 200)}.",
-        remedy="Take another source.",
     )

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from agent.web.address import route_of
 from mcp_tools.text import one_line, printable
 
-UNSEEN = frozenset(
+_UNSEEN = frozenset(
     ("script", "style", "template", "noscript", "head", "svg", "canvas", "iframe", "object", "embed", "title")
 )
 _IN_HEAD = frozenset(("title", "meta", "link", "base", "script", "style", "template", "noscript", "object", "bgsound"))
@@ -40,7 +40,7 @@ def parse(source: str) -> Any:
     """The tree of a page; None for a text without elements."""
     from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
-    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         tree = html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
@@ -88,20 +88,6 @@ def drop_hidden(tree: Any) -> int:
     return size
 
 
-def add_turns(tree: Any) -> None:
-    """Makes links of the addresses that the head alone names as the next and the previous page."""
-    from lxml import html
-
-    body = tree.find("body")
-    shown = set(tree.xpath("//a/@href"))
-    for link in tree.xpath("//link[@rel='next' or @rel='prev'][@href]") if body is not None else ():
-        if link.get("href") not in shown:
-            line, anchor = html.Element("p"), html.Element("a", href=link.get("href"))
-            anchor.text = {"next": "next page", "prev": "previous page"}[link.get("rel")]
-            line.append(anchor)
-            body.append(line)
-
-
 def put_in_order(tree: Any) -> None:
     """What a converter takes for something else: captions of tables and pictures, boxes within the text, choices.
 
@@ -141,7 +127,7 @@ def texts_of(root: Any) -> Iterator[str]:
             yield one
             continue
         waiting += [one.tail] if one.tail and one is not root else []
-        if one.tag not in UNSEEN:
+        if one.tag not in _UNSEEN:
             waiting += reversed(one)
             waiting += [one.text] if one.text else []
 
