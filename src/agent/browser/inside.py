@@ -11,18 +11,18 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any
 
 from agent.browser.browser_use_driver import Driven
 from agent.browser.launching import launched
-from agent.browser.tasks import LONGEST_LINE, Job, Outcome, Task, completion_of
+from agent.browser.tasks import LONGEST_LINE, Job, Outcome, Task
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 from agent.web.proxy import GuardedProxy
+from mcp_tools.records import as_plain, from_plain
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def serve(drive: Drive, *, port: bool = False) -> None:
 async def _served(talk: IO[bytes], drive: Drive, *, port: bool) -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    job = Job.from_json(json.loads(await reader.readline())["job"])
+    job = from_plain(Job, json.loads(await reader.readline())["job"])
     host = Host(reader, talk)
     listening = asyncio.create_task(host.listen())
     try:
-        host.say({"outcome": (await _done(job, host, drive, port=port)).as_json()})
+        host.say({"outcome": as_plain(await _done(job, host, drive, port=port))})
     except WebProblem as problem:
         told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
         host.say({"problem": told})
@@ -137,7 +137,7 @@ class Host:
             StoppedError: There is no use in going on.
         """
         asked = {"messages": list(messages), "schema": schema, "max_tokens": max_tokens, "temperature": temperature}
-        return completion_of(await self._request({"ask": asked}))
+        return from_plain(Completion, await self._request({"ask": asked}))
 
     async def blocked(self, address: str, text: str) -> bool:
         """Whether a page must not be shown."""
@@ -145,7 +145,7 @@ class Host:
 
     def tell(self, step: BrowserStepped) -> None:
         """Tells of a step."""
-        self.say({"step": asdict(step)})
+        self.say({"step": as_plain(step)})
 
     def note(self, text: str) -> None:
         """Tells the user something."""

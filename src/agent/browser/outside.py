@@ -8,19 +8,20 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from agent.browser.logins import Login, read_logins
-from agent.browser.tasks import LONGEST_LINE, Ask, Browser, Job, Outcome, Task, Tell, completion_json
+from agent.browser.tasks import LONGEST_LINE, Ask, Browser, Job, Outcome, Task, Tell
 from agent.errors import AlitaError, ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
 from agent.web.chromium import end_all, new_profile, sweep
 from agent.web.page import WebProblem
 from mcp_tools import child
+from mcp_tools.records import as_plain, from_plain
 from mcp_tools.text import one_line
 
 _GRACE_SECONDS = 90.0
@@ -116,7 +117,7 @@ class _Talk:
         """Sends the job, answers what is asked, and takes the outcome."""
         try:
             async with asyncio.timeout(job.task.seconds + _GRACE_SECONDS):
-                await self._send({"job": job.as_json()})
+                await self._send({"job": as_plain(job)})
                 outcome = await self._heard(job)
         except TimeoutError:
             outcome = self._broken(job, "the browser hangs")
@@ -158,7 +159,7 @@ class _Talk:
             self._tell(self._steps[-1])
         if "outcome" not in message:
             return None
-        return Outcome.from_json({**message["outcome"], "usage": asdict(self._usage)})
+        return replace(from_plain(Outcome, message["outcome"]), usage=self._usage)
 
     async def _next(self) -> dict[str, Any] | None:
         """The next message; None at the end, where a killed process may have torn a line."""
@@ -188,7 +189,7 @@ class _Talk:
             self._fatal = fatal
             return {"error": {"type": "stopped", "message": fatal.message}}
         self._usage += completion.usage
-        return {"value": completion_json(completion)}
+        return {"value": as_plain(completion)}
 
     async def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
@@ -13,7 +13,6 @@ from agent.consent.provenance import Origins
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.models.protocol import Completion, Message, Usage
 from agent.web.address import canonical
-from mcp_tools.tool import Json
 
 Tell: TypeAlias = Callable[[BrowserStepped], None]
 LONGEST_LINE = 64 << 20
@@ -97,30 +96,6 @@ class Outcome:
     apart: tuple[InstructionFound | ActionRefused, ...] = ()
     """What was not believed, and not done."""
 
-    def as_json(self) -> dict[str, Json]:
-        """The form that the journal holds."""
-        steps = [asdict(step) for step in self.steps]
-        apart = [asdict(event) for event in self.apart]
-        return {**asdict(self), "steps": steps, "files": [str(path) for path in self.files], "apart": apart}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Outcome:
-        """What the journal held."""
-        return cls(
-            data["text"],
-            data["ok"],
-            data["url"],
-            tuple(BrowserStepped(**step) for step in data["steps"]),
-            data["problem"],
-            tuple(Path(path) for path in data["files"]),
-            Usage(**data["usage"]),
-            tuple(map(_apart, data.get("apart", ()))),
-        )
-
-
-def _apart(told: dict[str, Any]) -> InstructionFound | ActionRefused:
-    return ActionRefused(**told) if "reason" in told else InstructionFound(**told)
-
 
 class Browser(Protocol):
     """Drives a browser of its own."""
@@ -137,7 +112,7 @@ class Browser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the process is started for."""
+    """What the process is started for; it holds passwords."""
 
     task: Task
     chrome: Path
@@ -145,36 +120,3 @@ class Job:
     allow_private: bool = False
     sees: bool = False
     """Whether the model reads pictures."""
-
-    def as_json(self) -> dict[str, Json]:
-        """One line, for the process alone: it holds passwords."""
-        task = {**asdict(self.task), "folder": str(self.task.folder) if self.task.folder else None}
-        task["files"] = [str(path) for path in self.task.files]
-        paths = {"chrome": str(self.chrome), "profile": str(self.profile)}
-        return {**asdict(self), "task": task, **paths}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Job:
-        """What that line said."""
-        told = data["task"]
-        task = Task(
-            **{
-                **told,
-                "hosts": tuple(told["hosts"]),
-                "private": tuple(told["private"]),
-                "files": tuple(Path(path) for path in told["files"]),
-                "logins": tuple(Login(**login) for login in told["logins"]),
-                "folder": Path(told["folder"]) if told["folder"] else None,
-            }
-        )
-        return cls(**{**data, "task": task, "chrome": Path(data["chrome"]), "profile": Path(data["profile"])})
-
-
-def completion_json(completion: Completion) -> dict[str, Json]:
-    """What the process learns of a completion."""
-    return {"text": completion.text, "parsed": completion.parsed, "usage": asdict(completion.usage)}
-
-
-def completion_of(data: dict[str, Any]) -> Completion:
-    """The completion that was told."""
-    return Completion(data["text"], Usage(**data["usage"]), data["parsed"])

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,13 +19,14 @@ from agent.models.protocol import Usage
 from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
 from agent.web.page import WebProblem
+from mcp_tools.records import from_plain
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
+_SHOWN_BEFORE = 30
+"""Characters before the place where two texts differ."""
 LONG = 200
 """Strings longer than this are stored once and referred to."""
-WORTH_SHARING = 500
-"""Characters in common with the text before it from which only the rest is stored."""
 
 
 def canonical(value: Json) -> str:
@@ -49,8 +51,6 @@ class Blobs:
         self._redactor = redactor
         self._values: dict[str, Json] = {}
         self._seen: dict[Any, str] = {}
-        self._last_text: dict[str, str] = {}
-        """Per role, the last message whose text may begin the next one's."""
 
     def put(self, request: dict[str, Json]) -> tuple[dict[str, Json], list[dict[str, Json]]]:
         """The request with references, and the lines that must be written before it can be read again."""
@@ -63,13 +63,7 @@ class Blobs:
 
     def load(self, line: dict[str, Json]) -> None:
         """Learns one line that `put` gave."""
-        name, value = line["blob"], line["value"]
-        if "base" in line:
-            value = {
-                **value,
-                "content": self._values[line["base"]]["content"][: line["keep"]] + value["content"],
-            }
-        self._values[name] = value
+        self._values[line["blob"]] = line["value"]
 
     def _refer(self, value: Json, fresh: list[dict[str, Json]]) -> Json:
         if isinstance(value, list | tuple):
@@ -85,20 +79,9 @@ class Blobs:
             name = self._seen[shortcut] = digest(canonical(value))
         if name not in self._values:
             clean = self._redactor.json(value)
-            fresh.append(self._line(name, clean))
+            fresh.append({"blob": name, "value": clean})
             self._values[name] = dict(clean) if isinstance(clean, dict) else clean
         return name
-
-    def _line(self, name: str, value: Json) -> dict[str, Json]:
-        role = value.get("role") if isinstance(value, dict) else None
-        text = value.get("content") if role else None
-        if not isinstance(role, str) or not isinstance(text, str) or len(text) < WORTH_SHARING:
-            return {"blob": name, "value": value}
-        base, self._last_text[role] = self._last_text.get(role), name
-        keep = _common_prefix(self._values[base]["content"], text) if base else 0
-        if keep < WORTH_SHARING:
-            return {"blob": name, "value": value}
-        return {"blob": name, "base": base, "keep": keep, "value": {**value, "content": text[keep:]}}
 
     def _resolve(self, value: Json) -> Json:
         if isinstance(value, dict) and "$list" in value:
@@ -121,46 +104,21 @@ def _shortcut(value: Json) -> Any:
     return (type(value), value)
 
 
-def _common_prefix(one: str, other: str) -> int:
-    """How many characters both begin with, by bisection: comparing slices is far faster than characters."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-AROUND = 30
-
-
 def first_difference(recorded: Json, asked: Json, where: str = "request") -> str | None:
     """One sentence that names the place and both values, or None when they are equal."""
+    pairs: list[tuple[str, Json, Json]] = []
     if isinstance(recorded, dict) and isinstance(asked, dict):
         pairs = [(f"{where}.{k}", recorded.get(k), asked.get(k)) for k in sorted({*recorded, *asked})]
     elif isinstance(recorded, list) and isinstance(asked, list):
-        pairs = [(f"{where}[{i}]", a, b) for i, (a, b) in enumerate(zip(recorded, asked, strict=False))]
-        pairs.append((f"the length of {where}", len(recorded), len(asked)))
-    else:
-        return None if recorded == asked else _sentence(where, recorded, asked)
-    for place, one, other in pairs:
-        found = first_difference(one, other, place)
-        if found:
-            return found
-    return None
-
-
-def _sentence(where: str, recorded: Json, asked: Json) -> str:
+        pairs = [(f"{where}[{i}]", a, b) for i, (a, b) in enumerate(zip_longest(recorded, asked))]
+    if pairs:
+        return next(filter(None, (first_difference(one, other, place) for place, one, other in pairs)), None)
+    if recorded == asked:
+        return None
     if isinstance(recorded, str) and isinstance(asked, str):
-        same = next(
-            (i for i, (a, b) in enumerate(zip(recorded, asked, strict=False)) if a != b),
-            min(len(recorded), len(asked)),
-        )
-        start = max(same - AROUND, 0)
-        recorded, asked = recorded[start : same + AROUND], asked[start : same + AROUND]
-        where = f"{where}, character {same}"
+        at = next(i for i, (one, other) in enumerate(zip_longest(recorded, asked)) if one != other)
+        where = f"{where}, character {at}"
+        recorded, asked = (text[max(at - _SHOWN_BEFORE, 0) :] for text in (recorded, asked))
     return f"{where}: recorded {one_line(repr(recorded), 80)}, now {one_line(repr(asked), 80)}"
 
 
@@ -184,10 +142,10 @@ class Record:
     """How many equal requests came before it."""
     request: dict[str, Json]
     """With references to the journal's blobs."""
-    output: Json
-    error: dict[str, Json] | None
-    """Type, message and remedy, when the call failed, and what it cost if it did."""
     seconds: float
+    output: Json = None
+    error: dict[str, Json] | None = None
+    """Type, message and remedy, when the call failed, and what it cost if it did."""
     at: float | None = None
     """When it was made, in seconds since 1970; unknown in journals of earlier versions."""
 
@@ -367,7 +325,7 @@ class Journal:
     def records(self) -> Iterator[Record]:
         """Every call of the run, oldest first, with its request in full."""
         for record in sorted(self._by_key.values(), key=lambda r: r.seq):
-            yield Record(**{**_fields(record), "request": self._blobs.expand(record.request)})
+            yield replace(record, request=self._blobs.expand(record.request))
 
     async def aclose(self) -> None:
         """Waits until everything is on the disk."""
@@ -432,28 +390,13 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
         if "blob" in line:
             blobs.load(line)
         elif "mark" not in line:
-            yield Record(
-                line["seq"],
-                line["step"],
-                line["kind"],
-                line["key"],
-                line["nth"],
-                line["request"],
-                line.get("output"),
-                line.get("error"),
-                line["seconds"],
-                line.get("at"),
-            )
+            yield from_plain(Record, line)
 
 
 def _marks(lines: list[dict[str, Json]]) -> Iterator[Mark]:
     for line in lines:
         if "mark" in line:
             yield Mark(line["step"], line["mark"], line["why"])
-
-
-def _fields(record: Record) -> dict[str, Json]:
-    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def _restored(error: dict[str, Json]) -> AlitaError:

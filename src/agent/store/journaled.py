@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget
 from agent.material.pictures import with_pictures
-from agent.models.protocol import Completion, Model, Request, ToolCall, Usage
+from agent.models.protocol import Completion, Model, Request
 from agent.store.journal import Journal
 from mcp_tools.library import Library
-from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Level, Outcome, Problem, Sandbox, Session
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.records import as_plain, from_plain
+from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
+from mcp_tools.tool import Json, Tool
 
 _SHORTEST = 0.5
 """Seconds that a call in the sandbox has even when the run's time is over: what is short may end."""
@@ -56,16 +57,18 @@ class JournaledModel:
             model = self._asked()
             async with self._budget.asking() if self._budget else nullcontext():
                 completion = await model.complete(with_pictures(request))
-            return {"by": model.name, "role": self._role, **_plain(completion)}
+            return {"by": model.name, "role": self._role, **as_plain(completion)}
 
-        completion = self._heard(await self._journal.call("model", self._key(request), perform))
+        told = await self._journal.call("model", self._key(request), perform)
+        self._answering = told.get("by", self._wanted)
+        completion = from_plain(Completion, told)
         if request.on_delta is not None and not live:
             request.on_delta(completion.text)
         return completion
 
     def _key(self, request: Request) -> dict[str, Any]:
         """What makes the call the same as a recorded one: all but who listens, and what stands as it always does."""
-        given = _shallow(replace(request, on_delta=None))
+        given = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "on_delta"}
         key = {name: value for name, value in given.items() if value is not None and value != "auto"}
         return {"model": self._wanted, **key}
 
@@ -77,10 +80,6 @@ class JournaledModel:
     def _asked(self) -> Model:
         assert self._model is not None, "a journal that makes calls goes with a model"
         return self._model
-
-    def _heard(self, data: dict[str, Any]) -> Completion:
-        self._answering = data.get("by", self._wanted)
-        return _completion({name: value for name, value in data.items() if name not in {"by", "role"}})
 
 
 class JournaledSandbox:
@@ -106,12 +105,9 @@ class JournaledSandbox:
         """Runs one call, or gives the recorded outcome."""
 
         async def perform() -> Json:
-            outcome = await self._asked().run(self._in_time(job))
-            problem = asdict(outcome.problem) if outcome.problem else None
-            return {**_shallow(outcome), "isolation": _shallow(outcome.isolation), "problem": problem}
+            return as_plain(await self._asked().run(self._in_time(job)))
 
-        request = {**_shallow(job), "read": [str(path) for path in job.read], "limits": _shallow(job.limits)}
-        return _outcome(await self._journal.call("sandbox", request, perform))
+        return from_plain(Outcome, await self._journal.call("sandbox", as_plain(job), perform))
 
     def _in_time(self, job: Job) -> Job:
         """The call in its own time, or in what is left to the run."""
@@ -124,11 +120,11 @@ class JournaledSandbox:
         """Derives both schemas, or gives the recorded ones."""
 
         async def perform() -> Json:
-            return asdict(await self._asked().describe(source, function, packages=packages))
+            return as_plain(await self._asked().describe(source, function, packages=packages))
 
         request = {"source": source, "describe": function, **({"packages": packages} if packages else {})}
         found = await self._journal.call("sandbox", request, perform)
-        return Description(**found) if "input_schema" in found else Problem(**found)
+        return from_plain(Description, found) if "input_schema" in found else from_plain(Problem, found)
 
     def session(
         self,
@@ -168,10 +164,10 @@ class JournaledLibrary:
         """The tools that fit a query best, best first."""
 
         async def perform() -> Json:
-            return [_shallow(hit.tool) for hit in self._library.search(query, limit=limit)]
+            return [as_plain(hit.tool) for hit in self._library.search(query, limit=limit)]
 
         found = await self._journal.call("library", {"search": query, "limit": limit}, perform)
-        return [_tool(data) for data in found]
+        return [from_plain(Tool, data) for data in found]
 
     async def get(self, name: str) -> Tool:
         """The tool of a name, which stays the same for the whole run once it was asked for.
@@ -181,10 +177,10 @@ class JournaledLibrary:
         """
 
         async def perform() -> Json:
-            return _shallow(self._library.get(name))
+            return as_plain(self._library.get(name))
 
         if name not in self._known:
-            self._known[name] = _tool(await self._journal.call("library", {"get": name}, perform))
+            self._known[name] = from_plain(Tool, await self._journal.call("library", {"get": name}, perform))
         return self._known[name]
 
     async def flaws(self) -> list[str]:
@@ -199,10 +195,10 @@ class JournaledLibrary:
         """Keeps a tool; registering the same source again changes nothing."""
 
         async def perform() -> Json:
-            return _shallow(self._library.register(tool))
+            return as_plain(self._library.register(tool))
 
         request = {"register": tool.name, "source": tool.source}
-        registered = _tool(await self._journal.call("library", request, perform))
+        registered = from_plain(Tool, await self._journal.call("library", request, perform))
         self._known[registered.name] = registered
         return registered
 
@@ -210,34 +206,3 @@ class JournaledLibrary:
         """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""
         if self._journal.is_live:
             self._library.record_call(name, ok, kind)
-
-
-def _shallow(record: Any) -> dict[str, Json]:
-    """The fields of a dataclass as they are: `asdict` copies every value in depth, and nobody changes them."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def _plain(completion: Completion) -> dict[str, Json]:
-    calls = [_shallow(call) for call in completion.tool_calls]
-    return {**_shallow(completion), "usage": _shallow(completion.usage), "tool_calls": calls}
-
-
-def _tool(data: dict[str, Any]) -> Tool:
-    return Tool(**{**data, "status": Status(data["status"])})
-
-
-def _completion(data: dict[str, Any]) -> Completion:
-    calls = tuple(ToolCall(**call) for call in data["tool_calls"])
-    return Completion(**{**data, "usage": Usage(**data["usage"]), "tool_calls": calls})
-
-
-def _outcome(data: dict[str, Any]) -> Outcome:
-    isolation = data["isolation"]
-    known = {field.name for field in fields(Outcome)}  # journals of earlier versions hold one more
-    return Outcome(
-        **{
-            **{name: value for name, value in data.items() if name in known},
-            "isolation": Isolation(Level(isolation["level"]), isolation["backend"], tuple(isolation["layers"])),
-            "problem": Problem(**data["problem"]) if data["problem"] else None,
-        }
-    )

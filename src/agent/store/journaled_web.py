@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,6 +18,7 @@ from agent.events import Event, Note, PageRead, WebSearched
 from agent.store.journal import Journal
 from agent.web.address import canonical
 from agent.web.page import Page, PageReader, Result, WebProblem
+from mcp_tools.records import as_plain, from_plain
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class JournaledWeb:
             raise WebProblem("leak", f"{query!r} is not searched for.", remedy=_LEAK_REMEDY)
         started = time.monotonic()
         output = await self._searched({"search": query, "limit": limit, "freshness": freshness})
-        results = [Result(**result) for result in output["results"]]
+        results = from_plain(list[Result], output["results"])
         shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
         source = ", ".join(dict.fromkeys(result.source for result in shown)) or "all engines"
         found = [result.url for result in shown]
@@ -162,13 +162,13 @@ class JournaledWeb:
             with _hearing() as told:
                 done = await _outcome(
                     self._in_time(self._engines.search(request["search"], limit=limit, freshness=freshness)),
-                    lambda results: {"results": [asdict(result) for result in results]},
+                    lambda results: {"results": [as_plain(result) for result in results]},
                 )
-            return done | {"told": [asdict(event) for event in told]}
+            return done | {"told": [as_plain(event) for event in told]}
 
         output: dict[str, Any] = await self._journal.call(KIND, request, perform)
-        for event in [] if live else output["told"]:
-            self._tell(WebSearched(**event))
+        for event in [] if live else from_plain(list[WebSearched], output["told"]):
+            self._tell(event)
         _raise_problem(output)
         return output
 
@@ -211,11 +211,11 @@ class JournaledWeb:
 
         async def perform() -> Json:
             assert self._reader is not None, "a journal that makes calls goes with a reader"
-            return await _outcome(self._in_time(self._reader.read(url)), Page.as_json)
+            return await _outcome(self._in_time(self._reader.read(url)), as_plain)
 
         output = await self._journal.call(KIND, {"read": url}, perform)
         _raise_problem(output)
-        page = Page.from_json(output)
+        page = from_plain(Page, output)
         if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.whole}"):
             raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
         return page
@@ -326,11 +326,11 @@ class JournaledBrowser:
                 wanted=origins.wanted,
                 private=tuple(origins.private),
             )
-            return (await browser.do(task, self._tell)).as_json()
+            return as_plain(await browser.do(task, self._tell))
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
         output = await self._journal.call(BROWSE, request, perform)
-        outcome = Outcome.from_json(output)
+        outcome = from_plain(Outcome, output)
         if not self._journal.is_live:
             for step in outcome.steps:
                 self._tell(step)

@@ -20,6 +20,7 @@ from agent.store import journal
 from agent.store.jsonl_log import is_locked
 from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.records import from_plain
 from mcp_tools.tool import Json
 
 ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
@@ -237,8 +238,7 @@ def _run_ids(runs: Path) -> list[str]:
 def _from_json(data: dict[str, Json]) -> Run:
     data = {name: value for name, value in data.items() if name != "schema"}
     answer = data.pop("answer")
-    files = tuple(InputFile(**file) for file in data.pop("files"))
-    return Run(**data, files=files, answer=Answer.from_json(answer) if answer else None)
+    return replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)
 
 
 def _unwritable(path: Path, reason: str | None) -> StorageError:

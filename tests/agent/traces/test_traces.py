@@ -271,7 +271,7 @@ async def test_a_traceback_is_part_of_the_trace(desk, run_id):
 
 
 def record(kind: str, request: dict[str, Any], output: Any, error: dict[str, Any] | None = None) -> Record:
-    return Record(1, 1, kind, "k", 0, request, output, error, 0.5)
+    return Record(1, 1, kind, "k", 0, request, 0.5, output, error)
 
 
 def test_a_call_of_another_servers_tool_tells_its_reply():

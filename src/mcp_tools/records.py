@@ -1,0 +1,66 @@
+"""Dataclasses as plain JSON values, and back, by their annotations."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import pathlib
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from mcp_tools.tool import Json
+
+T = TypeVar("T")
+
+
+def as_plain(value: Any) -> Json:
+    """The value with dataclasses as objects, tuples as lists and paths as texts; dicts and lists stay as they are."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        return [as_plain(each) for each in value]
+    return str(value) if isinstance(value, pathlib.PurePath | enum.Enum) else value
+
+
+def from_plain(form: type[T], data: Json) -> T:
+    """The value of this type that `as_plain` was given; members that the type does not know are left out.
+
+    Raises:
+        KeyError, TypeError, ValueError: The data are not of this form.
+    """
+    restored: T = _restored(form, data)
+    return restored
+
+
+def _restored(form: Any, data: Json) -> Any:
+    origin, inner = typing.get_origin(form), typing.get_args(form)
+    if data is None:
+        return None
+    if origin in (typing.Union, types.UnionType):
+        return _restored(_fitting(inner, data), data)
+    if origin in (tuple, list) and inner:
+        return origin(_restored(inner[0], each) for each in data)
+    if isinstance(form, type) and dataclasses.is_dataclass(form):
+        hints = _hints(form)
+        return form(**{name: _restored(hints[name], value) for name, value in data.items() if name in hints})
+    if isinstance(form, type) and issubclass(form, pathlib.PurePath | enum.Enum):
+        return form(data)
+    return data
+
+
+def _fitting(forms: tuple[Any, ...], data: Json) -> Any:
+    """Of several types the one that the data are of: the dataclass that has all their members, or what is not None."""
+    present = [form for form in forms if form is not type(None)]
+    if isinstance(data, Mapping):
+        records = [form for form in present if isinstance(form, type) and dataclasses.is_dataclass(form)]
+        return next((form for form in records if data.keys() <= _hints(form).keys()), present[0])
+    return present[0]
+
+
+@cache
+def _hints(form: type[Any]) -> dict[str, Any]:
+    hints = typing.get_type_hints(form)
+    return {field.name: hints[field.name] for field in dataclasses.fields(form)}

@@ -1,0 +1,121 @@
+"""The command in a real process of its own, forked where everything is imported: a new interpreter takes 2 s for that."""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from typing import Any
+
+_FORKS = multiprocessing.get_context("forkserver")
+_MODES = ("r", "w", "w")
+
+
+def _become(arguments: list[str], streams: list[Any], here: str, variables: dict[str, str]) -> None:
+    """Is the command from now on, as a new interpreter would be."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream.detach(), number)
+    sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8") for n, mode in enumerate(_MODES))  # noqa: PTH123
+    sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(here)
+    sys.argv = ["alita", *arguments]
+    code: object = 0
+    try:
+        from agent.cli.main import main
+
+        main()
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+class ForkedCommand:
+    """Like a `subprocess.Popen` of the command with text pipes.
+
+    Args:
+        arguments: Without the name of the program.
+        stdin: Whether something is written to it; else it is empty.
+        here: The folder it works in.
+        variables: Its environment.
+    """
+
+    def __init__(self, arguments: Sequence[str], *, stdin: bool, here: Path, variables: dict[str, str]) -> None:
+        _FORKS.set_forkserver_preload(["support.preloaded"])
+        given, to_write = os.pipe() if stdin else (os.open(os.devnull, os.O_RDONLY), -1)
+        out, out_end = os.pipe()
+        err, err_end = os.pipe()
+        streams = [DupFd(number) for number in (given, out_end, err_end)]
+        self.args = ["alita", *arguments]
+        self._process = _FORKS.Process(target=_become, args=(list(arguments), streams, str(here), variables))
+        self._process.start()
+        for number in (given, out_end, err_end):
+            os.close(number)
+        self.stdin = open(to_write, "w", encoding="utf-8") if stdin else None  # noqa: PTH123, SIM115
+        self.stdout, self.stderr = open(out, encoding="utf-8"), open(err, encoding="utf-8")  # noqa: PTH123, SIM115
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        if self._process.exitcode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def communicate(self, given: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        texts = ["", ""]
+
+        def read(index: int, stream: Any) -> None:
+            with stream:
+                texts[index] = stream.read()
+
+        def write() -> None:
+            try:
+                with self.stdin:
+                    self.stdin.write(given or "")
+            except BrokenPipeError:
+                pass
+
+        work = [threading.Thread(target=read, args=each, daemon=True) for each in enumerate((self.stdout, self.stderr))]
+        work += [threading.Thread(target=write, daemon=True)] if self.stdin else []
+        for each in work:
+            each.start()
+        self.wait(timeout)
+        for each in work:
+            each.join(timeout)
+        return texts[0], texts[1]
