@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from support.fibonacci import write_script
+from support.forked_command import ForkedCommand, start_process
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+_USUAL = ALITA
 
 
 def clean(home: Path, **variables: str) -> dict[str, str]:
@@ -31,7 +33,7 @@ class Terminal:
 
     def __init__(self, folder: Path) -> None:
         self.here, self.home = folder / "here", folder / "home"
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Any] = []
         (self.here / "generated_tools").mkdir(parents=True)
 
     def start(
@@ -42,6 +44,17 @@ class Terminal:
         leading: Sequence[str] = (),
         **variables: str,
     ):
+        if (
+            before is None
+            and not leading
+            and ALITA is _USUAL
+            and not {"PYTHONPATH", "gaia"} & {*variables, *arguments[:1]}
+        ):
+            forked = ForkedCommand(
+                arguments, stdin=stdin is not None, here=self.here, variables=clean(self.home, **variables)
+            )
+            self.started.append(forked)
+            return forked
         process = subprocess.Popen(
             [*leading, *ALITA, *arguments],
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
@@ -76,7 +89,7 @@ class Ended:
         return json.loads(self.out)
 
 
-def ended(process: subprocess.Popen[str], stdin: str | None = None) -> Ended:
+def ended(process: Any, stdin: str | None = None) -> Ended:
     out, err = process.communicate(stdin, timeout=55)
     return Ended(process.returncode, out, err)
 
@@ -90,16 +103,29 @@ class Tty:
         home: Path,
         *arguments: str,
         out: Path | None = None,
-        command: Sequence[str] = ALITA,
+        command: Sequence[str] | None = None,
         **variables: str,
     ) -> None:
         self.out, self.seen = out, ""
+        self.process = None
+        if command is None and ALITA is _USUAL:
+            self._fork(arguments, here, clean(home, TERM="xterm", **variables))
+            return
+        command = command or ALITA
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(here)
             if out is not None:
                 os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
             os.execve(command[0], [*command, *arguments], clean(home, TERM="xterm", **variables))
+
+    def _fork(self, arguments: Sequence[str], here: Path, variables: dict[str, str]) -> None:
+        self.terminal, theirs = pty.openpty()
+        out = theirs if self.out is None else os.open(self.out, os.O_WRONLY | os.O_CREAT)
+        self.process = start_process(arguments, (theirs, out, theirs), here, variables, at_terminal=True)
+        self.pid = self.process.pid
+        for descriptor in {theirs, out}:
+            os.close(descriptor)
 
     def wait_for(self, text: str, seconds: float = 40.0) -> None:
         end = time.monotonic() + seconds
@@ -119,12 +145,18 @@ class Tty:
         with contextlib.suppress(OSError):
             while data := os.read(self.terminal, 65536):
                 self.seen += data.decode(errors="replace")
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
+        code = self._wait()
         os.close(self.terminal)
-        return os.waitstatus_to_exitcode(status), self.out.read_text() if self.out else ""
+        return code, self.out.read_text() if self.out else ""
+
+    def _wait(self) -> int:
+        pid, self.pid = self.pid, 0
+        if self.process is not None:
+            self.process.join(40)
+            return self.process.exitcode
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def kill(self) -> None:
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            self._wait()

@@ -1,13 +1,16 @@
-"""The command in a real process of its own, forked where everything is imported: a new interpreter takes 2 s for that."""
+"""The command in a real process of its own, forked where everything is imported: that takes an interpreter 2 s."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Sequence
 from multiprocessing.reduction import DupFd
@@ -18,11 +21,15 @@ _FORKS = multiprocessing.get_context("forkserver")
 _MODES = ("r", "w", "w")
 
 
-def _become(arguments: list[str], streams: list[Any], here: str, variables: dict[str, str]) -> None:
+def _become(arguments: list[str], streams: list[Any], here: str, variables: dict[str, str], at_terminal: bool) -> None:
     """Is the command from now on, as a new interpreter would be."""
     for number, stream in enumerate(streams):
         os.dup2(stream.detach(), number)
-    sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8") for n, mode in enumerate(_MODES))  # noqa: PTH123
+    if at_terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    opened = [open(number, mode, encoding="utf-8") for number, mode in enumerate(_MODES)]  # noqa: PTH123, SIM115
+    sys.stdin, sys.stdout, sys.stderr = opened
     sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
     os.environ.clear()
     os.environ.update(variables)
@@ -45,6 +52,30 @@ def _become(arguments: list[str], streams: list[Any], here: str, variables: dict
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
+def start_process(
+    arguments: Sequence[str],
+    descriptors: Sequence[int],
+    here: Path,
+    variables: dict[str, str],
+    *,
+    at_terminal: bool = False,
+) -> Any:
+    """Starts the command.
+
+    Args:
+        arguments: Without the name of the program.
+        descriptors: Its stdin, stdout and stderr.
+        here: The folder it works in.
+        variables: Its environment.
+        at_terminal: Whether stdin is to be its controlling terminal.
+    """
+    _FORKS.set_forkserver_preload(["support.preloaded"])
+    streams = [DupFd(number) for number in descriptors]
+    process = _FORKS.Process(target=_become, args=(list(arguments), streams, str(here), variables, at_terminal))
+    process.start()
+    return process
+
+
 class ForkedCommand:
     """Like a `subprocess.Popen` of the command with text pipes.
 
@@ -56,14 +87,11 @@ class ForkedCommand:
     """
 
     def __init__(self, arguments: Sequence[str], *, stdin: bool, here: Path, variables: dict[str, str]) -> None:
-        _FORKS.set_forkserver_preload(["support.preloaded"])
         given, to_write = os.pipe() if stdin else (os.open(os.devnull, os.O_RDONLY), -1)
         out, out_end = os.pipe()
         err, err_end = os.pipe()
-        streams = [DupFd(number) for number in (given, out_end, err_end)]
         self.args = ["alita", *arguments]
-        self._process = _FORKS.Process(target=_become, args=(list(arguments), streams, str(here), variables))
-        self._process.start()
+        self._process = start_process(arguments, (given, out_end, err_end), here, variables)
         for number in (given, out_end, err_end):
             os.close(number)
         self.stdin = open(to_write, "w", encoding="utf-8") if stdin else None  # noqa: PTH123, SIM115
@@ -105,11 +133,8 @@ class ForkedCommand:
                 texts[index] = stream.read()
 
         def write() -> None:
-            try:
-                with self.stdin:
-                    self.stdin.write(given or "")
-            except BrokenPipeError:
-                pass
+            with contextlib.suppress(BrokenPipeError), self.stdin:
+                self.stdin.write(given or "")
 
         work = [threading.Thread(target=read, args=each, daemon=True) for each in enumerate((self.stdout, self.stderr))]
         work += [threading.Thread(target=write, daemon=True)] if self.stdin else []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from agent.errors import ModelFixableError
 
@@ -92,16 +91,6 @@ class Page:
     def whole(self) -> str:
         """All that can be read on it."""
         return "\n\n".join(filter(None, (self.markdown, self.around)))
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return asdict(replace(self, path=None)) | {"path": str(self.path) if self.path else None}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Page:
-        """The page that `as_json` told."""
-        lists = {name: tuple(told[name]) for name in ("links", "notes", "remarks", "forms")}
-        return cls(**{**told, **lists, "path": Path(told["path"]) if told["path"] else None})
 
 
 class Search(Protocol):

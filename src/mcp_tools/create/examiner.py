@@ -25,6 +25,7 @@ Fill = Callable[[Sequence[dict[str, Any]], dict[str, Json]], Awaitable[Json]]
 
 _BUGS = words(
     "KeyError IndexError ZeroDivisionError AttributeError UnboundLocalError NameError RecursionError AssertionError"
+    " OverflowError"
 )
 """Exceptions by which code fails; who refuses an argument raises another one."""
 CRASHES = _BUGS | {"TypeError"}

@@ -35,6 +35,7 @@ from mcp_tools.tool import Json, Status, Tool, ToolSpec, call_text
 _NEIGHBOURS = 4
 _VARIATIONS = 6
 _CRASHES_TOLD = 3
+_LONGEST_TITLE = 80
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
 _REFUSE = "raise ValueError with a clear message for input that it cannot take"
@@ -130,8 +131,9 @@ class _Trial:
             status=Status.VERIFIED,
             provenance={"capabilities": asdict(capabilities)},
         )
-        title = {"title": described.name.replace("_", " ").capitalize()}
-        return replace(draft, annotations={**title, **definition_of(draft)["annotations"]})
+        summary = self.written.summary.rstrip(".")
+        title = summary if len(summary) <= _LONGEST_TITLE else described.name.replace("_", " ").capitalize()
+        return replace(draft, annotations={"title": title, **definition_of(draft)["annotations"]})
 
     async def _judged(self, draft: Tool, first: Outcome, problems: list[str]) -> Creation:
         """Looks for the tool in the library, examines it, and keeps it if nothing speaks against it."""

@@ -158,6 +158,7 @@ async def test_a_proved_tool_is_kept_byte_for_byte_with_its_descriptions(case: C
     assert properties["annual_rate"]["description"] == "Nominal interest in percent a year, such as 4.2."
     assert tool.input_schema["required"] == ["principal", "annual_rate", "years"]
     assert tool.description.startswith("Compute the constant payment that repays a loan with interest.")
+    assert tool.annotations["title"] == "Compute the constant payment that repays a loan with interest"
     made = tool.provenance
     assert (made["model"], made["examiner"], made["run"]) == ("writer-1", "examiner-1", "run-1")
     assert len(made["tests"]) == 4

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from agent.web.page import Page, Result
 from agent.web.queries import Query, match_of, spaced, unspaced
+from mcp_tools.records import as_plain, from_plain
 
 _VERSION = 4  # of the schema and of how text gets into it: an index of another version is rebuilt
 _BUSY = 60.0  # seconds to wait for another process's transaction
@@ -76,7 +77,7 @@ class IndexStore:
             for entry in entries:
                 page = entry.page
                 _remove(db, page.url)
-                row = (page.url, entry.stamp, entry.dated, json.dumps(page.as_json()))
+                row = (page.url, entry.stamp, entry.dated, json.dumps(as_plain(page)))
                 sql = "INSERT INTO pages (url, stamp, dated, page) VALUES (?, ?, ?, ?)"
                 key = db.execute(sql, row).lastrowid
                 # Names of files and bytes of pages need not be text that SQLite takes.
@@ -88,7 +89,7 @@ class IndexStore:
         """The page at an address."""
         with self._open() as db:
             row = db.execute("SELECT page FROM pages WHERE url = ?", (url,)).fetchone()
-        return Page.from_json(json.loads(row[0])) if row else None
+        return from_plain(Page, json.loads(row[0])) if row else None
 
     def find(self, query: Query, limit: int, since: str = "", share: float = 0.4) -> list[Result]:
         """The pages that fit best, best first.
@@ -124,7 +125,7 @@ class IndexStore:
             )
             for key in islice(fitting, limit):
                 text, snippet = db.execute(shown, (query.expression, key)).fetchone()
-                page = Page.from_json(json.loads(text))
+                page = from_plain(Page, json.loads(text))
                 results.append(Result(page.url, page.title, unspaced(snippet), "index", page.published))
         return results
 
