@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -58,7 +58,6 @@ class Tests:
 
     passed: list[Json] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    """Each as the call with what it gave and what it should have given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,6 @@ class Review:
     """What a person should see before approving a tool."""
 
     tool: Tool
-    """The tool as it would be approved."""
     is_edited: bool
     """Whether its source was written by hand: then its schemas are new and it must be registered."""
     before: Approval | None
@@ -76,9 +74,7 @@ class Review:
     diff: str
     """What changed since, as a unified diff; empty where nothing did, or where no old version was kept."""
     flags: list[Flag] = field(default_factory=list)
-    """What the linter says of its definition."""
     obstacles: list[str] = field(default_factory=list)
-    """Why it cannot be approved."""
     tests: Tests = field(default_factory=lambda: Tests())
     """How its tests went; none were run of a tool that is approved as it stands."""
 
@@ -96,11 +92,7 @@ class Review:
 async def review(library: Library, name: str, open_sandbox: Open, read: Sequence[Path] = ()) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
 
-    Args:
-        library: Where it is.
-        name: The tool's.
-        open_sandbox: Where its tests run.
-        read: Files that the tests of a tool that reads files may read, beside those in the library's folder.
+    The tests of a tool that reads files may read those in the library's folder and those of `read`.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -109,14 +101,18 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
     standing = library.standing(name)
     is_edited = isinstance(standing, Flaw)
     tool = await _rederived(library, standing, open_sandbox) if isinstance(standing, Flaw) else standing
-    flags = [*lint(definition_of(tool)), *_name_flags(library, name)]
+    twins = look_alikes(name, (other.name for other in library.list()))
+    flags = [*lint(definition_of(tool)), *(flag("look-alike", "name", f"it passes for the tool {t}") for t in twins)]
     errors = [found for found in flags if found.severity == "error"]
     before, now = library.approvals.read().by_name.get(name), None if errors else Approval.of(tool)
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors)]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
         tests = await run_tests(library, tool, await open_sandbox(), read)
-        obstacles += [f"a test fails: {failure}" for failure in tests.failed] or _without_tests(tool)
+        obstacles += [f"a test fails: {failure}" for failure in tests.failed]
+        if not tests_of(tool):
+            form = '{"examples": [{"arguments": {…}, "result": …}]}'
+            obstacles.append(f"no test shows that it works: write calls with their results into {name}.json: {form}")
     difference = _difference(library.kept(name, before.source) if before else None, tool)
     return Review(tool, is_edited, before, now, difference, flags, obstacles, tests)
 
@@ -128,9 +124,7 @@ def approve(library: Library, seen: Review) -> Tool:
         LibraryError: Something stands in the way, or the files were changed since they were looked at.
     """
     name = seen.tool.name
-    if seen.obstacles:
-        listed = "\n".join(f"  {obstacle}" for obstacle in seen.obstacles)
-        raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
+    _require_none(seen.obstacles, library, name)
     if not seen.is_edited:
         return library.approve(name, seen=seen.tool)
     if as_written(library, name).source != seen.tool.source:
@@ -139,9 +133,10 @@ def approve(library: Library, seen: Review) -> Tool:
     return library.approve(name, seen=registered)
 
 
-def _name_flags(library: Library, name: str) -> Iterator[Flag]:
-    for other in look_alikes(name, (tool.name for tool in library.list())):
-        yield flag("look-alike", "name", f"it passes for the tool {other}")
+def _require_none(obstacles: Sequence[str], library: Library, name: str) -> None:
+    if obstacles:
+        listed = "\n".join(f"  {obstacle}" for obstacle in obstacles)
+        raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
 
 
 def as_written(library: Library, name: str) -> Tool:
@@ -173,9 +168,7 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
     """The tool that an edited source makes, with its schemas."""
     name = flaw.name
     tool = as_written(library, name)
-    if obstacles := _check_obstacles(tool):
-        listed = "\n".join(f"  {obstacle}" for obstacle in obstacles)
-        raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
+    _require_none(_check_obstacles(tool), library, name)
     sandbox = await open_sandbox()
     described = await sandbox.describe(tool.source, name, packages=imported(tool.source, tool.capabilities.packages))
     if isinstance(described, Problem):
@@ -196,7 +189,8 @@ async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequen
     done = Tests()
     for test in tests_of(tool):
         arguments, granted = _with_files(library, tool, test["arguments"], read)
-        source = _source(tool, test)
+        files = test.get("files")
+        source = with_files(tool.source, files) if isinstance(files, dict) and usable(files) else tool.source
         packages = imported(source, tool.capabilities.packages)
         limits = limits_of(tool, Limits())
         job = Job(source, tool.name, arguments, read=granted, packages=packages, limits=limits)
@@ -211,12 +205,6 @@ async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequen
             f"{call_text(tool.name, test['arguments'], longest=40)} gives {came:.200}, expected {wanted}"
         )
     return done
-
-
-def _source(tool: Tool, test: dict[str, Json]) -> str:
-    """The source, with the files that a test brings."""
-    files = test.get("files")
-    return with_files(tool.source, files) if isinstance(files, dict) and usable(files) else tool.source
 
 
 def tests_of(tool: Tool) -> list[dict[str, Json]]:
@@ -256,13 +244,6 @@ def _with_files(
         return str(path)
 
     return {name: found(value) for name, value in arguments.items()}, tuple(granted)
-
-
-def _without_tests(tool: Tool) -> list[str]:
-    if tests_of(tool):
-        return []
-    form = '{"examples": [{"arguments": {…}, "result": …}]}'
-    return [f"no test shows that it works: write calls with their results into {tool.name}.json: {form}"]
 
 
 def _provenance(library: Library, name: str) -> dict[str, Json]:
@@ -323,14 +304,10 @@ def _check_obstacles(tool: Tool) -> list[str]:
 def _difference(before: Tool | None, now: Tool) -> str:
     if before is None:
         return ""
-    source = _diff("source", before.source, now.source)
-    return "\n".join([*source, *_diff("definition", _definition_text(before), _definition_text(now))])
-
-
-def _definition_text(tool: Tool) -> str:
-    return json.dumps(definition_of(tool), indent=1, ensure_ascii=False)
-
-
-def _diff(what: str, before: str, now: str) -> Iterator[str]:
-    lines = before.splitlines(), now.splitlines()
-    return difflib.unified_diff(*lines, f"approved/{what}", f"now/{what}", lineterm="", n=2)
+    definitions = (json.dumps(definition_of(tool), indent=1, ensure_ascii=False) for tool in (before, now))
+    texts = {"source": (before.source, now.source), "definition": tuple(definitions)}
+    lines: list[str] = []
+    for what, (old, new) in texts.items():
+        ends = old.splitlines(), new.splitlines()
+        lines += difflib.unified_diff(*ends, f"approved/{what}", f"now/{what}", lineterm="", n=2)
+    return "\n".join(lines)

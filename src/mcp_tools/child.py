@@ -57,8 +57,7 @@ def executable() -> str:
 def python(code: str) -> list[str]:
     """The command of an interpreter that imports what we can import, and nothing from the folder that it runs in.
 
-    Args:
-        code: What it does. The import path takes its arguments.
+    The import path takes the arguments of its code.
     """
     path = [folder for folder in sys.path if Path(folder).is_absolute()]
     return [executable(), "-I", "-S", "-X", "utf8", "-c", f"import sys; sys.path[:] = sys.argv[1:]; {code}", *path]
@@ -77,15 +76,7 @@ async def start(
 ) -> asyncio.subprocess.Process:
     """Starts a child in a process group of its own, out of reach of signals to our terminal.
 
-    Args:
-        command: The program and its arguments.
-        env: All its variables, as `environment` lists them.
-        cwd: The folder that it runs in.
-        stdin: Where it reads.
-        stdout: Where it writes.
-        stderr: Where it writes errors.
-        limit: Bytes of the longest line that is read from it.
-        private: Whether the files that it makes can be read by their user alone.
+    Of its variables it gets those of `env` only. With `private`, what it makes can be read by its user alone.
 
     Raises:
         OSError: It cannot be started.
@@ -118,15 +109,7 @@ def popen(
 ) -> subprocess.Popen[bytes]:
     """Starts a child without an event loop; see `start`.
 
-    Args:
-        command: The program and its arguments.
-        env: All its variables.
-        cwd: The folder that it runs in.
-        stdin: Where it reads; None is our own.
-        stdout: Where it writes; None is our own.
-        stderr: Where it writes errors; None is our own.
-        pass_fds: Descriptors that it gets.
-        on_terminal: Whether it belongs to our terminal, and gets its signals.
+    What is None is our own. On our terminal it gets its signals.
 
     Raises:
         OSError: It cannot be started.
@@ -149,8 +132,7 @@ def forkserver(*preloaded: str) -> ForkServerContext:
     Python starts that process, and one that counts resources, with `-c`, which would look for modules in the current
     folder first.
 
-    Args:
-        preloaded: The modules that it has imported.
+    That process has imported the preloaded modules.
     """
     import multiprocessing
 

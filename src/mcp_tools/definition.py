@@ -69,7 +69,6 @@ class LintRule:
     severity: Severity
     """An error is never served; a warning is shown when a person approves."""
     description: str
-    """What it asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,6 @@ LINT_RULES: tuple[LintRule, ...] = (
         "no words that mix Latin letters with Cyrillic ones, no names that pass for another tool's",
     ),
 )
-"""The one registry of rules."""
 
 SEVERITIES: dict[str, Severity] = {rule.id: rule.severity for rule in LINT_RULES}
 
@@ -142,12 +140,7 @@ _RULES_OF_CATEGORIES = {
 
 
 def hidden_characters(text: str, *, lines: bool = True) -> Iterator[tuple[str, str]]:
-    """The rule that each unfit character breaks, with the character written so that it can be seen.
-
-    Args:
-        text: The text.
-        lines: Whether it may have several lines and tabs.
-    """
+    """The rule that each unfit character breaks, with the character written so that it can be seen."""
     if text.isascii() and (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
         return
     joiners = joiners_in_place(text)

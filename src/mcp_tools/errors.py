@@ -72,10 +72,7 @@ class ServersFileError(UserError):
 class ServerError(UserError):
     """An external server cannot be started, reached or understood, or went away.
 
-    Args:
-        message: What happened.
-        kind: What kind of failure it is, in one word.
-        remedy: What to do next.
+    Its kind is one word.
     """
 
     def __init__(self, message: str, *, kind: str = "gone", remedy: str = "") -> None:

@@ -102,9 +102,7 @@ def header_values(header: re.Match[str]) -> dict[str, Any]:
 def with_header(source: str, packages: Iterable[str]) -> str:
     """The source with a PEP 723 block that names the packages which it imports, so that `uv run` can run it.
 
-    Args:
-        source: A tool's; a block of its own is completed.
-        packages: What it may import beyond the base packages.
+    A block of the source is completed.
     """
     found = imported(source, tuple(dict.fromkeys((*BASE_PACKAGES, *packages))))
     header = script_header(source)

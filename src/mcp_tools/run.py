@@ -34,12 +34,7 @@ async def run_tool(
 ) -> Outcome:
     """Runs a tool in the sandbox. A result that the tool's outputSchema does not promise is a problem of kind `result`.
 
-    Args:
-        tool: The tool.
-        arguments: Its arguments, validated before it runs.
-        sandbox: Where it runs.
-        read: Files or folders that it may read.
-        limits: The usual ones when not given; the time and the memory that an approved tool declares come before both.
+    The time and the memory that an approved tool declares come before the limits.
 
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.

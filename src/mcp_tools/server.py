@@ -77,14 +77,8 @@ def build_server(
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
-    Args:
-        library: Its tools are served as far as they are approved.
-        sandbox: Where they run; open, and closed by the caller.
-        offered: `all`, `meta` for the constant tools alone, or patterns of names, separated by commas.
-        agent: Who answers `ask` and `create_tool`; without one they say that they cannot.
-        audit: Where each call is written down.
-        limits: The usual ones when not given.
-        extra: More of each kind.
+    `offered` is `all`, `meta` for the constant tools alone, or patterns of names, separated by commas. The sandbox is
+    open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*CONSTANT_TOOLS, *(tool.name for tool in extra.tools)})

@@ -88,7 +88,6 @@ class Parameter:
     """One parameter of a tool that is wanted."""
 
     name: str
-    """A Python identifier."""
     type: str
     """A Python annotation that JSON can carry: `int`, `list[str]`, `dict[str, float]` …"""
     description: str = ""
@@ -99,9 +98,7 @@ class ToolSpec:
     """What is wanted, written before any code."""
 
     name: str
-    """snake_case, a verb first, naming the kind of question rather than the question."""
     purpose: str
-    """One sentence."""
     parameters: tuple[Parameter, ...]
     returns: str
     """A Python annotation that JSON can carry."""

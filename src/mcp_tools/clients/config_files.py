@@ -171,10 +171,7 @@ class Expanded:
 def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) -> Expanded:
     """Puts the values of variables into an entry.
 
-    Args:
-        entry: The server.
-        environment: Where variables are looked up; an input `ID` is the variable of that name in capitals.
-        current: The folder that the user works in.
+    An input `ID` is the variable of that name in capitals.
 
     Raises:
         ServersFileError: A variable is not set and has no default.

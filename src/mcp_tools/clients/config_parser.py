@@ -45,13 +45,10 @@ class Limits(BaseModel):
     connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
     """From its start until it speaks MCP."""
     list_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
-    """For the list of its tools."""
     call_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
-    """For one call."""
     result_chars: Annotated[int, Field(gt=0, le=10_000_000)] = 100_000
     """Characters of one result; what is longer is cut in its middle, with a note."""
     max_tools: Annotated[int, Field(gt=0, le=10_000)] = 200
-    """Tools that are taken from its list."""
     concurrent_calls: Annotated[int, Field(gt=0, le=100)] = 4
     roots: StrictBool = False
     """Whether it is told the current folder when it asks for roots."""
@@ -74,11 +71,9 @@ class ServerEntry:
     inputs: dict[str, str | None] = field(default_factory=dict)
     """Ids of `${input:ID}` with their defaults, as VS Code's files declare them."""
     is_off: bool = False
-    """Whether the file says that it is not to be started."""
     limits: Limits = field(default_factory=Limits)
     scope: Scope = "user"
     path: Path = Path()
-    """The file that describes it."""
 
     @property
     def shown(self) -> str:
@@ -200,7 +195,6 @@ class Problem:
     """Something in a file that is no server."""
 
     where: str
-    """The file, and the server's name where it has one."""
     message: str
 
 

@@ -43,7 +43,6 @@ class Web:
         self.ended = asyncio.Event()
         """Never set: an address is there until a request fails."""
         self.problem = ""
-        """What the newest refusal by HTTP said."""
 
     @property
     def account(self) -> str:
@@ -147,7 +146,6 @@ def failure_of(error: BaseException) -> ServerError:
 
 _MOST_PAGES = 50
 _MOST_ROUNDS = 4
-"""How often one call may ask back."""
 _PROBE_SECONDS = 2.0
 _EXPLAINED = frozenset({"gone", "protocol", "timeout", "http", "refused"})
 """Kinds of failures to which the wire has something to add."""
@@ -278,12 +276,6 @@ class Connection:
         self, tool: str, arguments: dict[str, Json], schema: dict[str, Json] | None, seconds: float
     ) -> Reply:
         """Calls a tool.
-
-        Args:
-            tool: Its name at the server.
-            arguments: Its arguments.
-            schema: Its outputSchema, if it has one.
-            seconds: How long it may take.
 
         Raises:
             ServerError: It did not answer in time, went away, or answered nonsense; kind `refused` is an answer.

@@ -125,7 +125,6 @@ class ExternalTool:
     """`server__tool`, valid for MCP and for models' endpoints."""
     server: str
     tool: str
-    """Its name at the server."""
     description: str
     input_schema: dict[str, Json]
     """Plain and bounded; arguments must fit it."""
@@ -159,10 +158,7 @@ class Listing:
 def listing_of(server: str, definitions: Iterable[dict[str, Json]], most: int) -> Listing:
     """The tools of a server's list.
 
-    Args:
-        server: Its name.
-        definitions: MCP tool objects, as it sent them.
-        most: Tools that are taken.
+    At most `most` of them are taken.
     """
     tools: dict[str, ExternalTool] = {}
     notes: list[str] = []
@@ -245,7 +241,6 @@ class Reply:
 
     ok: bool
     text: str
-    """The result, or what went wrong, as data."""
     value: Json = None
     """The result, when it is a single number, truth value or short text."""
     kind: str = ""
@@ -256,11 +251,7 @@ class Reply:
 def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: int) -> Reply:
     """The reply that a result stands for.
 
-    Args:
-        content: MCP content blocks.
-        structured: The result's structuredContent; None when it has none.
-        is_error: Whether the tool said that it failed.
-        most: Characters of the text that are kept.
+    Of its text `most` characters are kept.
     """
     told = "\n".join(filter(None, (_shown(block) for block in content)))
     text = _joined(told, structured)

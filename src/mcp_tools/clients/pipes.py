@@ -62,7 +62,6 @@ class Pipes:
         self.ended = asyncio.Event()
         """Set when the server's stdout has come to its end."""
         self.problem = ""
-        """Why the connection was ended, when it was ended from here."""
 
     @property
     def account(self) -> str:

@@ -89,11 +89,6 @@ class Link:
 
         A call that was under way when its server went away is made again only where the server says that it does no
         more than the first.
-
-        Args:
-            tool: One of this server's.
-            arguments: Its arguments, validated here.
-            seconds: How long it may take, if less than the server's own limit.
         """
         started = time.perf_counter()
         own = self._server.entry.limits.call_seconds

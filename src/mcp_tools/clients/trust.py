@@ -114,7 +114,6 @@ class _Pin(BaseModel):
     trusted: str
     """SHA-256 of the trusted definition."""
     now: str | None = None
-    """The newest definition, where it is another."""
 
 
 class _Pins(BaseModel):
@@ -189,9 +188,7 @@ class Standing:
     entry: ServerEntry
     state: State
     expanded: Expanded | None = None
-    """Present when it is ready."""
     reason: str = ""
-    """Why it is not started."""
     remedy: str = ""
 
 
@@ -200,12 +197,7 @@ def standing_of(
 ) -> Standing:
     """Whether a server may be started.
 
-    Args:
-        entry: The server.
-        decisions: What the user decided about servers of projects.
-        environment: Where its variables are looked up.
-        project: The folder that the user works in.
-        decided: Whether the user asks for this very server now, so that neither trust nor its being off matters.
+    If the user asks for this very server now (`decided`), neither trust nor its being off matters.
     """
     enable = f"alita mcp enable {entry.name}"
     serves = "serve" in entry.arguments

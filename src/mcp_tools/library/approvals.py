@@ -32,13 +32,10 @@ class Approval:
     """What of a tool was vouched for."""
 
     source: str
-    """SHA-256 of the source."""
     definition: str
-    """SHA-256 of the definition."""
     capabilities: str
     """SHA-256 of what it may touch, which the definition does not tell in full."""
     approved: str = ""
-    """When, ISO 8601 in UTC."""
 
     @classmethod
     def of(cls, tool: Tool) -> Approval:
@@ -69,9 +66,7 @@ class Withheld:
 
     name: str
     reason: str
-    """What is wrong, for people."""
     remedy: str
-    """What to do, if possible the command."""
     is_approvable: bool = True
     """Whether somebody may approve it, once it is as it should be; a tool that was retired is not for that."""
 
@@ -111,9 +106,7 @@ class Found:
 class Approvals:
     """The approvals of one library.
 
-    Args:
-        folder: The library's.
-        path: The file; None keeps it in the library's own `.alita/`.
+    Without a path they are in the library's own `.alita/`.
     """
 
     def __init__(self, folder: Path, path: Path | None) -> None:

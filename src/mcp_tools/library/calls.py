@@ -13,6 +13,7 @@ from typing import Any
 from mcp_tools.library.folder import PRIVATE, opened, within
 
 _BUSY_SECONDS = 5.0
+_FILE = "calls.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     name TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, last REAL NOT NULL, PRIMARY KEY (name, kind)
@@ -27,9 +28,7 @@ class Stats:
     calls: int = 0
     successes: int = 0
     failures: dict[str, int] = field(default_factory=dict)
-    """By kind."""
     last: float | None = None
-    """When it was last called, in seconds since 1970."""
 
 
 class Calls:
@@ -37,36 +36,26 @@ class Calls:
 
     Counting never fails a call: where nothing can be written, nothing is counted. A damaged file is put aside.
     The file stays open between calls: opening it takes as long as a call in the sandbox.
-
-    Args:
-        folder: The library's.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._database: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
-        """Device and inode of the open file."""
         self._threads = threading.Lock()
 
     def record(self, name: str, ok: bool, kind: str | None = None) -> None:
         """Counts one call: a success, or a failure of a kind."""
-        with contextlib.suppress(OSError, sqlite3.Error):
-            with opened(self._folder, PRIVATE, create=True):
-                path = self._path()
-            self._execute(
-                path,
-                "INSERT INTO calls VALUES (?, ?, 1, ?)"
-                " ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, excluded.last)",
-                (name, "" if ok else kind or "unknown", time.time()),
-            )
+        self._execute(
+            "INSERT INTO calls VALUES (?, ?, 1, ?)"
+            " ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, excluded.last)",
+            (name, "" if ok else kind or "unknown", time.time()),
+        )
 
     def stats(self, name: str) -> Stats:
         """The counts of one tool; all zero for one that was never called."""
         rows: list[tuple[str, int, float]] = []
-        with contextlib.suppress(OSError, sqlite3.Error):
-            if (path := self._path()).exists():
-                rows = self._execute(path, "SELECT kind, count, last FROM calls WHERE name = ?", (name,))
+        if (self._folder / PRIVATE / _FILE).exists():
+            rows = self._execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,))
         failures = {kind: count for kind, count, _ in rows if kind}
         successes = sum(count for kind, count, _ in rows if not kind)
         last = max((last for _, _, last in rows), default=None)
@@ -76,39 +65,25 @@ class Calls:
         """Closes the file. It is opened again when needed."""
         if self._database is not None:
             self._database.close()
-        self._database = self._identity = None
+        self._database = None
 
-    def _path(self) -> Path:
-        return within(self._folder, PRIVATE, "calls.sqlite")
-
-    def _execute(self, path: Path, statement: str, values: tuple[object, ...]) -> list[Any]:
-        with self._threads:
+    def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+        with self._threads, contextlib.suppress(OSError, sqlite3.Error):
+            with opened(self._folder, PRIVATE, create=True):
+                path = within(self._folder, PRIVATE, _FILE)
             try:
                 return self._opened(path).execute(statement, values).fetchall()
-            except sqlite3.OperationalError:
+            except sqlite3.DatabaseError as error:
                 self.close()
-                raise
-            except sqlite3.DatabaseError:
-                self.close()
-                path.replace(path.with_suffix(f".damaged-{time.time_ns()}"))
+                if not isinstance(error, sqlite3.OperationalError):
+                    path.replace(path.with_suffix(f".damaged-{time.time_ns()}"))
                 return self._opened(path).execute(statement, values).fetchall()
+        return []
 
     def _opened(self, path: Path) -> sqlite3.Connection:
-        """The open file, while it still is the one of that name."""
-        if self._database is None or self._identity != _identity(path):
-            self.close()
-            database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._database = database
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            database.execute(_SCHEMA)
-            self._identity = _identity(path)
+        if self._database is None:
+            self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.execute(_SCHEMA)
         return self._database
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        state = path.stat()
-    except FileNotFoundError:
-        return None
-    return state.st_dev, state.st_ino

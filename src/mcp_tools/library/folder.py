@@ -65,11 +65,6 @@ def within(folder: Path, *names: str) -> Path:
 def opened(folder: Path, *names: str, create: bool = False) -> Iterator[int]:
     """The descriptor of a library's folder, or of a folder in it.
 
-    Args:
-        folder: The library's.
-        names: The way from there.
-        create: Whether folders that are missing are made.
-
     Raises:
         OSError: It is not there, or a part of the way is a link.
     """

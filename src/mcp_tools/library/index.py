@@ -71,7 +71,6 @@ COMMIT;
 """
 _BUSY_SECONDS = 10.0
 _ACTIVE = (Status.DRAFT, Status.VERIFIED, Status.TRUSTED)
-"""The statuses of tools that may be used."""
 Read = Callable[[str], Tool | Flaw | None]
 
 
@@ -85,8 +84,7 @@ class Found(NamedTuple):
 class Index:
     """An index of tools, in a file that several processes share, or in memory.
 
-    Args:
-        path: The file; None keeps the index in memory.
+    Without a path it is in memory.
 
     Raises:
         sqlite3.Error: The file is damaged, of another version, or cannot be written.
@@ -172,7 +170,6 @@ class Index:
 
 
 _RANKED = 25
-"""So many of the nearest tools are ranked."""
 _FREQUENT = 1500
 """A word that so many tools have adds no further candidates once there are enough."""
 _NAME_WEIGHT = 0.5
@@ -181,7 +178,6 @@ _LENGTH_WEIGHT = 0.001
 _FAIR_PART = 0.25
 """Of the weight of all words of a query, those that no tool has too."""
 _NEAR_BEST = 0.5
-"""Of the likeness of the best."""
 
 
 def _weighed(lists: list[tuple[list[int], float]], most: int) -> dict[int, float]:

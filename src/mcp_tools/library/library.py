@@ -154,9 +154,7 @@ class Library:
     def approve(self, name: str, *, seen: Tool | None = None) -> Tool:
         """Vouches for a tool as it stands, so that it is served.
 
-        Args:
-            name: The tool's.
-            seen: The tool that was looked at; when given, only that very tool is approved.
+        With `seen`, the tool that was looked at, only that very tool is approved.
 
         Raises:
             UnknownToolError: There is none.

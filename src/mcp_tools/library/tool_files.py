@@ -85,9 +85,7 @@ class Flaw:
     name: str
     kind: FlawKind
     message: str
-    """What is wrong, with the file's name."""
     remedy: str
-    """What to do, if possible the command."""
 
 
 def source_path(folder: Path, name: str) -> Path:

@@ -52,21 +52,14 @@ class ServerLimits:
     """The limits of a server. Past any of them a call ends with an error that names the limit."""
 
     argument_bytes: int = 1_000_000
-    """The arguments of one call as JSON."""
     result_bytes: int = 1_000_000
     """The result of one call as JSON: what a client can still use."""
     message_bytes: int = 4 * 1024 * 1024
-    """One message on the wire."""
     page: int = 1000
-    """Tools of the library on one page of a list."""
     call: Limits = field(default_factory=lambda: Limits(wall_seconds=30.0, cpu_seconds=30.0))
-    """What one call of a tool may use in the sandbox."""
     program: Limits = field(default_factory=Limits)
-    """What one program of `run_code` may use."""
     agent_seconds: float = 1800.0
-    """One call of `ask` or `create_tool`."""
     consent_seconds: float = 300.0
-    """How long a person may take to answer."""
 
 
 @dataclass(slots=True)
@@ -77,7 +70,6 @@ class Call:
     context: ServerRequestContext[Any, Any]
     params: CallToolRequestParams
     told: int = 0
-    """How many progress messages were sent."""
 
     async def tell(self, text: str) -> None:
         """Tells the client one line of what is being done."""
@@ -94,7 +86,6 @@ class Reply:
     outcome: str
     """`ok`, or the kind of error."""
     size: int = 0
-    """Bytes of the result's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +93,7 @@ class ConstantTool:
     """A tool of the server itself, which every client sees whatever the library holds."""
 
     definition: dict[str, Json]
-    """The MCP tool object."""
     call: Callable[[Call], Awaitable[Reply | InputRequiredResult]]
-    """Carries out a call whose arguments fit the definition's inputSchema."""
 
     @property
     def name(self) -> str:
@@ -128,13 +117,7 @@ def value_reply(
     limit: int,
     meta: dict[str, Json] | None = None,
 ) -> Reply:
-    """A result as structured content, and the same JSON as text for clients that show only text.
-
-    Args:
-        content: The result.
-        limit: Bytes that it may have as JSON.
-        meta: What else is told of the call.
-    """
+    """A result as structured content, and the same JSON as text for clients that show only text."""
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
@@ -158,12 +141,7 @@ def error_reply(
 ) -> Reply:
     """An error that the calling model can act on: what happened, and what to do next.
 
-    Args:
-        kind: A short word for programs.
-        message: What happened.
-        remedy: What to do next; what that kind of error usually wants, when not given.
-        meta: What else is told of the call.
-        detail: The tool's own words, such as its traceback.
+    Without a remedy the client is told what that kind of error usually wants.
     """
     message, remedy = (
         printable(message).strip(),

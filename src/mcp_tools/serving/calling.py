@@ -52,13 +52,7 @@ GONE = "alita.gone"
 
 
 class Runner:
-    """Runs tools of the library in the sandbox, and says what came of it in the words of MCP.
-
-    Args:
-        catalogue: The tools.
-        sandbox: Where they run.
-        limits: What a call may use.
-    """
+    """Runs tools of the library in the sandbox, and says what came of it in the words of MCP."""
 
     def __init__(self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits) -> None:
         self.sandbox = sandbox
@@ -70,11 +64,7 @@ class Runner:
     ) -> Reply | InputRequiredResult:
         """Runs one call of a tool. A call that is cancelled kills its process.
 
-        Args:
-            tool: The tool. If it reads files, a person is asked about those that its arguments name.
-            arguments: Its arguments.
-            call: The client's call.
-            files: Paths of more files that it should read.
+        If the tool reads files, a person is asked about those that its arguments name, and about `files`.
 
         Raises:
             ArgumentsError: The arguments do not fit.

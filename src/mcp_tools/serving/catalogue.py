@@ -35,11 +35,9 @@ class Catalogue:
     def __init__(self, library: Library, offered: str, reserved: Container[str]) -> None:
         self.library = library
         self.names: list[str] = []
-        """The tools that are listed, sorted."""
         self.shadowed: list[str] = []
         """Tools whose name is a constant tool's."""
         self.readings = 0
-        """How often the library was read."""
         self.changed = asyncio.Event()
         """Set when what is offered became another."""
         self._offered = offered

@@ -46,16 +46,7 @@ def definition(
 ) -> dict[str, Json]:
     """An MCP tool object.
 
-    Args:
-        name: How it is called.
-        title: What people see.
-        description: What the model reads.
-        properties: The schema of each argument.
-        required: The arguments that must be given.
-        output: The schema of each member of the result, all of which are always there.
-        read_only: Whether it changes nothing outside the call.
-        idempotent: Whether calling it again changes nothing more.
-        open_world: Whether it reaches beyond this machine.
+    All members of `output` are always in its result.
     """
     return {
         "name": name,
@@ -78,7 +69,6 @@ def definition(
 
 
 Tell = Callable[[str], Awaitable[None]]
-"""Tells the client one line of what is being done."""
 
 
 class Agent(Protocol):

@@ -48,12 +48,7 @@ async def elicited(
 ) -> ElicitResult | InputRequiredResult | None:
     """The answer, if there is one; in the era of 2026 the client is asked to call again with it.
 
-    Args:
-        call: The call for which is asked.
-        question: What the person reads.
-        form: The schema of the answer: an object of plain values.
-        key: The name of the question: an answer under another one does not count.
-        seconds: How long the person may take.
+    An answer under another key does not count.
     """
     if call.context.session.can_send_request:
         try:
@@ -71,14 +66,7 @@ async def elicited(
 async def granted(
     call: Call, files: Sequence[str], who: str, seconds: float
 ) -> tuple[Path, ...] | Reply | InputRequiredResult:
-    """The files that a person lets somebody read; a refusal; or the question, for a client that asks and calls again.
-
-    Args:
-        call: The call that wants them.
-        files: Their paths.
-        who: Who wants to read them, for the person who is asked.
-        seconds: How long that person may take.
-    """
+    """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again."""
     if len(files) > _MOST_FILES:
         message = f"{len(files)} files are named, and a call reads at most {_MOST_FILES}"
         return error_reply("arguments", message, remedy="")

@@ -65,7 +65,6 @@ class Door:
     host: str
     port: int
     token: str
-    """Empty when none is asked for."""
     is_new_token: bool
     """Whether the token was made up now, so that the user must be told."""
     names: frozenset[str]
@@ -75,12 +74,7 @@ class Door:
 def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:
     """What the flags ask for.
 
-    Args:
-        address: `HOST:PORT`; an IPv6 address in brackets.
-        token: The token from the environment, or nothing.
-        token_file: The file that holds it; goes before the environment.
-        no_token: Whether none shall be asked for.
-        names: More host names by which clients may reach it.
+    A token file goes before the token of the environment.
 
     Raises:
         UsageError: The address is none, or would be open to others without a token.
@@ -130,10 +124,6 @@ class Gate:
     """Lets requests through to the protocol: to a known host, from a program or a page of that host, with the token.
 
     The SDK's own check takes any text behind a known host and a colon for its port.
-
-    Args:
-        application: The protocol.
-        door: Whom it lets in.
     """
 
     def __init__(self, application: ASGIApp, door: Door) -> None:
@@ -204,11 +194,7 @@ async def serve_http(
 ) -> None:
     """Serves until it is cancelled.
 
-    Args:
-        server: What is served.
-        door: Where, and to whom.
-        tell: Told where it listens, and a token that was made up.
-        limits: The usual ones when not given.
+    It tells where it listens, and a token that was made up.
 
     Raises:
         UsageError: The address cannot be had.

@@ -49,7 +49,6 @@ class Document:
     description: str
     mime: str
     text: str = ""
-    """Each `{name}` in it gives way to what the address has there."""
 
     @property
     def is_template(self) -> bool:
@@ -75,13 +74,7 @@ _OF_TOOLS = [
 
 
 class Resources:
-    """The resources of the tools that are offered.
-
-    Args:
-        catalogue: The tools.
-        limits: How much is told at once.
-        documents: More resources.
-    """
+    """The resources of the tools that are offered."""
 
     def __init__(self, catalogue: Catalogue, limits: ServerLimits, documents: Sequence[Document] = ()) -> None:
         self._catalogue = catalogue
@@ -174,7 +167,6 @@ class Prompt:
     arguments: Mapping[str, str]
     """Name and meaning of each; all are needed."""
     text: str
-    """Each `{argument}` in it gives way to its value."""
     embeds: tuple[str, ...] = ()
     """Addresses of resources that stand before the text; they may hold arguments too."""
 
@@ -209,12 +201,7 @@ PROMPTS = {
 
 
 class Prompts:
-    """The prompts of the server.
-
-    Args:
-        resources: Where embedded resources come from.
-        extra: More prompts, by name.
-    """
+    """The prompts of the server."""
 
     def __init__(self, resources: Resources, extra: Mapping[str, Prompt] | None = None) -> None:
         self._resources = resources

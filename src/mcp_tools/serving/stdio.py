@@ -12,7 +12,6 @@ import fcntl
 import os
 import re
 import stat
-import threading
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Self
@@ -28,13 +27,7 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
 class Wire:
-    """Both directions of one connection as the SDK wants them: read from it, send to it.
-
-    Args:
-        reader: Gives lines of limited length.
-        sink: Where answers go; it may block where it is a file or a terminal.
-        limit: The bytes of one message.
-    """
+    """Both directions of one connection as the SDK wants them: read from it, send to it."""
 
     def __init__(self, reader: asyncio.StreamReader, sink: int, limit: int) -> None:
         self._reader = reader
@@ -159,24 +152,25 @@ def _id_in(line: bytes) -> int | str | None:
 
 @contextlib.asynccontextmanager
 async def stdio(limit: int) -> AsyncIterator[Wire]:
-    """Serves this process's stdin and stdout. Meanwhile stdin is empty, and what is printed goes to stderr.
-
-    Args:
-        limit: The bytes of one message.
-    """
+    """Serves this process's stdin and stdout. Meanwhile stdin is empty, and what is printed goes to stderr."""
     source, sink = _taken(0, os.open(os.devnull, os.O_RDONLY)), _taken(1, os.dup(2))
     blocking = os.get_blocking(sink)
     if _is_pipe(sink):
         os.set_blocking(sink, False)  # a terminal is shared with stderr, and stays as it is
     reader = asyncio.StreamReader(limit)
-    reading = os.fdopen(_readable(source), "rb", buffering=0)
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), reading
-    )
+    reading = os.fdopen(source, "rb", buffering=0)
+    if _is_pipe(source) or os.isatty(source):
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, reading)
+        end = transport.close
+    else:  # a file, or /dev/null, for which no event loop can wait
+        reader.feed_data(reading.read())
+        reader.feed_eof()
+        end = reading.close
     try:
         yield Wire(reader, sink, limit)
     finally:
-        transport.close()
+        end()
         with contextlib.suppress(OSError):
             os.set_blocking(sink, blocking)
         os.dup2(sink, 1)
@@ -194,18 +188,3 @@ def _taken(descriptor: int, stand_in: int) -> int:
 def _is_pipe(descriptor: int) -> bool:
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-
-
-def _readable(source: int) -> int:
-    """A descriptor that the event loop can wait for: a file, and /dev/null, are copied into a pipe."""
-    if _is_pipe(source) or os.isatty(source):
-        return source
-    reading, writing = os.pipe()
-
-    def copy() -> None:
-        with os.fdopen(source, "rb") as file, os.fdopen(writing, "wb") as pipe, contextlib.suppress(OSError):
-            while chunk := file.read(65536):
-                pipe.write(chunk)
-
-    threading.Thread(target=copy, daemon=True).start()
-    return reading

@@ -312,17 +312,11 @@ def test_damaged_counts_are_put_aside(library: Library) -> None:
     assert list(path.parent.glob("calls.damaged-*"))
 
 
-@pytest.mark.parametrize("damage", ["delete", "scribble"])
-def test_counting_goes_on_after_damage_to_the_open_file(library: Library, damage: str) -> None:
-    """The file stays open between calls; another process may remove or ruin it meanwhile."""
+def test_counting_goes_on_after_damage_to_the_open_file(library: Library) -> None:
+    """The file stays open between calls; another process may ruin it meanwhile."""
     library.register(make_tool())
     library.record_call("nth_fibonacci", True)
-    path = library.folder / ".alita" / "calls.sqlite"
-    if damage == "delete":
-        for file in path.parent.glob("calls.sqlite*"):
-            file.unlink()
-    else:
-        path.write_bytes(b"nonsense" * 1000)
+    (library.folder / ".alita" / "calls.sqlite").write_bytes(b"nonsense" * 1000)
     library.record_call("nth_fibonacci", True)
     library.record_call("nth_fibonacci", True)
     assert Library(library.folder).stats("nth_fibonacci").calls >= 1
