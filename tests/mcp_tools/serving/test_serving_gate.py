@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -121,6 +122,28 @@ async def test_only_pages_of_the_server_are_let_in(desk: Desk) -> None:
 async def test_a_header_that_is_there_twice_is_refused(desk: Desk, twice: tuple[str, ...]) -> None:
     async with served(desk) as server:
         assert "400" in await server.says(*twice, f"Authorization: Bearer {TOKEN}")
+
+
+async def test_a_request_has_a_largest_size(desk: Desk) -> None:
+    async with served(desk) as server, httpx2.AsyncClient() as http:
+        answer = await http.post(server.url, content=b"x" * 5_000_000, headers=MINE)
+    assert answer.status_code in {400, 413}
+
+
+async def test_a_token_is_wanted_in_its_form(desk: Desk) -> None:
+    tokens = {f"Bearer {TOKEN}": 200, f"bearer {TOKEN}": 200, "Bearer wrong": 401, f"Basic {TOKEN}": 401, "": 401}
+    async with served(desk) as server, httpx2.AsyncClient() as http:
+        for token, status in tokens.items():
+            answer = await http.post(server.url, json=INITIALIZE, headers={**ACCEPT, "Authorization": token})
+            assert answer.status_code == status
+            assert ("www-authenticate" in answer.headers) == (status == 401)
+
+
+async def test_a_token_from_a_file_goes_before_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("another-token-that-is-long\n")
+    given = open_door("127.0.0.1:0", token_file=tmp_path / "token", token=TOKEN, no_token=False, names=())
+    assert given.token == "another-token-that-is-long"
+    assert open_door("127.0.0.1:0", token_file=None, token="", no_token=True, names=()).token == ""
 
 
 async def test_a_page_of_the_server_may_ask_and_read_the_answer(desk: Desk) -> None:
