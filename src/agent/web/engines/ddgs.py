@@ -1,4 +1,4 @@
-"""Search engines that need no key, through ddgs."""
+"""Search engines that need no key, through ddgs, which asks several of them until there are enough hits."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from agent.web.engines.services import missing_package
 from agent.web.page import Reason, Result, Search, WebProblem
 from agent.web.response import causes_of
 
-_BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
-"""In the order in which they are asked. Wikipedia is an engine of its own here."""
+_BACKENDS = ("duckduckgo", "brave", "startpage", "yahoo", "mojeek")  # Wikipedia is an engine of its own here
 _AGELESS = ("mojeek",)  # they know no ages
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _LONGEST_QUERY = 400
-_REMEDY = "Try again later, or set FIRECRAWL_API_KEY or TAVILY_API_KEY."
 _SAID: tuple[tuple[str, Reason, str], ...] = (
-    (r"dns ?(timeout)?error", "dns", "cannot be resolved (no DNS or no network)"),
-    (r"certificate|tls", "tls", "has no certificate that is trusted here"),
-    (r"timed out|timeouterror", "timeout", "did not answer in time"),
+    (r"dns ?(timeout)?error", "dns", "they cannot be resolved (no DNS or no network)"),
+    (r"certificate|tls", "tls", "they have no certificate that is trusted here"),
+    (r"timed out|timeouterror", "timeout", "they did not answer in time"),
+    (r"connect", "connection", "they are not reached"),
+    (r"", "no_result", "there are none, or they refuse programs"),
 )
 """What an error and its causes say, and what that means."""
-_OFFLINE: tuple[Reason, ...] = ("dns", "tls", "connection")
 
 
 class Ddgs(Search):
-    """Searches without a key; one engine after the other until one has hits.
+    """Searches without a key.
 
     Args:
         seconds: What one request may take.
@@ -40,7 +39,6 @@ class Ddgs(Search):
         self._seconds = seconds
         self._proxy = proxy
         self._verify: bool | str = certificates or True
-        self._order = list(_BACKENDS)
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits, best first.
@@ -49,56 +47,27 @@ class Ddgs(Search):
             WebProblem: No engine could be reached, or none gave anything: they do not say whether there is nothing,
                 or whether they refuse programs.
         """
-        problems: list[WebProblem] = []
-        for backend in tuple(self._order):
-            if freshness and backend in _AGELESS:
-                continue
-            try:
-                if found := await asyncio.to_thread(self._ask, backend, query[:_LONGEST_QUERY], limit, freshness):
-                    return found
-            except WebProblem as problem:
-                problems.append(problem)
-                is_offline = len(problems) == 2 and all(one.reason in _OFFLINE for one in problems)
-                if problem.reason == "no_key" or is_offline:
-                    raise
-            self._order = [*(one for one in self._order if one != backend), backend]  # from now on after the others
-        if len(problems) == len(_BACKENDS):
-            raise problems[0]
-        raise WebProblem(
-            "no_result",
-            f"none of {', '.join(_BACKENDS)} gave hits: there are none, or they refuse programs",
-            remedy=_REMEDY,
-        )
+        return await asyncio.to_thread(self._search, query[:_LONGEST_QUERY], max(1, limit), freshness)
 
-    def _ask(self, backend: str, query: str, limit: int, freshness: str) -> list[Result]:
-        """Asks one engine; in a thread, since ddgs blocks.
-
-        Raises:
-            WebProblem: It could not be reached.
-        """
+    def _search(self, query: str, limit: int, freshness: str) -> list[Result]:
         try:
-            import primp
             from ddgs import DDGS
             from ddgs.exceptions import DDGSException
         except ImportError:
             raise missing_package(self.name) from None
+        backends = [one for one in _BACKENDS if not (freshness and one in _AGELESS)]
         # An object of its own for each request: its engines keep what they were asked.
         client = DDGS(proxy=self._proxy, timeout=self._seconds, verify=self._verify)
-        age, most = _AGES.get(freshness), max(1, limit)
+        age, asked = _AGES.get(freshness), ",".join(backends)
         try:
-            found = client.text(query, region="us-en", timelimit=age, max_results=most, backend=backend)
+            found = client.text(query, region="us-en", timelimit=age, max_results=limit, backend=asked)
         except DDGSException as error:
-            causes = list(causes_of(error))
-            said = " ".join(f"{type(one).__name__} {one}" for one in causes).lower()
-            for words, reason, what in _SAID:
-                if re.search(words, said):
-                    raise WebProblem(reason, f"{backend} {what}", remedy=_REMEDY) from None
-            if any(isinstance(one, primp.PrimpError) for one in causes):
-                raise WebProblem("connection", f"{backend} is not reached", remedy=_REMEDY) from None
-            return []
-        hits = (
-            Result(_target(one.get("href", "")), one.get("title", ""), one.get("body", ""), self.name) for one in found
-        )
+            said = " ".join(f"{type(one).__name__} {one}" for one in causes_of(error)).lower()
+            reason, what = next((reason, what) for words, reason, what in _SAID if re.search(words, said))
+            message = f"none of {', '.join(backends)} gave hits: {what}"
+            remedy = "Try again later, or set FIRECRAWL_API_KEY or TAVILY_API_KEY."
+            raise WebProblem(reason, message, remedy=remedy) from None
+        hits = (Result(_target(one["href"]), one.get("title", ""), one.get("body", ""), self.name) for one in found)
         return [hit for hit in hits if hit.url]
 
 
