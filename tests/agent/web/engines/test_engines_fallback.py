@@ -73,25 +73,6 @@ async def test_a_search_is_remembered() -> None:
     assert len(engine.asked) == 2
 
 
-async def test_a_search_that_failed_is_not_remembered() -> None:
-    """A problem is told to each who asks, until it is over."""
-    engines = Engines([Scripted("one", problem("http"), [HIT])], lambda event: None)
-    with pytest.raises(WebProblem):
-        await engines.search("elbe")
-    assert await engines.search("elbe") == [HIT]
-
-
-async def test_the_same_search_at_once_is_asked_once() -> None:
-    """Who comes second waits for the first one's hits; who comes first may be cancelled."""
-    engine = Scripted("one", [HIT])
-    engines = Engines([engine], lambda event: None)
-    first, *others = [asyncio.create_task(engines.search("elbe")) for _ in range(5)]
-    await asyncio.sleep(0)
-    first.cancel()
-    assert await asyncio.gather(*others) == [[HIT]] * 4
-    assert len(engine.asked) <= 2
-
-
 @pytest.mark.parametrize("reason", ["bad_key", "no_key", "quota", "tls", "mismatch"])
 async def test_what_does_not_get_better_is_set_aside(reason: Reason) -> None:
     """A wrong key is tried once in a run, and told once."""
@@ -165,13 +146,6 @@ async def test_an_empty_query(query: str) -> None:
     assert engine.asked == []
 
 
-async def test_a_huge_query_is_cut() -> None:
-    """A pasted file is no query."""
-    engine = Scripted("one", [HIT])
-    await Engines([engine], lambda event: None).search("word " * 100_000)
-    assert len(engine.asked[0]) <= 1000
-
-
 async def test_no_engine() -> None:
     """Said with what to do."""
     with pytest.raises(WebProblem, match="no search engine") as caught:
@@ -199,12 +173,6 @@ async def test_hits_are_cleaned() -> None:
         ("file:///pages/a.txt", "a file"),
     ]
     assert len(found[0].snippet) == 1500
-
-
-async def test_only_bad_addresses_are_nothing() -> None:
-    """Hits that all had to be left out lead to the next engine."""
-    bad = Scripted("bad", [Result("javascript:alert(1)", "a", "", "bad")])
-    assert await Engines([bad, Scripted("good", [HIT])], lambda event: None).search("q") == [HIT]
 
 
 async def test_runs_stand_in_one_line() -> None:
