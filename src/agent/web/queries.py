@@ -78,18 +78,17 @@ def terms_of(question: str) -> Terms:
 
 def names_in(text: str) -> list[str]:
     """Quoted texts, proper names and numbers of a text, in order."""
-    quoted = [a or b for a, b in _QUOTED.findall(text)]
+    found = [a or b for a, b in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" , ", text)
     starts = {match.start(1) for match in _SENTENCE_START.finditer(rest)}
-    found = [*quoted]
     for match in _NAME.finditer(rest):
-        name, start = match[0].strip(" .'’-"), match.start()
-        first = re.split(r"\s", name, maxsplit=1)[0]
-        if start in starts and plain(first) in _ASKS | COMMON:
-            name = name[len(first) :].strip()
-            name = re.sub(r"^(?:of|the|and|for)\s+", "", name)
-        elif start in starts and name == first and not name.isdigit():
-            continue  # a sentence's first word is written like a name
+        name = match[0].strip(" .'’-")
+        first = name.split()[0] if name else ""
+        if match.start() in starts:  # a sentence's first word is written like a name
+            if plain(first) in _ASKS | COMMON:
+                name = re.sub(r"^(?:of|the|and|for)\s+", "", name[len(first) :].strip())
+            elif name == first and not name.isdigit():
+                continue
         if name and plain(name) not in COMMON:
             found.append(re.sub(r"['’]s$", "", name))
     return list(dict.fromkeys(found))
@@ -129,13 +128,13 @@ _MOST_WORDS = 10
 _COMPARES = re.compile(
     r"\b(?:compare|compared|difference|differ|versus|vs|between|more|less|fewer|than|older|younger|taller|higher|longer"
     r"|larger|bigger|smaller|earlier|later|first|faster|or|both|each|combined|total)\b",
-    re.IGNORECASE,
+    re.I,
 )
-_FRESH = (
-    (re.compile(r"\b(?:today|tonight|right now|breaking|yesterday)\b", re.IGNORECASE), "day"),
-    (re.compile(r"\b(?:this|last|past) week\b", re.IGNORECASE), "week"),
-    (re.compile(r"\b(?:this|last|past) month\b", re.IGNORECASE), "month"),
-)
+_FRESH = {
+    "day": re.compile(r"\b(?:today|tonight|right now|breaking|yesterday)\b", re.I),
+    "week": re.compile(r"\b(?:this|last|past) week\b", re.I),
+    "month": re.compile(r"\b(?:this|last|past) month\b", re.I),
+}
 _CLAUSES = re.compile(r"\?\s+|;\s+|,?\s+and\s+(?=(?:what|which|who|whom|when|where|how|why|in which|at which)\b)", re.I)
 
 
@@ -162,7 +161,7 @@ def plan_by_rule(aim: str) -> Plan:
 
 def freshness_of(aim: str) -> str:
     """How new hits must be; empty for any age."""
-    return next((name for pattern, name in _FRESH if pattern.search(aim)), "")
+    return next((name for name, pattern in _FRESH.items() if pattern.search(aim)), "")
 
 
 def words_of(text: str) -> str:
@@ -213,17 +212,15 @@ class Query:
     @property
     def loosened(self) -> Query:
         """With the phrases as words."""
-        words = (*self.words, *(word for phrase in self.phrases for word in _QUERY_WORD.findall(phrase)))
+        words = (*self.words, *(word for phrase in self.phrases for word in phrase.split()))
         return replace(self, words=tuple(dict.fromkeys(words))[:_MOST_TERMS], phrases=())
 
     @property
     def expression(self) -> str:
         """The whole in the syntax of FTS5, every part of it quoted."""
-        parts = [match_of(phrase) for phrase in self.phrases]
-        if self.words:
-            parts.append(f"({' OR '.join(match_of(word) for word in self.words)})")
-        wanted = " AND ".join(parts)
-        return f"({wanted}) NOT ({' OR '.join(match_of(one) for one in self.without)})" if self.without else wanted
+        any_word = " OR ".join(map(match_of, self.words))
+        wanted = " AND ".join([*map(match_of, self.phrases), *([f"({any_word})"] if self.words else [])])
+        return f"({wanted}) NOT ({' OR '.join(map(match_of, self.without))})" if self.without else wanted
 
 
 def parse_query(text: str) -> Query:
@@ -237,25 +234,19 @@ def parse_query(text: str) -> Query:
     without: list[str] = []
     site = rest = ""
     for part in _PART.finditer(text):
+        found = _QUERY_WORD.findall(part["phrase"] or part["word"] or "")
         if (host := _SITE.match(part["word"] or "")) and not part["not"]:
             site = host["host"].lower()
             continue
         rest += f" {part[0]}"
-        if part["not"]:
-            without += [" ".join(_QUERY_WORD.findall(part["phrase"] or part["word"] or ""))]
-        elif part["phrase"]:
-            phrases += [" ".join(_QUERY_WORD.findall(part["phrase"]))]
+        if part["not"] or part["phrase"]:
+            (without if part["not"] else phrases).append(" ".join(found))
         else:
-            words += _QUERY_WORD.findall(part["word"] or "")
+            words += found
     telling = [word for word in words if plain(word) not in COMMON] or words
     kept = tuple(dict.fromkeys(word.casefold() for word in telling))[:_MOST_TERMS]
-    return Query(
-        kept,
-        tuple(filter(None, phrases))[:_MOST_TERMS],
-        tuple(filter(None, without))[:_MOST_TERMS],
-        site,
-        rest.strip(),
-    )
+    named = tuple(filter(None, phrases))[:_MOST_TERMS]
+    return Query(kept, named, tuple(filter(None, without))[:_MOST_TERMS], site, rest.strip())
 
 
 def match_of(words: str) -> str:

@@ -69,11 +69,7 @@ class Firecrawl(Search):
         ]
 
     async def read(self, url: str) -> Page:
-        """The page at an address, as Markdown.
-
-        Raises:
-            WebProblem: It could not be had.
-        """
+        """The page at an address, as Markdown; see `PageReader`."""
         await self._ask_guard(url)
         client = await self._opened()
         document = await self._call(

@@ -131,16 +131,12 @@ class IndexStore:
 
     def _is_sound(self) -> bool:
         """Whether it opens, is of this version, and both of its halves answer."""
-        if not self._path.is_file():
-            return False
         try:
             with self._open() as db:
                 version = db.execute("PRAGMA user_version").fetchone()[0]
                 whole = db.execute("PRAGMA quick_check(1)").fetchone()[0]
                 db.execute("SELECT rowid FROM words WHERE words MATCH '\"a\"' LIMIT 1").fetchall()
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
+        except sqlite3.DatabaseError:
             return False
         return bool(version == _VERSION and whole == "ok")
 
@@ -148,12 +144,6 @@ class IndexStore:
     def _open(self) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(self._path, timeout=_BUSY)) as db:
             yield db
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error means that the file is no whole index, and not that another process is writing it."""
-    is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return isinstance(error, sqlite3.DatabaseError) and not is_busy
 
 
 def _remove(db: sqlite3.Connection, url: str) -> None:

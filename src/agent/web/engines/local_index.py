@@ -23,7 +23,7 @@ from agent.files.contents import FileProblem, module_of
 from agent.files.kinds import encoding_of, kind_of
 from agent.files.reader_process import ReadingProcesses
 from agent.files.reading import read as reading_of
-from agent.web.engines.index_store import Entry, IndexStore, is_damage
+from agent.web.engines.index_store import Entry, IndexStore
 from agent.web.page import Page, PageReader, Result, Search, WebProblem
 from agent.web.queries import oldest, parse_query
 from agent.web.reading.source import number_links
@@ -106,11 +106,7 @@ class OwnIndex(Search):
         return found
 
     async def read(self, url: str) -> Page:
-        """A page as the index has it.
-
-        Raises:
-            WebProblem: It is not in the index.
-        """
+        """A page as the index has it; see `PageReader`."""
         # What was found a moment ago is there: looking through the folder again would take longer than reading.
         is_made = await asyncio.to_thread(self._file.is_file)
         page = await self._in_store(lambda: self._store.page(url)) if is_made else None
@@ -191,12 +187,7 @@ class OwnIndex(Search):
         return Entry(page, place.stamp or now, page.published or now[:10], place.name)
 
     async def _read_file(self, path: Path, url: str, kind: str, size: int) -> Page:
-        """The text of a file.
-
-        Raises:
-            FileProblem: It cannot be read.
-            OSError: It is gone.
-        """
+        """The text of a file."""
         from agent.web.reading.reader import extracted, page_of
 
         module = module_of(kind)
@@ -219,11 +210,8 @@ class OwnIndex(Search):
 
     async def _in_store(self, call: Callable[[], T]) -> T:
         """Asks the index; one that proves to be damaged is rebuilt, once."""
-        try:
+        with suppress(sqlite3.Error):
             return await asyncio.to_thread(call)
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise self._unusable(error) from None
         await self._refresh(anew=True)
         try:
             return await asyncio.to_thread(call)
@@ -243,9 +231,6 @@ def _places_in(source: Path, cache: Path) -> dict[str, _Place]:
     """The files of a folder, or the entries of a list: an address or a path.
 
     Hidden files and folders, the index's own, and links that lead out of the folder, are left out.
-
-    Raises:
-        OSError: The folder or the list cannot be read.
     """
     found = _listed_in(source) if source.is_file() else _files_in(source.resolve(), cache.resolve())
     return {place.url: place for place in islice(found, _MOST_PLACES)}

@@ -217,7 +217,7 @@ def open_engines(
     openers: dict[str, Callable[[], Search]] = {
         "index": lambda: _own_index(settings, tell, reader, share=0.4 if len(names) == 1 else 0.75),
         "firecrawl": lambda: _firecrawl(settings),
-        "tavily": lambda: Tavily(http, _key(settings.tavily_api_key)),
+        "tavily": lambda: Tavily(http, key=_key(settings.tavily_api_key)),
         "ddgs": Ddgs,
         "wikipedia": lambda: Wikipedia(http),
         "arxiv": lambda: Arxiv(http),

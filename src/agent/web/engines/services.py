@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from html import unescape
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from agent import alita_version
@@ -54,11 +54,7 @@ class Service:
         return one_line(text.replace(self.key, "[key]") if self.key else text, 200)
 
     async def ask(self, http: Http, path: str, body: Any = None, *, seconds: float) -> dict[str, Any]:
-        """The JSON object that is at a path, or answers a posted one.
-
-        Raises:
-            WebProblem: It could not be had.
-        """
+        """The JSON object that is at a path, or answers a posted one."""
         url = self.url.rstrip("/") + path
         try:
             found = await http.ask_json(url, body, self.headers, seconds=seconds, patience=_PATIENCE)
@@ -107,15 +103,24 @@ def missing_package(engine: str) -> WebProblem:
     return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
 
 
-class Tavily(Search):
-    """Searches with Tavily; without a key it says so when it is asked."""
+class _Api(Search):
+    """An engine that answers over plain HTTP."""
+
+    _url: ClassVar[str]
+    _variable: ClassVar[str] = ""
+
+    def __init__(self, http: Http, url: str = "", *, key: str = "", seconds: float = 30.0) -> None:
+        self._http = http
+        self._service = Service(self.name, url or self._url, key, self._variable)
+        self._seconds = seconds
+
+
+class Tavily(_Api):
+    """Searches with Tavily."""
 
     name = "tavily"
-
-    def __init__(self, http: Http, key: str, url: str = "https://api.tavily.com", *, seconds: float = 30.0) -> None:
-        self._http = http
-        self._service = Service(self.name, url, key, "TAVILY_API_KEY")
-        self._seconds = seconds
+    _url = "https://api.tavily.com"
+    _variable = "TAVILY_API_KEY"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits; see `Search`."""
@@ -154,25 +159,18 @@ _SCRIPTS = {
 _TAG = re.compile(r"<[^>]*>")
 
 
-class Wikipedia(Search):
-    """Searches Wikipedia, in the language that the query is written in as far as its script shows.
-
-    In the base address, `{language}` is replaced by the language.
-    """
+class Wikipedia(_Api):
+    """Searches Wikipedia, in the language that the query is written in as far as its script shows."""
 
     name = "wikipedia"
-
-    def __init__(self, http: Http, url: str = "https://{language}.wikipedia.org", *, seconds: float = 20.0) -> None:
-        self._http = http
-        self._url = url
-        self._seconds = seconds
+    _url = "https://{language}.wikipedia.org"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The articles that fit best; with a freshness, those that were changed since. None for another site."""
         asked = parse_query(query)
         if asked.site and not asked.site.endswith("wikipedia.org"):
             return []
-        service = Service(self.name, self._url.replace("{language}", language_of(asked.text)))
+        service = replace(self._service, url=self._service.url.replace("{language}", language_of(asked.text)))
         params: dict[str, str | int] = {
             "action": "query",
             "list": "search",
@@ -211,15 +209,11 @@ def language_of(query: str) -> str:
 _ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-class Arxiv(Search):
+class Arxiv(_Api):
     """Searches arXiv: papers by the words of their title, authors and abstract."""
 
     name = "arxiv"
-
-    def __init__(self, http: Http, url: str = "https://export.arxiv.org", *, seconds: float = 30.0) -> None:
-        self._http = http
-        self._service = Service(self.name, url)
-        self._seconds = seconds
+    _url = "https://export.arxiv.org"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The papers that have all of the words, the most relevant first; none for a query of another site."""

@@ -87,11 +87,7 @@ class WebReader:
         self._gemini_key, self._youtube, self._gemini = gemini_key, youtube, gemini
 
     async def read(self, url: str) -> Page:
-        """The page at an address.
-
-        Raises:
-            WebProblem: It could not be had.
-        """
+        """The page at an address; see `PageReader`."""
         url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
             return await read_video(video, self._http, self._gemini_key, self._youtube, self._gemini)
@@ -125,14 +121,7 @@ class WebReader:
         return await self._http.fetch(url, take, robots=robots)
 
     async def _page(self, came: _Fetched, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
-        """What came from an address.
-
-        Args:
-            came: It.
-            route: What its scripts are to show, where the address says it.
-            asked: The address that led there.
-            draws: Whether a browser may open the address again.
-        """
+        """What came from an address."""
         from agent.files.kinds import kind_of
 
         kind = await asyncio.to_thread(kind_of, came.path)
@@ -170,11 +159,7 @@ class WebReader:
         return page_of(plain)
 
     async def _archived_page(self, url: str, problem: WebProblem) -> Page:
-        """The Internet Archive's copy of a page that is gone.
-
-        Raises:
-            WebProblem: The page is not gone, or there is no copy to read: the problem itself.
-        """
+        """The Internet Archive's copy of a page that is gone."""
         gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
         if not gone or await self._is_private(url):  # addresses of private networks are never sent to the archive
             raise problem
@@ -209,11 +194,7 @@ class WebReader:
             return problem.reason != "dns"  # a public host that is gone has no address any more
 
     async def _extracted(self, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
-        """What a page says.
-
-        Raises:
-            WebProblem: It is a wall, and says nothing else; or reading it takes too long or too much memory.
-        """
+        """What a page says."""
         try:
             found = await extracted(self._parsers, body, charset, url, asked=asked, status=status)
         except FileProblem as problem:
@@ -278,11 +259,7 @@ def page_of(found: Extracted, *notes: str) -> Page:
 
 
 async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str]) -> Page:
-    """A file as a page.
-
-    Raises:
-        WebProblem: It cannot be read.
-    """
+    """A file as a page."""
     from agent.files.reading import read
 
     shown = one_line(url, 200)

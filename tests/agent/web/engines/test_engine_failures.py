@@ -19,7 +19,7 @@ from support.json_server import JsonServer, Reply
 
 ENGINES = {
     "firecrawl": lambda http, url: Firecrawl("secret-key", url, seconds=1),
-    "tavily": lambda http, url: Tavily(http, "secret-key", url, seconds=1),
+    "tavily": lambda http, url: Tavily(http, url, key="secret-key", seconds=1),
     "wikipedia": lambda http, url: Wikipedia(http, url, seconds=1),
     "arxiv": lambda http, url: Arxiv(http, url, seconds=1),
 }

@@ -47,7 +47,7 @@ async def test_tavily(client: Http, server: JsonServer) -> None:
             ],
         }
     )
-    engine = Tavily(client, "tvly-key", server.url)
+    engine = Tavily(client, server.url, key="tvly-key")
     hits = await engine.search("elbe site:a.example", limit=50, freshness="week")
     assert hits == [
         Result("https://a.example/", "Elbe", "1,094 km", "tavily"),
@@ -69,7 +69,7 @@ async def test_tavily(client: Http, server: JsonServer) -> None:
 async def test_tavily_has_statuses_of_its_own(client: Http, server: JsonServer, status: int, reason: str) -> None:
     """Its plan's limit is a quota; what its errors say is shown."""
     server.answer = lambda request: Reply({"detail": {"error": "your plan's limit"}}, status)
-    engine = Tavily(client, "tvly-key", server.url)
+    engine = Tavily(client, server.url, key="tvly-key")
     with pytest.raises(WebProblem, match="your plan's limit") as caught:
         await engine.search("elbe")
     assert caught.value.reason == reason
@@ -78,7 +78,7 @@ async def test_tavily_has_statuses_of_its_own(client: Http, server: JsonServer, 
 async def test_a_named_engine_without_its_key(client: Http, server: JsonServer) -> None:
     """It says which variable is missing."""
     server.answer = lambda request: Reply({"detail": {"error": "Unauthorized"}}, 401)
-    engine = Tavily(client, "", server.url)
+    engine = Tavily(client, server.url)
     with pytest.raises(WebProblem) as caught:
         await engine.search("elbe")
     assert caught.value.reason == "no_key"
