@@ -23,7 +23,8 @@ from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
 from agent.gaia.outputs import results_of, write_answers
-from agent.gaia.progress import Count, Display
+from agent.gaia.progress import Display
+from agent.gaia.report.figures import counted, group_of
 from agent.gaia.report.tables import price
 from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
@@ -132,7 +133,6 @@ class Choices:
     library: LibraryMode
     mode: Mode
     resume: bool
-    mixed: bool
     verbose: bool
 
     @property
@@ -195,7 +195,6 @@ class _Run:
             concurrency=choices.concurrency or usual,
             totals=choices.totals,
             resume=choices.resume,
-            mixed=choices.mixed,
         )
         self._benchmark = Benchmark(options, display.show)
         self._ends = math.inf
@@ -257,12 +256,16 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
 
 def _sum_up(outcome: Outcome, choices: Choices) -> None:
     """The last lines, on stdout."""
-    count = Count.of(outcome.attempts)
-    cells = len(outcome.selected) * outcome.epochs
-    share = f", {100 * count.right / cells:.1f} % of all selected" if cells and count.right + count.wrong else ""
+    group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
+    share = (
+        f", {100 * group.accuracy:.1f} % of all selected"
+        if group.accuracy is not None and group.right + group.wrong
+        else ""
+    )
+    tokens = group.effort.input_tokens + group.effort.output_tokens
     lines = [
-        f"{count.right} right of {cells}{share}; {count.wrong} wrong, {count.errors} errors, {outcome.left} left;"
-        f" {count.tokens:,} tokens, {price(count.cost)}",
+        f"{group.right} right of {group.of}{share}; {group.wrong} wrong, {group.errors} errors, {outcome.left} left;"
+        f" {tokens:,} tokens, {price(group.effort.cost)}",
         f"results: {choices.results}",
         f"ledger:  {Places(choices.results).ledger}",
     ]

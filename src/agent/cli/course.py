@@ -110,7 +110,6 @@ def run(
         library="cold",
         mode="course",
         resume=resume,
-        mixed=False,
         verbose=verbose,
     )
     code = benchmark({**options.flags(context.params), "use_cache": False, "leak_guard": True}, choices)

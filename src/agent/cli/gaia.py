@@ -124,7 +124,6 @@ def run(
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors/--keep-errors", help="With --resume: try errors again.")
     ] = True,
-    mix: Annotated[bool, typer.Option("--mix", help="Let a ledger hold other configurations too.")] = False,
     no_isolation: options.NoIsolation = False,
     plain: options.Plain = False,
 ) -> None:
@@ -154,7 +153,6 @@ def run(
         library=library,
         mode=mode,
         resume=resume,
-        mixed=mix,
         verbose=verbose,
     )
     raise typer.Exit(benchmark({**flags, "use_cache": cache, "leak_guard": leak_guard == "on"}, choices))
@@ -181,10 +179,6 @@ def report(
     epochs: Annotated[
         int | None, typer.Option("--epochs", metavar="N", min=1, help="How often each question was to be answered.")
     ] = None,
-    configuration: Annotated[
-        str,
-        typer.Option("--configuration", metavar="HEX", help="The configuration, if the ledger holds several."),
-    ] = "",
     runs: Annotated[
         Path | None,
         typer.Option("--runs", metavar="DIR", help="Folder of the runs; beside the ledger if not given."),
@@ -194,7 +188,7 @@ def report(
     from agent.gaia.report.opened import open_report
 
     ledger = _ledger(ledger)
-    opened = open_report(ledger, _tasks(questions, level), epochs=epochs, configuration=configuration)
+    opened = open_report(ledger, _tasks(questions, level), epochs=epochs)
     redactor = _redactor()
     if form == "html":
         from agent.gaia.report.html import as_html
@@ -220,23 +214,13 @@ def compare(
         Literal["terminal", "json", "markdown"], typer.Option("--format", "-f", help="What to write.")
     ] = "terminal",
     output: Output = None,
-    configuration: Annotated[
-        list[str] | None,
-        typer.Option("--configuration", metavar="HEX", help="If a ledger holds several: A's, then B's."),
-    ] = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
     from agent.gaia.report.comparison import compare as compared
     from agent.gaia.report.comparison import shown
     from agent.gaia.report.opened import open_report
 
-    wanted = configuration or []
-    if len(wanted) > 2:
-        raise UsageError("Two ledgers have two configurations.", remedy="Give --configuration once for A, once for B.")
-    ours, theirs = [*wanted, "", ""][:2]
-    comparison = compared(
-        open_report(_ledger(first), configuration=ours), open_report(_ledger(second), configuration=theirs)
-    )
+    comparison = compared(open_report(_ledger(first)), open_report(_ledger(second)))
     redactor = _redactor()
     if form == "json":
         _give(json.dumps(redactor.json(comparison.as_json()), indent=2), output)

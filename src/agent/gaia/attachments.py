@@ -39,14 +39,7 @@ class Attachment:
 
 
 class Attachments:
-    """Looks for files in a fixed order, and keeps what it fetches.
-
-    Args:
-        folders: Looked into first, in this order.
-        cache: Folder of what was fetched.
-        hub: The gated dataset; not asked when not given.
-        course: The course's server; not asked when not given.
-    """
+    """Looks for files in a fixed order: folders, what was fetched before, hub, course. It keeps what it fetches."""
 
     def __init__(
         self, folders: Sequence[Path], cache: Path, *, hub: Hub | None = None, course: CourseApi | None = None
@@ -135,12 +128,12 @@ def usual_attachments(
     revision: str = REVISION,
     course: CourseApi | None = None,
 ) -> Attachments:
-    """Attachments as a run looks for them: the user's folder, `gaia_files/`, the cache, the hub, the course.
+    """Attachments as a run looks for them.
 
     Args:
         settings: Where the cache is, and the hub's token.
-        attached: `--attached_files_dir`.
-        beside: Folder of the question file, looked into after the others.
+        attached: `--attached_files_dir`; `gaia_files/` of the current folder comes after it.
+        beside: Folder of the question file, which comes last of the folders.
         revision: Of the dataset on the hub.
         course: The course's server, for its own questions.
 

@@ -56,7 +56,7 @@ class Hub:
         """
         try:
             import httpx
-            from huggingface_hub import errors, get_token
+            from huggingface_hub import errors
         except ImportError:
             raise DatasetError(
                 "The packages that read the hub are not installed.", remedy="pip install 'alita[gaia]'"
@@ -65,15 +65,17 @@ class Hub:
             return self._fetch(path)
         except errors.RemoteEntryNotFoundError:
             raise FileNotFoundError(path) from None
-        except (
-            errors.HfHubHTTPError,
-            errors.LocalEntryNotFoundError,
-            errors.HFValidationError,
-            errors.XetError,
-            errors.XetDownloadError,
-            httpx.HTTPError,
-        ) as error:
-            raise self._explained(error, has_token=bool(self.token or get_token())) from None
+        except (errors.RevisionNotFoundError, errors.HFValidationError):
+            raise DatasetError(
+                f"{REPOSITORY} has no revision {self.revision!r}.", remedy=f"Leave it out to use {REVISION}."
+            ) from None
+        except errors.HfHubHTTPError as error:
+            raise self._refused(error.response.status_code) from None
+        except (errors.LocalEntryNotFoundError, errors.XetError, errors.XetDownloadError, httpx.HTTPError) as error:
+            if isinstance(cause := error.__cause__, errors.HfHubHTTPError):
+                raise self._refused(cause.response.status_code) from None
+            told = one_line(str(cause or error) or type(error).__name__, 200)
+            raise _unreachable(f"{urlsplit(_endpoint()).netloc} cannot be reached: {told}") from None
         except OSError as error:
             raise DatasetError(
                 f"{path} cannot be kept in {self.cache}: {error.strerror or error}.",
@@ -81,7 +83,7 @@ class Hub:
             ) from None
 
     def _fetch(self, path: str) -> Path:
-        from huggingface_hub import get_token, hf_hub_download, try_to_load_from_cache
+        from huggingface_hub import hf_hub_download, try_to_load_from_cache
         from huggingface_hub.utils import logging
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -94,11 +96,10 @@ class Hub:
             kept = try_to_load_from_cache(REPOSITORY, path, self.cache, self.revision, repo_type="dataset")
             if isinstance(kept, str):
                 return Path(kept)
-        if not os.environ.get("HF_ENDPOINT") and not (self.token or get_token()):
-            raise _no_access(401, has_token=False)
-        endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+        if not os.environ.get("HF_ENDPOINT") and not self._has_token:
+            raise self._refused(401)
         try:  # in seconds; the hub's library finds it out in a minute of retries
-            require_reachable(endpoint)
+            require_reachable(_endpoint())
         except SourceError as error:
             raise _unreachable(str(error)) from None
         return Path(
@@ -109,39 +110,33 @@ class Hub:
                 revision=self.revision,
                 cache_dir=self.cache,
                 token=self.token,
-                endpoint=endpoint,
+                endpoint=_endpoint(),
             )
         )
 
-    def _explained(self, error: Exception, *, has_token: bool) -> DatasetError:
-        """What an error of the hub's library means, and what to do."""
-        from huggingface_hub import errors
+    @property
+    def _has_token(self) -> bool:
+        from huggingface_hub import get_token
 
-        if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
-            error = error.__cause__
-        status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
-        if isinstance(error, errors.RevisionNotFoundError | errors.HFValidationError):
-            return DatasetError(
-                f"{REPOSITORY} has no revision {self.revision!r}.", remedy=f"Leave it out to use {REVISION}."
-            )
-        if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError) or status in (401, 403):
-            return _no_access(status, has_token=has_token)
-        if status:
+        return bool(self.token or get_token())
+
+    def _refused(self, status: int) -> DatasetError:
+        """What an answer of the hub means, and what to do."""
+        if status not in (401, 403, 404):
             return DatasetError(f"The hub answered {status} for {REPOSITORY}.", remedy="Try again in a few minutes.")
-        host = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co").netloc
-        return _unreachable(f"{host} cannot be reached: {one_line(str(error) or type(error).__name__, 200)}")
+        if not self._has_token:
+            return NoAccess(f"{REPOSITORY} is gated, and there is no token.", remedy=f"{_ACCEPT}; then {_GET_TOKEN}.")
+        if status == 401:
+            return NoAccess("The hub does not know the token.", remedy=f"Check it, or {_GET_TOKEN}.")
+        return NoAccess(
+            f"The token's account has no access to {REPOSITORY}: its terms are not accepted, or the token may not read "
+            "gated datasets.",
+            remedy=f"{_ACCEPT} with the account of the token; a fine-grained token needs access to gated repositories.",
+        )
 
 
-def _no_access(status: int, *, has_token: bool) -> NoAccess:
-    if not has_token:
-        return NoAccess(f"{REPOSITORY} is gated, and there is no token.", remedy=f"{_ACCEPT}; then {_GET_TOKEN}.")
-    if status == 401:
-        return NoAccess("The hub does not know the token.", remedy=f"Check it, or {_GET_TOKEN}.")
-    return NoAccess(
-        f"The token's account has no access to {REPOSITORY}: its terms are not accepted, or the token may not read "
-        "gated datasets.",
-        remedy=f"{_ACCEPT} with the account of the token; a fine-grained token needs access to gated repositories.",
-    )
+def _endpoint() -> str:
+    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 
 
 def _unreachable(problem: str) -> DatasetError:

@@ -5,7 +5,7 @@
     {"kind": "begun", "task_id": "…", "epoch": 1, "fingerprint": "…", "run_id": "…"}
     {"kind": "attempt", "task_id": "…", "epoch": 1, "fingerprint": "…", "status": "ok", …}
 
-A further header follows where another configuration was mixed in. Submission, results and report are derived.
+Submission, results and report are derived.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class Choice:
 class Records:
     """What a ledger holds."""
 
-    headers: tuple[Header, ...] = ()
+    header: Header | None = None
+    """The newest: earlier versions could mix configurations. None while the file is empty."""
     choices: tuple[Choice, ...] = ()
     """One for each start that changed it; `chosen_of` says what counts."""
     attempts: tuple[Attempt, ...] = ()
@@ -96,7 +97,7 @@ def read_ledger(path: Path) -> Records:
         raw = path.read_bytes()
     except OSError as error:
         raise RunError(f"The ledger {path} cannot be read: {error.strerror}.") from None
-    headers: list[Header] = []
+    header: Header | None = None
     choices: list[Choice] = []
     made: list[Attempt | Begun] = []
     problems: list[str] = []
@@ -104,19 +105,19 @@ def read_ledger(path: Path) -> Records:
         if not text.strip():
             continue
         line = object_in(text)
-        if line is None and headers:
+        if line is None and header:
             problems.append(f"line {number} of {path.name} is damaged; its attempt is done again")
             continue
         kind = line.get("kind") if line else None
-        if line is None or (not headers and kind != "header"):
+        if line is None or (not header and kind != "header"):
             raise _no_ledger(path)
         try:
             match kind:
                 case "header":
                     _require_known(line, path)
-                    headers.append(from_line(Header, line))
+                    header = from_line(Header, line)
                 case "selection":  # an earlier version wrote no fingerprint: it is for the header before it
-                    choices.append(from_line(Choice, {"fingerprint": headers[-1].fingerprint, **line}))
+                    choices.append(from_line(Choice, {"fingerprint": header.fingerprint if header else "", **line}))
                 case "attempt":
                     made.append(from_line(Attempt, line))
                 case "begun":
@@ -126,7 +127,7 @@ def read_ledger(path: Path) -> Records:
     newest = {(one.key, one.fingerprint): one for one in made}
     attempts = tuple(one for one in made if isinstance(one, Attempt))
     begun = tuple(one for one in newest.values() if isinstance(one, Begun))
-    return Records(tuple(headers), tuple(choices), attempts, begun, tuple(problems))
+    return Records(header, tuple(choices), attempts, begun, tuple(problems))
 
 
 def _require_known(header: dict[str, Any], path: Path) -> None:
@@ -165,7 +166,7 @@ class Ledger:
     """A ledger that this process alone writes. Close it, or use it in a `with`."""
 
     def __init__(self, file: AppendedLines, records: Records, fingerprint: str) -> None:
-        self.headers = list(records.headers)
+        self.header = records.header
         self.choices = list(records.choices)
         self.begun = records.begun
         self.problems = records.problems
@@ -175,13 +176,12 @@ class Ledger:
         self._file = file
 
     @classmethod
-    def open(cls, path: Path, *, fingerprint: Fingerprint, mixed: bool = False) -> Self:
+    def open(cls, path: Path, *, fingerprint: Fingerprint) -> Self:
         """Opens or creates a ledger, takes it for this process, and cuts what a crash left behind its last whole line.
 
         Args:
             path: The file.
             fingerprint: Of the questions and the configuration whose attempts will be added.
-            mixed: Whether it may hold attempts of others.
 
         Raises:
             RunError: Another runner has it, it is no ledger, a later version wrote it, or it holds attempts of other
@@ -191,7 +191,7 @@ class Ledger:
         if path.is_file():
             with path.open("rb") as file:
                 begins = file.read(len(_BEGINNING))
-            if not _BEGINNING.startswith(begins) and not read_ledger(path).headers:
+            if not _BEGINNING.startswith(begins) and not read_ledger(path).header:
                 raise _no_ledger(path)  # it is not ours to be repaired
         try:
             lines = AppendedLines.open(path)
@@ -202,7 +202,7 @@ class Ledger:
             ) from None
         try:
             ledger = cls(lines, read_ledger(path), fingerprint.digest)
-            ledger._begin(path, fingerprint, mixed=mixed)
+            ledger._begin(path, fingerprint)
         except BaseException:
             lines.close()
             raise
@@ -244,21 +244,20 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begin(self, path: Path, fingerprint: Fingerprint, *, mixed: bool) -> None:
-        if any(header.fingerprint == fingerprint.digest for header in self.headers):
+    def _begin(self, path: Path, fingerprint: Fingerprint) -> None:
+        if (before := self.header) and before.fingerprint == fingerprint.digest:
             return
         now = datetime.now(UTC).isoformat(timespec="seconds")
         header = Header(fingerprint.digest, fingerprint.dataset, fingerprint.configuration, now, alita_version())
-        if self.headers and not mixed:
-            before = self.headers[-1]
+        if before:
             what = ["other questions"] if before.dataset != header.dataset else []
             what += _differences(before.configuration, header.configuration)
             raise RunError(
                 f"The ledger {path} holds attempts of another configuration ({'; '.join(what) or 'another version'}).",
-                remedy="Go on as it was begun, name another --output, or add --mix to hold both in one ledger.",
+                remedy="Go on as it was begun, or name another --output.",
             )
         self._write({"kind": "header", "ledger": VERSION, **asdict(header)})
-        self.headers.append(header)
+        self.header = header
 
     def _write(self, line: dict[str, Json]) -> None:
         try:

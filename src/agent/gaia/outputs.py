@@ -13,7 +13,7 @@ from agent.answering.final_answer import final_answer
 from agent.errors import RunError, StorageError, SubmissionError
 from agent.gaia.attempt import Attempt, Dataset, Task
 from agent.gaia.ledger import Fingerprint, object_in, read_ledger
-from agent.gaia.progress import Count
+from agent.gaia.report.figures import counted, group_of
 from agent.store.user_files import write_file
 from mcp_tools.atomic import private
 from mcp_tools.text import one_line
@@ -34,17 +34,9 @@ _FORM = '{"task_id": "…", "model_answer": "…"}'
 def results_of(
     dataset: Dataset, fingerprint: Fingerprint, selected: Sequence[Task], attempts: Sequence[Attempt], *, epochs: int
 ) -> dict[str, Json]:
-    """The results as JSON: no question and no true answer is in them.
-
-    Args:
-        dataset: Where the questions came from.
-        fingerprint: Of questions and configuration.
-        selected: Every question that counts, answered or not.
-        attempts: What counts for each question and epoch.
-        epochs: How often each question was to be asked.
-    """
-    count, cells = Count.of(attempts), len(selected) * epochs
-    answers = sum(attempt.correct is not None for attempt in attempts)
+    """The results as JSON: no question and no true answer is in them. What is selected counts, answered or not."""
+    is_scored = any(attempt.correct is not None for attempt in attempts)
+    group = group_of("all", counted(attempts, selected, epochs), is_scored=is_scored)
     return {
         "schema": RESULTS_SCHEMA,
         "questions": dataset.origin,
@@ -52,15 +44,15 @@ def results_of(
         "configuration": fingerprint.configuration,
         "selected": len(selected),
         "epochs": epochs,
-        "attempted": count.done,
-        "right": count.right,
-        "wrong": count.wrong,
-        "errors": count.errors,
-        "interrupted": count.interrupted,
-        "accuracy": count.right / cells if cells and answers else None,
-        "tokens": count.tokens,
-        "cost": count.cost,
-        "seconds": round(sum(attempt.seconds for attempt in attempts), 3),
+        "attempted": group.attempted,
+        "right": group.right,
+        "wrong": group.wrong,
+        "errors": group.errors,
+        "interrupted": group.interrupted,
+        "accuracy": group.accuracy,
+        "tokens": group.effort.input_tokens + group.effort.output_tokens,
+        "cost": group.effort.cost,
+        "seconds": round(group.effort.seconds, 3),
         "results": [attempt.as_json() for attempt in attempts],
     }
 
@@ -93,11 +85,7 @@ def _is_answer(text: str) -> bool:
 def submission_of(username: str, agent_code: str, answers: Mapping[str, str], asked: Iterable[str]) -> dict[str, Json]:
     """What is to be handed in, as the server wants it. It scores a question without an answer as wrong.
 
-    Args:
-        username: Of the Hugging Face hub.
-        agent_code: Where the agent's code can be read: the address of its Space, `…/tree/main`.
-        answers: By task id; what stands before `FINAL ANSWER:` is left out, for the server wants none.
-        asked: Ids of the questions.
+    What stands before `FINAL ANSWER:` is left out, for the server wants none.
 
     Raises:
         SubmissionError: A name or an address is missing, or an answer is unknown, empty or an error.

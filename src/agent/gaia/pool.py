@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 64 * 2**20
 """Bytes; a question has at most 100,000 characters, an answer may be longer."""
-Key = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Job:
     own_folder: str = ""
     """Folder of a library of its own, empty at first; empty for the shared library."""
     run_id: str = ""
+    """A run that was begun and goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,11 @@ class Result:
     """What a job came to."""
 
     attempt: Attempt
+    """Not scored yet."""
     stops: str = ""
     """Why no other question can fare better: a wrong key, no sandbox. Empty when it concerns this one alone."""
-
-
-Tell = Callable[[Job, dict[str, Any]], None]
-"""Told the events of a job, as JSON."""
+    is_victim: bool = False
+    """Whether its process was lost, perhaps for the sake of another question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,79 +96,60 @@ class Asked:
         self.run_id = job.run_id
         self.overdue_since: float | None = None
         """When it was cancelled, and so asked to end."""
-        self._began = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+        self.end: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._since = time.monotonic()
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._model = ""
         self._usage = Usage()
-        self._routes: list[str] = []
-        self._tools: dict[str, list[str]] = {"created": [], "called": [], "failed": []}
-        self._leaks: list[str] = []
-        self._set_apart: list[str] = []
+        self._noted: defaultdict[str, list[str]] = defaultdict(list)
+        """By the names of an attempt's members."""
 
     def note(self, event: dict[str, Any]) -> None:
         """Notes an event."""
+        noted = self._noted
         match event["event"]:
             case "run_started":
                 self.run_id, self._model = event["run_id"], event["model"]
-            case "step_started":
-                self._routes.append(event["action"])
             case "model_called":
                 self._usage = self._usage + Usage(**event["usage"])
+            case "step_started":
+                noted["routes"].append(event["action"])
             case "tool_registered":
-                self._tools["created"].append(event["name"])
-            case "tool_called" if self._routes[-1:] != ["run_code"]:  # which runs programs, and attached ones
-                self._tools["called" if event["ok"] else "failed"].append(event["name"])
+                noted["tools_created"].append(event["name"])
+            case "tool_called" if noted["routes"][-1:] != ["run_code"]:  # which runs programs, and attached ones
+                noted["tools_reused" if event["ok"] else "tools_failed"].append(event["name"])
             case "leak_blocked":
-                self._leaks.append(event["address"])
+                noted["leaks"].append(event["address"])
             case "action_refused" | "instruction_found":
-                self._set_apart.append(event["said"])
+                noted["set_apart"].append(event["said"])
 
     def attempt(self, **told: Any) -> Attempt:
-        """The attempt that it was.
-
-        Args:
-            told: Members that its process told at the end, or why it told nothing.
-        """
-        since, started = self._began
-        created = dict.fromkeys(self._tools["created"])
-        noted: dict[str, Any] = {
-            "started": started,
-            "seconds": round(time.monotonic() - since, 3),
+        """The attempt that it was, with the members that its process told at the end, or why it told nothing."""
+        known: dict[str, Any] = {name: tuple(dict.fromkeys(texts)) for name, texts in self._noted.items()}
+        known |= {
+            "started": self._started,
+            "seconds": round(time.monotonic() - self._since, 3),
             "input_tokens": self._usage.input_tokens,
             "output_tokens": self._usage.output_tokens,
             "cost": self._usage.cost,
-            "steps": len(self._routes),
-            "routes": tuple(self._routes),
-            "tools_created": tuple(created),
-            "tools_reused": tuple(name for name in dict.fromkeys(self._tools["called"]) if name not in created),
-            "tools_failed": tuple(dict.fromkeys(self._tools["failed"])),
-            "leaks": tuple(dict.fromkeys(self._leaks)),
-            "set_apart": tuple(dict.fromkeys(self._set_apart)),
+            "routes": tuple(self._noted["routes"]),
+            "tools_reused": tuple(n for n in known.get("tools_reused", ()) if n not in known.get("tools_created", ())),
+            "steps": len(self._noted["routes"]),
             "run_id": self.run_id,
             "model": self._model,
         }
-        return Attempt(self.job.task_id, self.job.epoch, **noted | told)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """The process of a question is gone."""
-
-    reason: str
-    hung: bool
-    guilty: bool
-    """Whether this question was the cause for sure."""
+        return Attempt(self.job.task_id, self.job.epoch, **known | told)
 
 
 class _Worker:
     """One process, as the pool sees it."""
 
     def __init__(self, process: ForkServerProcess, writer: asyncio.StreamWriter, pool: Pool) -> None:
-        self.asked: dict[Key, Asked] = {}
+        self.asked: dict[tuple[str, int], Asked] = {}
         self.lost = False
         self._process = process
         self._writer = writer
         self._pool = pool
-        self._ends: dict[Key, asyncio.Future[Result | _Lost]] = {}
         self._alive_until = time.monotonic() + pool.patience.start
         self._killed_for = ""
         self._hung = False
@@ -189,19 +170,19 @@ class _Worker:
         worker._tasks = [asyncio.create_task(worker._listen(reader)), asyncio.create_task(worker._watch())]
         return worker
 
-    async def do(self, asked: Asked) -> Result | _Lost:
+    async def do(self, asked: Asked) -> Result:
         """What a question came to."""
+        if self._pool.stopping:
+            return Result(asked.attempt(status="interrupted"))
+        if self.lost:
+            return Result(asked.attempt(status="error", error="its process was gone"), is_victim=True)
         key = (asked.job.task_id, asked.job.epoch)
-        end = asyncio.get_running_loop().create_future()
-        self.asked[key], self._ends[key] = asked, end
+        self.asked[key] = asked
         try:
-            if self.lost:
-                return _Lost("its process was gone", hung=False, guilty=False)
             send(self._writer, {"job": asdict(asked.job)})
-            found: Result | _Lost = await end
-            return found
+            return await asked.end
         finally:
-            del self.asked[key], self._ends[key]
+            del self.asked[key]
 
     def stop(self) -> None:
         """Cancels every question; what does not end soon is killed."""
@@ -237,42 +218,42 @@ class _Worker:
         await asyncio.to_thread(self._process.join, self._pool.patience.stop)
         self.lost = True
         code = self._process.exitcode or 0
-        ended = f"its process ended with {'signal' if code < 0 else 'status'} {abs(code)}"
+        reason = self._killed_for or f"its process ended with {'signal' if code < 0 else 'status'} {abs(code)}"
         overdue = {key for key, asked in self.asked.items() if asked.overdue_since is not None}
-        for key, end in self._ends.items():
-            guilty = key in overdue or (len(self._ends) == 1 and not overdue)
-            if not end.done():
-                end.set_result(_Lost(self._killed_for or ended, self._hung, guilty))
+        for key, asked in self.asked.items():
+            # Whoever was overdue is to blame, else whoever was alone.
+            is_victim = key not in overdue and (bool(overdue) or len(self.asked) > 1)
+            if not asked.end.done():
+                told = {"status": "timeout" if self._hung else "error", "error": reason}
+                attempt = asked.attempt(**({"status": "interrupted"} if self._pool.stopping else told))
+                asked.end.set_result(Result(attempt, is_victim=is_victim))
 
     def _take(self, message: dict[str, Any]) -> None:
         for task_id, epoch in message.get("overdue", ()):
             if (late := self.asked.get((task_id, epoch))) and late.overdue_since is None:
                 late.overdue_since = time.monotonic()
         task_id, epoch = message.get("key", ("", 0))
-        asked, end = self.asked.get((task_id, epoch)), self._ends.get((task_id, epoch))
-        if asked is None or end is None or end.done():
+        asked = self.asked.get((task_id, epoch))
+        if asked is None or asked.end.done():
             return
         if "done" in message:
-            end.set_result(Result(asked.attempt(**message["done"]), message["stops"]))
+            asked.end.set_result(Result(asked.attempt(**message["done"]), message["stops"]))
         else:
             asked.note(message["event"])
             self._pool.tell(asked.job, message["event"])
 
     async def _watch(self) -> None:
         overdue = self._pool.patience.overdue
-        while not self.lost:
+        while not self.lost and not self._hung:
             await asyncio.sleep(min(1.0, overdue / 4))
             now = time.monotonic()
             late = (asked.overdue_since for asked in self.asked.values())
             if any(since is not None and since + overdue < now for since in late):
-                why = "it did not end when it was cancelled"
+                self._hung = True
+                self._kill("it did not end when it was cancelled")
             elif now > self._alive_until:
-                why = "its process gave no sign of life"
-            else:
-                continue
-            self._hung = True
-            self._kill(why)
-            return
+                self._hung = True
+                self._kill("its process gave no sign of life")
 
 
 class Pool:
@@ -281,7 +262,7 @@ class Pool:
     Args:
         setup: What each worker is told.
         workers: Processes, beside those in which a question is alone.
-        tell: Told the events of each job.
+        tell: Told the events of each job, as JSON.
         patience: When a process is given up.
         spared: Processes that no worker takes along when it is killed.
         main: What a worker does; `agent.gaia.worker.work` when not given.
@@ -292,7 +273,7 @@ class Pool:
         setup: Setup,
         workers: int,
         *,
-        tell: Tell,
+        tell: Callable[[Job, dict[str, Any]], None],
         patience: Patience | None = None,
         spared: Callable[[], set[int]] = set,
         main: Callable[[socket.socket, Setup], None] | None = None,
@@ -305,7 +286,7 @@ class Pool:
         self._most = workers
         self._workers: list[_Worker] = []
         self._alone: set[_Worker] = set()
-        self._stopping = False
+        self.stopping = False
         self._starting = asyncio.Lock()
         self._solitude = asyncio.Semaphore(os.cpu_count() or 1)
 
@@ -321,38 +302,24 @@ class Pool:
     async def do(self, job: Job) -> Result:
         """What a job came to; an attempt that says so when its process did not live to tell."""
         asked = Asked(job)
-        if self._stopping:
-            return self._ended(asked, None)
-        await self.warm()
-        found: Result | _Lost | None = await min(self._workers, key=lambda worker: len(worker.asked)).do(asked)
-        if isinstance(found, _Lost) and not found.guilty and not self._stopping:
-            async with self._solitude:
-                asked = Asked(replace(job, run_id=asked.run_id))
-                found = await self._do_alone(asked)
-        return self._ended(asked, found)
-
-    async def _do_alone(self, asked: Asked) -> Result | _Lost | None:
-        if self._stopping:
-            return None
-        worker = await _Worker.start(self)
-        self._alone.add(worker)
-        try:
-            return None if self._stopping else await worker.do(asked)
-        finally:
-            self._alone.discard(worker)
-            await worker.aclose()
-
-    def _ended(self, asked: Asked, found: Result | _Lost | None) -> Result:
-        """The result; without one its process was lost, or the order to stop came before it began."""
-        if isinstance(found, Result):
-            return found
-        if found is None or self._stopping:
+        if self.stopping:
             return Result(asked.attempt(status="interrupted"))
-        return Result(asked.attempt(status="timeout" if found.hung else "error", error=found.reason))
+        await self.warm()
+        found = await min(self._workers, key=lambda worker: len(worker.asked)).do(asked)
+        if not found.is_victim or self.stopping:
+            return found
+        async with self._solitude:
+            worker = await _Worker.start(self)
+            self._alone.add(worker)
+            try:
+                return await worker.do(Asked(replace(job, run_id=asked.run_id)))
+            finally:
+                self._alone.discard(worker)
+                await worker.aclose()
 
     def stop(self) -> None:
         """Cancels every question."""
-        self._stopping = True
+        self.stopping = True
         for worker in (*self._workers, *self._alone):
             worker.stop()
 

@@ -13,9 +13,7 @@ from pathlib import Path
 def kill_tree(pid: int, *, spared: Collection[int] = ()) -> None:
     """Kills a process and all that descend from it, whatever session or group they moved to.
 
-    Args:
-        pid: The process.
-        spared: Descendants that live on, with theirs: what other processes use too.
+    The spared live on, with theirs: other processes use them too.
     """
     _signal(pid, signal.SIGSTOP)  # it starts no more while its children are counted
     kill_descendants(pid, spared=spared)

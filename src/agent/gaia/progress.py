@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent.gaia.attempt import DONE, Attempt, Task
-from agent.gaia.report.tables import count as counted
-from agent.gaia.report.tables import price, seconds_text
+from agent.gaia.report.figures import counted, group_of
+from agent.gaia.report.tables import count, price, seconds_text
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -59,37 +58,6 @@ class Ended:
 Event: TypeAlias = Planned | Began | Said | Ended
 
 
-@dataclass(slots=True)
-class Count:
-    """Attempts of one level, or of all."""
-
-    selected: int = 0
-    done: int = 0
-    right: int = 0
-    wrong: int = 0
-    errors: int = 0
-    """What came to no result."""
-    interrupted: int = 0
-    """Neither done nor errors: they go on with --resume."""
-    tokens: int = 0
-    cost: float | None = 0.0
-    """US dollars; None as soon as one price is unknown."""
-
-    @classmethod
-    def of(cls, attempts: Iterable[Attempt], selected: int = 0) -> Count:
-        """What these attempts add up to."""
-        count = cls(selected)
-        for attempt in attempts:
-            count.interrupted += attempt.status == "interrupted"
-            count.done += attempt.status != "interrupted"
-            count.errors += attempt.status == "error"
-            count.right += attempt.correct is True
-            count.wrong += attempt.correct is False and attempt.status != "error"
-            count.tokens += attempt.input_tokens + attempt.output_tokens
-            count.cost = None if count.cost is None or attempt.cost is None else count.cost + attempt.cost
-        return count
-
-
 _ANSWER_WIDTH = 60
 _LISTED = 8
 """Questions under way that are named."""
@@ -133,9 +101,9 @@ class Display:
                 self._epochs, self._todo, self._began = event.epochs, event.todo, time.monotonic()
                 done = sum(attempt.status in DONE for attempt in event.done)
                 epochs = f" × {event.epochs} epochs" if event.epochs > 1 else ""
-                asked = counted(len(event.selected), "question") + epochs
+                asked = count(len(event.selected), "question") + epochs
                 before = f", {done} done before" if done else ""
-                lines = [f"{asked}{before}; {counted(event.todo, 'attempt')} to make.", *event.problems]
+                lines = [f"{asked}{before}; {count(event.todo, 'attempt')} to make.", *event.problems]
                 is_trouble = bool(event.problems)
             case Began():
                 self._running[event.task.task_id, event.epoch] = "plan"
@@ -170,11 +138,6 @@ class Display:
         if self._live is not None:
             self._live.stop()
 
-    @property
-    def total(self) -> Count:
-        """Counts of all levels."""
-        return Count.of(self._latest.values(), len(self._tasks) * self._epochs)
-
     def table(self) -> RenderableType:
         """A row for each level, one for all, and a line about what is under way."""
         from rich.console import Group
@@ -185,15 +148,14 @@ class Display:
         asked = "questions" if self._epochs == 1 else f"questions × {self._epochs}"
         for name in ("level", asked, "done", "right", "wrong", "errors", "tokens", "cost"):
             table.add_column(name, justify="left" if name == "level" else "right", no_wrap=True)
-        counts = {"all": self.total}
-        levels = sorted({task.level for task in self._tasks.values()}, key=lambda level: (level is None, level or 0))
-        for level in levels if len(levels) > 1 else ():
-            ids = {task.task_id for task in self._tasks.values() if task.level == level}
-            attempts = (attempt for attempt in self._latest.values() if attempt.task_id in ids)
-            counts["none" if level is None else str(level)] = Count.of(attempts, len(ids) * self._epochs)
-        for name, c in (*list(counts.items())[1:], ("all", counts["all"])):
-            numbers = (c.selected, c.done, c.right, c.wrong, c.errors, c.tokens)
-            table.add_row(name, *(f"{n:,}" for n in numbers), price(c.cost), style="bold" if name == "all" else "")
+        cells = counted(list(self._latest.values()), list(self._tasks.values()), self._epochs)
+        levels = sorted({cell.level for cell in cells}, key=lambda level: (level == "no level", level))
+        groups = [group_of(level, [cell for cell in cells if cell.level == level]) for level in levels]
+        for group in (*(groups if len(groups) > 1 else ()), group_of("all", cells)):
+            tokens = group.effort.input_tokens + group.effort.output_tokens
+            numbers = (group.of, group.attempted, group.right, group.wrong, group.errors, tokens)
+            style = "bold" if group.name == "all" else ""
+            table.add_row(group.name, *(f"{n:,}" for n in numbers), price(group.effort.cost), style=style)
         about = f"{self._made} of {self._todo} attempts{self._left()}"
         named = [f"{one_line(key[0], 24)} {action}" for key, action in list(self._running.items())[:_LISTED]]
         more = f"; {len(self._running) - len(named)} more" if len(self._running) > len(named) else ""
@@ -210,9 +172,10 @@ class Display:
             verdict = attempt.status + (f" ({verdict})" if attempt.status == "limit" else "")
         said = one_line(attempt.error or attempt.answer, _ANSWER_WIDTH) or "no answer"
         epoch = f" epoch {attempt.epoch}" if attempt.epoch > 1 else ""
-        tokens, total = attempt.input_tokens + attempt.output_tokens, self.total
+        tokens = attempt.input_tokens + attempt.output_tokens
+        right = sum(latest.correct is True for latest in self._latest.values())
         return (
             f"[{self._made}/{self._todo}] {attempt.task_id}{epoch}: {verdict}: {said}"
             f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {price(attempt.cost)})"
-            f"; {total.right} right of {total.selected}{self._left()}"
+            f"; {right} right of {len(self._tasks) * self._epochs}{self._left()}"
         )

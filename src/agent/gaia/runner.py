@@ -47,15 +47,16 @@ class Selection:
         Raises:
             UsageError: An id or a level that the set does not have.
         """
-        known = {task.task_id for task in tasks}
-        if unknown := [task_id for task_id in self.ids if task_id not in known]:
-            near = get_close_matches(unknown[0], list(known), n=1)
-            remedy = f"Did you mean {near[0]}?" if near else "The ids are the task_id of the question file."
-            raise UsageError(f"The question set has no task {unknown[0]!r}.", remedy=remedy)
-        levels = {task.level for task in tasks}
-        if missing := [level for level in self.levels if level not in levels]:
-            told = ", ".join(str(level) for level in sorted(level for level in levels if level is not None))
-            raise UsageError(f"The question set has no level {missing[0]}.", remedy=f"It has: {told or 'no levels'}.")
+        ids, levels = {task.task_id for task in tasks}, {task.level for task in tasks}
+        for task_id in self.ids:
+            if task_id not in ids:
+                near = "".join(f"Did you mean {name}?" for name in get_close_matches(task_id, ids, n=1))
+                remedy = near or "The ids are the task_id of the question file."
+                raise UsageError(f"The question set has no task {task_id!r}.", remedy=remedy)
+        for level in self.levels:
+            if level not in levels:
+                told = ", ".join(map(str, sorted(levels - {None}, key=str))) or "no levels"
+                raise UsageError(f"The question set has no level {level}.", remedy=f"It has: {told}.")
         return [
             task
             for task in tasks
@@ -81,11 +82,6 @@ def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list
     """The attempts that are missing, of so many questions at most: what was begun, what is new, what went wrong.
 
     What goes wrong each time comes last, so that it never keeps a limited run from getting on.
-
-    Args:
-        selection: Says how often each question is asked, and of how many.
-        tasks: The chosen ones.
-        done: What counts so far.
     """
     finished = DONE if selection.retry_errors else DONE | {"error"}
     left = [
@@ -130,7 +126,6 @@ class RunOptions:
     concurrency: int = 1
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
-    mixed: bool = False
     patience: Patience = field(default_factory=Patience)
 
 
@@ -198,7 +193,7 @@ class Benchmark:
                 f"The ledger {self._places.ledger} is there already.",
                 remedy="Add --resume to go on with it, or name another --output.",
             )
-        with Ledger.open(self._places.ledger, fingerprint=self._fingerprint, mixed=options.mixed) as ledger:
+        with Ledger.open(self._places.ledger, fingerprint=self._fingerprint) as ledger:
             done = newest(ledger.attempts, digest)
             killed = {
                 one.key: Attempt(one.task_id, one.epoch, digest, status="interrupted", run_id=one.run_id)

@@ -83,12 +83,7 @@ def _text(value: object) -> str:
 
 
 def resolution_of(attempt: Attempt, truth: str | None) -> str:
-    """correct, format_error, retrieval_failure, reasoning_gap, tool_limit or server_tool_use; empty when unknown.
-
-    Args:
-        attempt: A scored attempt.
-        truth: The true answer; None when there is none to compare with.
-    """
+    """correct, format_error, retrieval_failure, reasoning_gap or tool_limit of a scored attempt; empty when unknown."""
     if attempt.status in {"error", "interrupted"} or truth is None or attempt.correct is None:
         return ""
     if attempt.correct:

@@ -171,17 +171,12 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
 
 
 def _recorded(path: Path, lines: list[dict[str, Json]], flaws: list[str]) -> tuple[Journal | None, list[Record]]:
-    """The calls of as many lines as make a journal."""
-    for count in range(len(lines), 0, -max(1, len(lines) // 50)):
-        try:
-            journal = Journal(path, Redactor(), lines[:count])
-            records = list(journal.records())
-        except RunError as error:
-            flaws.append(error.message)
-            return None, []
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-            continue
-        if count < len(lines):
-            flaws.append(f"the last {len(lines) - count} lines of the journal do not fit together: they are not shown")
-        return journal, records
+    """The calls that the lines make."""
+    try:
+        journal = Journal(path, Redactor(), lines)
+        return journal, list(journal.records())
+    except RunError as error:
+        flaws.append(error.message)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        flaws.append("the lines of the journal do not fit together: they are not shown")
     return None, []

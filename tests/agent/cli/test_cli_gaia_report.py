@@ -82,16 +82,6 @@ def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
     assert "## Gained" in gaia("compare", ledger, other, "-f", "markdown")
 
 
-def test_configurations_of_one_ledger_are_compared(gaia, tmp_path):
-    lines = [attempt("q1", False), attempt("q2", fingerprint="e2"), attempt("q1", fingerprint="e2")]
-    mixed = write_ledger(tmp_path / "m.jsonl", lines, tasks(2))
-    assert gaia("compare", mixed, mixed).startswith("+0.0 points on 2 common questions")
-    said = gaia("compare", mixed, mixed, "--configuration", "f1", "--configuration", "e2")
-    assert said.startswith("+100.0 points on 1 common question")
-    with pytest.raises(UsageError, match="two configurations"):
-        gaia("compare", mixed, mixed, *["--configuration", "f1"] * 3)
-
-
 def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):
     key = "my-very-own-endpoint-key"
     monkeypatch.setenv("OPENAI_API_KEY", key)

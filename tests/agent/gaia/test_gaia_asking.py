@@ -3,7 +3,7 @@
 from agent.gaia.pool import Asked, Job
 
 
-def test_programs_and_attached_scripts_are_no_tools_of_the_library():
+async def test_programs_and_attached_scripts_are_no_tools_of_the_library():
     asked = Asked(Job("q1", 1, "?"))
     for event, told in (
         ("step_started", {"action": "run_code"}),

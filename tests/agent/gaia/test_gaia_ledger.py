@@ -89,19 +89,16 @@ def test_a_second_runner_is_refused(tmp_path):
     written(path, Attempt("a"))  # the first is gone
 
 
-def test_another_configuration_needs_a_flag_and_the_message_says_what_differs(tmp_path):
+def test_another_configuration_is_refused_and_the_message_says_what_differs(tmp_path):
     path, other = tmp_path / "l.jsonl", Fingerprint("questions", {"model": "n", "library": "cold"})
     written(path, Attempt("a", fingerprint=MINE.digest))
 
     with pytest.raises(RunError, match=r'model: "m", now "n"') as refused:
         written(path, fingerprint=other)
-    assert "--mix" in refused.value.remedy
+    assert "--output" in refused.value.remedy
     with pytest.raises(RunError, match="other questions"):
         written(path, fingerprint=replace(MINE, dataset="others"))
-
-    ledger = written(path, Attempt("a", fingerprint=other.digest), fingerprint=other, mixed=True)
-    assert [header.fingerprint for header in ledger.headers] == [MINE.digest, other.digest]
-    assert len(written(path).attempts) == 2  # both are known now
+    assert len(written(path).attempts) == 1
 
 
 @pytest.mark.parametrize("content", [b"hello", b"hello\n", b'{"a": 1}\n', b"[1, 2]\n", b'{\n "schema": 1}\n', b"\n\nx"])

@@ -11,8 +11,8 @@ from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
 from agent.gaia.progress import Display, Ended, Planned
+from agent.gaia.report.html import timeline_of
 from agent.gaia.report.opened import open_report
-from agent.gaia.report.page_rows import timeline_of
 from agent.gaia.runner import Selection, Totals
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
@@ -58,15 +58,6 @@ async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
     assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
     assert [event.epochs for event in bench.events if isinstance(event, Planned)] == [2, 2]
     assert open_report(Places(bench.output).ledger).summary.overall.of == 4
-
-
-async def test_a_configuration_that_is_mixed_in_counts_its_own_questions(bench):
-    first = await bench.run()
-    second = await bench.run(selection=Selection(ids=("t2",)), flags={"max_steps": 5}, resume=True, mixed=True)
-
-    assert ids(second.selected) == ["t2"]
-    report = open_report(Places(bench.output).ledger, configuration=first.fingerprint.digest)
-    assert (report.summary.overall.right, report.summary.overall.of) == (4, 4)
 
 
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
@@ -126,7 +117,9 @@ def comparable(bench):
         summary.tools,
     )
     tried = [event for event in bench.events if isinstance(event, Ended)][-1].attempt
-    results = results_of(bench.options().dataset, fingerprint_in(bench), (), [tried], epochs=1)
+    results = results_of(
+        bench.options().dataset, fingerprint_in(bench), bench.options().dataset.tasks, [tried], epochs=1
+    )
     counts = (results["attempted"], results["errors"], results["interrupted"])
     return replace(attempt, seconds=0.0, started=""), events, figures, counts
 
@@ -191,7 +184,6 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     (planned,) = [event for event in bench.events if isinstance(event, Planned)]
     display = Display()
     display.show(planned)
-    assert (display.total.done, display.total.errors, display.total.interrupted) == (0, 0, 1)
     assert capsys.readouterr().err == "1 question; 1 attempt to make.\n"
     attempt, *others = comparable(bench)
     assert (replace(attempt, run_id=""), *others) == (replace(expected[0], run_id=""), *expected[1:])

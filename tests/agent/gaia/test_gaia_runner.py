@@ -200,9 +200,6 @@ async def test_another_configuration_is_refused_on_the_same_ledger(bench):
 
     with pytest.raises(RunError, match='max_steps: "12", now "5"'):
         await bench.run(resume=True, flags={"max_steps": 5})
-    mixed = await bench.run(resume=True, mixed=True, flags={"max_steps": 5})
-    assert len(mixed.attempts) == 4
-    assert len(bench.records.attempts) == 5
 
 
 def library_with_a_tool(folder: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from agent.gaia.attempt import Attempt
 from agent.gaia.report.figures import Counted, Group, by_question, group_of, verdict
 from agent.gaia.report.opened import Report
 from agent.gaia.report.statistics import mcnemar
@@ -64,7 +63,11 @@ def compare(first: Report, second: Report) -> Comparison:
 
     Where a run has several epochs, the answer given most often is a question's answer.
     """
-    here, there = _attempted(first), _attempted(second)
+    # Those with an attempt in any epoch; an epoch without one stays among them, as not right.
+    here, there = (
+        {task_id: cells for task_id, cells in by_question(run.cells).items() if any(cell.attempt for cell in cells)}
+        for run in (first, second)
+    )
     shared = [task_id for task_id in here if task_id in there]
     altered = [task_id for task_id in shared if not _is_same_question(here[task_id], there[task_id])]
     rest = [task_id for task_id in shared if task_id not in set(altered)]
@@ -98,12 +101,6 @@ def compare(first: Report, second: Report) -> Comparison:
     )
 
 
-def _attempted(report: Report) -> dict[str, list[Counted]]:
-    """The questions with an attempt in any epoch; an epoch without one stays among them, as not right."""
-    questions = by_question(report.cells)
-    return {task_id: cells for task_id, cells in questions.items() if any(cell.attempt for cell in cells)}
-
-
 def _is_same_question(here: Sequence[Counted], there: Sequence[Counted]) -> bool:
     hashes = [{cell.attempt.question_sha256 for cell in cells if cell.attempt} - {""} for cells in (here, there)]
     return not (hashes[0] and hashes[1]) or bool(hashes[0] & hashes[1])
@@ -115,12 +112,8 @@ def _is_scored(cells: Sequence[Counted]) -> bool:
 
 
 def _change(here: Sequence[Counted], there: Sequence[Counted]) -> Change:
-    first, second = _first(here), _first(there)
+    first, second = (next(cell.attempt for cell in cells if cell.attempt is not None) for cells in (here, there))
     return Change(here[0].task.task_id, here[0].level, first.answer, second.answer, first.status, second.status)
-
-
-def _first(cells: Sequence[Counted]) -> Attempt:
-    return next(cell.attempt for cell in cells if cell.attempt is not None)
 
 
 _NAMED = 20

@@ -63,12 +63,9 @@ class Counted:
 
 
 def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int = 1) -> list[Counted]:
-    """Each selected question in each epoch, in the order of selection; other attempts are left out.
+    """Each selected question in each epoch, in the order of selection; the last attempt at it counts.
 
-    Args:
-        attempts: In the order of the ledger: the last one of a question and epoch counts.
-        selected: What was to be answered, attempted or not.
-        epochs: How often it was to be answered; more where the attempts say more.
+    There are more epochs than wanted where the attempts say more; attempts at other questions are left out.
     """
     tasks = {task.task_id: task for task in selected}
     attempts = [attempt for attempt in attempts if attempt.task_id in tasks]
@@ -141,7 +138,10 @@ class Group:
     interval95: Interval | None
     """Wilson's; epochs of one question are taken as one observation, their mean."""
     attempted: int
+    wrong: int
     errors: int
+    interrupted: int
+    """Neither done nor errors: they go on with --resume."""
     effort: Effort
     """Of the attempts that count."""
 
@@ -155,6 +155,7 @@ def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, rig
         is_scored: Whether a true answer is known for any question.
         right: How many questions a vote of their epochs got right; then a question counts once.
     """
+    last = [cell.attempt for cell in cells if cell.attempt is not None]
     questions = len({cell.task.task_id for cell in cells})
     of = len(cells) if right is None else questions
     right = sum(cell.right for cell in cells) if right is None else right
@@ -165,8 +166,10 @@ def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, rig
         accuracy=right / of if of and is_scored else None,
         interval95=wilson(min(right * questions / of, questions) if of else 0, questions) if is_scored else None,
         attempted=sum(cell.attempted for cell in cells),
-        errors=sum(cell.status == "error" for cell in cells),
-        effort=effort_of([cell.attempt for cell in cells if cell.attempt is not None]),
+        wrong=sum(a.correct is False and a.status != "error" for a in last),
+        errors=sum(a.status == "error" for a in last),
+        interrupted=sum(a.status == "interrupted" for a in last),
+        effort=effort_of(last),
     )
 
 
@@ -229,7 +232,7 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
     Args:
         attempts: Every attempt of the ledger, in its order; the last of a question and epoch counts.
         selected: Every question that was to be answered: the denominator, whatever became of it.
-        epochs: How often each was to be answered.
+        epochs: How often.
     """
     chosen = {task.task_id for task in selected}
     mine = [attempt for attempt in attempts if attempt.task_id in chosen]

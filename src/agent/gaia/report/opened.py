@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent.errors import RunError
 from agent.gaia.attempt import Attempt, Task
-from agent.gaia.ledger import Records, chosen_of, read_ledger
+from agent.gaia.ledger import Header, chosen_of, read_ledger
 from agent.gaia.report.figures import Counted, Summary, counted, summarise
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -50,9 +49,7 @@ class Report:
         }
 
 
-def open_report(
-    path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None, configuration: str = ""
-) -> Report:
+def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None) -> Report:
     """Reads a ledger.
 
     Args:
@@ -60,55 +57,34 @@ def open_report(
         tasks: The selected questions; without them, those that the ledger names as selected, or else those that
             it holds an attempt of.
         epochs: How often each was to be answered; without it, as the ledger says.
-        configuration: The beginning of the fingerprint of the attempts that count; without it, that of the newest.
 
     Raises:
-        RunError: There is no ledger, a later version wrote it, or it has no such configuration.
+        RunError: There is no ledger, or a later version wrote it.
     """
     records = read_ledger(path)
     flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
     if len(records.problems) > _SHOWN_FLAWS:
         flaws.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
-    fingerprint, others = _configuration(records, configuration)
-    if others:
-        flaws.append(
-            f"the ledger mixes configurations: these figures are of {fingerprint}; "
-            f"see others with --configuration {', '.join(others)}"
-        )
-    chosen = chosen_of(records.choices, fingerprint) or next(reversed(records.choices), None)
-    known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in records.attempts}
-    notices = []
+    header = records.header or Header()
+    attempts = [attempt for attempt in records.attempts if attempt.fingerprint == header.fingerprint]
+    if others := len(records.attempts) - len(attempts):
+        flaws.append(f"{others:,} attempts of another configuration are in no figure")
+    chosen = chosen_of(records.choices, header.fingerprint)
     if not tasks and chosen is None:
-        notices.append(
+        flaws.append(
             "the ledger does not say which questions were selected: only those that it holds an attempt of count; "
             "name the others with --questions FILE"
         )
-    header = next((h for h in reversed(records.headers) if h.fingerprint == fingerprint), None)
+    known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in attempts}
     return report_of(
-        [attempt for attempt in records.attempts if attempt.fingerprint == fingerprint],
+        attempts,
         tuple(tasks) or (chosen.tasks if chosen else tuple(known.values())),
         epochs=epochs or (chosen.epochs if chosen else 1),
         name=path.name,
-        created=header.created if header else "",
-        configuration=header.configuration if header else {},
+        created=header.created,
+        configuration=header.configuration,
         flaws=flaws,
-        notices=notices,
     )
-
-
-def _configuration(records: Records, wanted: str) -> tuple[str, list[str]]:
-    """The fingerprint of the attempts that count, and those of the others."""
-    known = list(dict.fromkeys(attempt.fingerprint for attempt in records.attempts))
-    known = known or [header.fingerprint for header in records.headers][-1:]
-    fitting = [fingerprint for fingerprint in known if fingerprint.startswith(wanted)]
-    if wanted and len(fitting) != 1:
-        raise RunError(
-            f"The ledger has {'several' if fitting else 'no'} configurations that begin with {wanted!r}.",
-            remedy=f"It has: {', '.join(known) or 'none'}",
-        )
-    newest = records.attempts[-1].fingerprint if records.attempts else "".join(known)
-    chosen = fitting[0] if wanted else newest
-    return chosen, [fingerprint for fingerprint in known if fingerprint != chosen]
 
 
 def report_of(
@@ -120,11 +96,10 @@ def report_of(
     created: str = "",
     configuration: dict[str, Json] | None = None,
     flaws: Sequence[str] = (),
-    notices: Sequence[str] = (),
 ) -> Report:
     """A report of attempts that are at hand; see `Report`."""
     summary = summarise(attempts, selected, epochs=epochs)
-    found = [*flaws, *notices]
+    found = list(flaws)
     if summary.mean_pass_at_1 is not None and summary.unscored:
         found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with, and count as wrong")
     if summary.unselected:

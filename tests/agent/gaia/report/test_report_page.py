@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.gaia.attempt import Task
-from agent.gaia.report.html import as_html
+from agent.gaia.report.html import as_html, rows_of, timeline_of
 from agent.gaia.report.opened import report_of
-from agent.gaia.report.page_rows import rows_of, timeline_of
 from agent.gaia.report.plots import MOST_MARKS, accuracy_by_level, outcomes, tools_over_time
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
@@ -80,7 +79,7 @@ def test_texts_of_others_are_escaped_wherever_they_stand(tmp_path):
     evil = attempt(
         "q1" + EVIL, answer=EVIL, error=EVIL, tools_created=(EVIL,), routes=(EVIL,), model=EVIL, leaks=(EVIL,)
     )
-    html = page_of([evil], [Task("q1" + EVIL, EVIL, 1, f"a.{EVIL}")], created=EVIL, notices=[EVIL])
+    html = page_of([evil], [Task("q1" + EVIL, EVIL, 1, f"a.{EVIL}")], created=EVIL, flaws=[EVIL])
     seen = Seen(html)
     assert len(seen.scripts) == 2
     assert "\u202e" not in html
@@ -147,9 +146,9 @@ def test_a_damaged_journal_gives_what_can_be_read(tmp_path, run_id):
 
 def test_timelines_of_wrong_answers_come_first_where_not_all_have_room(tmp_path, run_id):
     attempts = [attempt("q1", True, run_id=run_id), attempt("q2", False, run_id=run_id)]
-    rows = rows_of(report_of(attempts, tasks(2)), tmp_path / "runs", Redactor(), most=1)
-    assert ["events" in row for row in rows.rows] == [False, True]
-    assert rows.left_out == 1
+    rows, notices = rows_of(report_of(attempts, tasks(2)), tmp_path / "runs", Redactor(), most=1)
+    assert ["events" in row for row in rows] == [False, True]
+    assert notices[0].startswith("1 timeline would have made this page too large")
 
 
 def test_pages_without_attempts_and_without_questions_are_pages():

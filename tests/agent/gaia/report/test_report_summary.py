@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent.errors import RunError
 from agent.gaia.attempt import Task
+from agent.gaia.outputs import read_answers
 from agent.gaia.report.figures import summarise
 from agent.gaia.report.opened import open_report, report_of
 from agent.gaia.report.tables import as_markdown, as_terminal, money_text, seconds_text, shown
@@ -179,15 +180,12 @@ def test_no_ledger_is_an_error_of_the_user(tmp_path):
         open_report(tmp_path / "none.jsonl")
 
 
-def test_of_mixed_configurations_the_newest_counts_and_the_others_can_be_asked_for(tmp_path):
-    attempts = [attempt("q1", False), attempt("q2"), attempt("q1", fingerprint="e2")]
-    path = write_ledger(tmp_path / "l.jsonl", attempts, tasks(2))
+def test_of_a_ledger_that_an_earlier_version_mixed_the_newest_configuration_counts_and_this_is_told(tmp_path):
+    path = write_ledger(tmp_path / "l.jsonl", [attempt("q1", False), attempt("q2"), attempt("q1", fingerprint="e2")])
     report = open_report(path)
     assert (report.summary.overall.right, report.summary.overall.of, report.summary.retried) == (1, 2, 0)
-    assert any("figures are of e2; see others with --configuration f1" in notice for notice in report.notices)
-    assert open_report(path, configuration="f").summary.attempted == 2
-    with pytest.raises(RunError, match="no configurations that begin with 'x'"):
-        open_report(path, configuration="x")
+    assert "1 attempts of another configuration are in no figure" in report.notices
+    assert read_answers(path) == {"q1": "42"}
 
 
 def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():

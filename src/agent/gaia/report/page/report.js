@@ -33,12 +33,12 @@
     return row.cost === 0 ? "$0" : `$${row.cost.toFixed(row.cost < 10 ? 4 : 2)}`;
   }
 
-  const tokens = (row) => (row.read || 0) + (row.written || 0);
+  const tokens = (row) => (row.input_tokens || 0) + (row.output_tokens || 0);
 
   function words(row) {
     if (row.words === undefined) {
-      const tools = [...(row.created || []), ...(row.reused || []), ...(row.failed || [])];
-      const texts = [row.id, row.question, row.answer, row.raw, row.error, row.reason, row.file, row.resolution, row.run];
+      const tools = [...(row.tools_created || []), ...(row.tools_reused || []), ...(row.tools_failed || [])];
+      const texts = [row.task_id, row.question, row.answer, row.raw_answer, row.error, row.reason, row.file, row.resolution, row.run_id];
       row.words = [...texts, ...tools].join("\n").toLowerCase();
     }
     return row.words;
@@ -84,7 +84,7 @@
     const kind = row.type === "no file" ? "" : row.type;
     const said = row.status === "ok" ? row.answer || "" : `(${row.status}) ${row.answer || ""}`;
     head.append(mark, node("span", "chip", /^\d+$/.test(row.level) ? `L${row.level}` : ""), node("span", "chip", kind),
-      node("span", "title", row.question || row.id), node("span", "said", said),
+      node("span", "title", row.question || row.task_id), node("span", "said", said),
       node("span", "figure", time(row.seconds)), node("span", "figure", price(row)));
     box.append(head);
     box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(body(row)); });
@@ -98,27 +98,27 @@
       if (value === undefined || value === "" || value === null) return;
       facts.append(node("dt", "", name), node("dd", "", value));
     };
-    say("task", row.id);
+    say("task", row.task_id);
     say("file", row.file);
     say("answer", row.answer);
-    say("as it was given", row.raw);
+    say("as it was given", row.raw_answer);
     say("outcome", [row.outcome, row.status, row.resolution].filter(Boolean).join(" · "));
     say("scored", row.reason);
     say("error", row.error);
     say("route", row.route);
-    say("tools created", (row.created || []).join(", "));
-    say("tools reused", (row.reused || []).join(", "));
-    say("tools failed", (row.failed || []).join(", "));
+    say("tools created", (row.tools_created || []).join(", "));
+    say("tools reused", (row.tools_reused || []).join(", "));
+    say("tools failed", (row.tools_failed || []).join(", "));
     say("leak guard", (row.leaks || []).join(", "));
     say("set apart", (row.set_apart || []).join("; "));
     if (row.status !== "missing") {
       const waited = row.waited ? `, and ${time(row.waited)} waiting` : "";
       const cost = row.cost === null ? "cost unknown" : price(row);
       say("took", `${time(row.seconds)} of work${waited} · ${row.steps} ${row.steps === 1 ? "step" : "steps"} · ` +
-        `${plain.format(row.read)} + ${plain.format(row.written)} tokens · ${cost}`);
+        `${plain.format(row.input_tokens)} + ${plain.format(row.output_tokens)} tokens · ${cost}`);
     }
     say("model", row.model);
-    say("run", [row.run, row.started, row.epoch > 1 ? `epoch ${row.epoch}` : "", row.tries > 1 ? `try ${row.tries}` : ""]
+    say("run", [row.run_id, row.started, row.epoch > 1 ? `epoch ${row.epoch}` : "", row.tries > 1 ? `try ${row.tries}` : ""]
       .filter(Boolean).join(" · "));
     box.append(facts);
     for (const flaw of row.flaws || []) box.append(node("p", "notice", flaw));
