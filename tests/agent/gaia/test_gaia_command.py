@@ -46,18 +46,13 @@ def test_true_answers_and_annotations_reach_nothing_but_the_score(tmp_path, serv
     assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_the_documented_command_goes_on_with_resume(tmp_path, server):
+def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path, server):
     questions = question_file(tmp_path, 3)
-    base = [questions, "--submission", "mine.jsonl"]
-    code, _, err = finished(command(*base, "--max-questions", 2, folder=tmp_path, url=server.url))
-    assert code == 0, err
-    assert "[2/2]" in err
-
-    code, _, err = finished(command(*base, folder=tmp_path, url=server.url))
-    assert code == 2
-    assert "is there already" in err
-    assert "--resume" in err
-    assert "Traceback" not in err
+    base = [questions, "--submission", "mine.jsonl", "--concurrency", 1]
+    code, out, err = finished(command(*base, "--total-tokens", 20, folder=tmp_path, url=server.url))
+    assert (code, json.loads((tmp_path / "mine.results.json").read_text())["accuracy"]) == (124, 2 / 3), err
+    assert "[2/3]" in err
+    assert "2 right of 3, 66.7 % of all selected" in out
 
     code, out, err = finished(command(*base, "--resume", "--verbose", folder=tmp_path, url=server.url))
     assert code == 0, err
@@ -96,12 +91,21 @@ def test_bad_usage_is_told_at_once(tmp_path, arguments, message, capsys, monkeyp
     assert not list(tmp_path.glob("*.ledger.jsonl"))
 
 
-def test_ctrl_c_twice_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, server):
-    questions = question_file(tmp_path, 4)
-    server.default = lambda body: answers(asked(body), delay=60 if asked(body) == "2" else 0)
-    base = [questions, "--output", "o.json", "--concurrency", 1]
+def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice(tmp_path, server):
+    questions = question_file(tmp_path, 3)
+    server.answer(tool=("run_python", {"code": "print(6 * 7)"})).hang(20)
+    base = [questions, "--output", "o.json", "--resume", "--concurrency", 1]
+    process = command(*base, folder=tmp_path, url=server.url)
+    while len(server.requests) < 2 and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    (begun,) = read_ledger(tmp_path / "o.ledger.jsonl").begun
+    paid = len(server.requests) - 1  # the last one was not answered
+
+    server.default = lambda body: answers(asked(body), delay=60 if asked(body) == "1" else 0)
     process = command(*base, folder=tmp_path, url=server.url, start_new_session=True)
-    while len(server.requests) < 3 and process.poll() is None:
+    while len(server.requests) < paid + 3 and process.poll() is None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(1)
@@ -112,48 +116,14 @@ def test_ctrl_c_twice_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, server)
     assert code == 130
     assert "Ctrl-C again stops them too" in err
     assert "Go on with the same command and --resume." in out
-    found = read_ledger(tmp_path / "o.ledger.jsonl").attempts
-    assert [(a.task_id, a.status) for a in found] == [("t0", "ok"), ("t1", "ok"), ("t2", "interrupted")]
+    first, second = read_ledger(tmp_path / "o.ledger.jsonl").attempts
+    assert (first.run_id, first.status, second.status) == (begun.run_id, "ok", "interrupted")
+    assert first.input_tokens == 10 * (paid + 1)  # those of both processes
+    assert first.seconds > 0
 
     server.default = lambda body: answers(asked(body))
-    code, out, err = finished(command(*base, "--resume", folder=tmp_path, url=server.url))
-    assert "4 right of 4" in out, err
-
-
-def test_epochs_stay_in_every_figure_of_a_run_that_ends_early_or_goes_on_without_them(tmp_path, server):
-    questions = question_file(tmp_path, 2)
-    base = [questions, "--output", "o.json", "--concurrency", 1]
-    more = ["--epochs", 2, "--total-tokens", 20]
-    code, out, err = finished(command(*base, *more, folder=tmp_path, url=server.url))
-    assert (code, json.loads((tmp_path / "o.json").read_text())["accuracy"]) == (124, 0.5), err
-    assert "; 2 right of 4" in err
-    assert "2 right of 4, 50.0 % of all selected" in out
-
-    code, out, err = finished(command(*base, "--resume", folder=tmp_path, url=server.url))
-    assert "2 right of 4, 50.0 % of all selected" in out, err
-    assert "What is left was chosen before" in out
-
-
-def test_killed_in_the_middle_of_a_run_what_was_paid_for_is_not_paid_again(tmp_path, server):
-    questions = question_file(tmp_path, 1)
-    server.answer(tool=("run_python", {"code": "print(6 * 7)"})).hang(20)
-    base = [questions, "--output", "o.json", "--resume"]
-    process = command(*base, folder=tmp_path, url=server.url)
-    while len(server.requests) < 2 and process.poll() is None:
-        time.sleep(0.05)
-    process.kill()
-    process.communicate()
-    (begun,) = read_ledger(tmp_path / "o.ledger.jsonl").begun
-    paid = len(server.requests) - 1  # the last one was not answered
-
     code, out, err = finished(command(*base, folder=tmp_path, url=server.url))
-
-    assert "1 right of 1" in out, err
-    (attempt,) = read_ledger(tmp_path / "o.ledger.jsonl").attempts
-    assert (code, attempt.run_id, attempt.status) == (0, begun.run_id, "ok")
-    assert len(server.requests) == paid + 2
-    assert attempt.input_tokens == 10 * (paid + 1)  # those of both processes
-    assert attempt.seconds > 0
+    assert "3 right of 3" in out, err
 
 
 @pytest.mark.slow
@@ -161,11 +131,11 @@ def test_killed_in_the_middle_of_a_run_what_was_paid_for_is_not_paid_again(tmp_p
 def test_killed_at_any_moment_nothing_finished_is_lost_or_doubled(tmp_path, server):
     import random
 
-    questions = question_file(tmp_path, 30)
-    server.default = lambda body: answers(asked(body), delay=0.15)
+    questions = question_file(tmp_path, 12)
+    server.default = lambda body: answers(asked(body), delay=0.5)
     base = [questions, "--output", "o.json", "--concurrency", 4, "--resume"]
     ledger, rng = tmp_path / "o.ledger.jsonl", random.Random(7)
-    for _ in range(4):
+    for _ in range(2):
         process = command(*base, folder=tmp_path, url=server.url)
         before = ledger.read_bytes() if ledger.exists() else b""
         time.sleep(rng.uniform(1.5, 3.5))
@@ -174,9 +144,9 @@ def test_killed_at_any_moment_nothing_finished_is_lost_or_doubled(tmp_path, serv
         assert ledger.read_bytes().startswith(before[: before.rfind(b"\n") + 1]) if ledger.exists() else not before
     code, out, err = finished(command(*base, folder=tmp_path, url=server.url))
 
-    assert "30 right of 30" in out, err
+    assert "12 right of 12" in out, err
     found = [a.task_id for a in read_ledger(ledger).attempts if a.status == "ok"]
-    assert sorted(found) == sorted(f"t{i}" for i in range(30))
+    assert sorted(found) == sorted(f"t{i}" for i in range(12))
     assert code == 0
 
 

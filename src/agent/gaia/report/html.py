@@ -14,7 +14,7 @@ from agent.errors import RunError
 from agent.gaia.report.figures import Counted, finite
 from agent.gaia.report.opened import Report
 from agent.gaia.report.plots import accuracy_by_level, outcomes, tools_over_time
-from agent.gaia.report.tables import count, interval_text, money_text, percent, seconds_text, shown
+from agent.gaia.report.tables import count, shown
 from agent.steps import preview
 from agent.store.redact import Redactor
 from agent.store.runs import ID
@@ -57,7 +57,6 @@ def as_html(report: Report, runs: Path, redactor: Redactor) -> str:
     text = page.from_string(template).render(
         about=[*report.summary.models, *([f"begun {report.created}"] if report.created else [])],
         shown=shown(report),
-        cards=_cards(report),
         notices=[*report.notices, *notices],
         plots=[accuracy_by_level(report.summary), outcomes(last), tools_over_time(report.attempts)],
         facets=facets,
@@ -71,23 +70,6 @@ def as_html(report: Report, runs: Path, redactor: Redactor) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _cards(report: Report) -> list[tuple[str, str, str]]:
-    """Name, figure and what is to be said of it."""
-    summary, effort, overall = report.summary, report.summary.effort, report.summary.overall
-    times = f" ({summary.questions:,} questions × {summary.epochs} epochs)" if summary.epochs > 1 else ""
-    interval = interval_text(overall.interval95, "–") if overall.of else "unknown"
-    return [
-        ("accuracy", percent(overall.accuracy), "over all selected questions"),
-        ("right", f"{overall.right:,}" if overall.accuracy is not None else "unknown", f"of {overall.of:,}{times}"),
-        ("95 % interval", interval, "Wilson"),
-        ("errors", f"{summary.errors:,}", f"{summary.attempted:,} attempted"),
-        ("missing", f"{summary.missing:,}", "not attempted"),
-        ("time", seconds_text(effort.median_seconds), f"median; {seconds_text(effort.seconds)} of work in all"),
-        ("tokens", f"{effort.input_tokens + effort.output_tokens:,}", "read and written"),
-        ("cost", money_text(effort).partition(" (")[0], "of all attempts"),
-    ]
 
 
 def rows_of(

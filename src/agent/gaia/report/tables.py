@@ -24,9 +24,9 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{100 * share:.1f} %"
 
 
-def interval_text(interval: Interval | None, to: str = " to ") -> str:
+def interval_text(interval: Interval | None) -> str:
     """Both ends of an interval."""
-    return UNKNOWN if interval is None else f"{100 * interval.low:.1f}{to}{100 * interval.high:.1f} %"
+    return UNKNOWN if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
 
 
 def price(dollars: float | None) -> str:
