@@ -40,19 +40,6 @@ async def test_the_model_alone_sees_the_text_of_the_file_and_its_last_line_count
     assert "Count those" not in prompt  # the steps
 
 
-async def test_without_the_mark_the_last_line_counts():
-    model = ScriptedModel(["I count them.\n\nThere are:\n15\n"])
-    assert (await gaia_sample.ask_alone(ROWS["library-loans"], model))["answer"] == "15"
-
-
-async def test_the_model_alone_is_told_of_an_empty_file(monkeypatch, tmp_path):
-    (tmp_path / "library-loans.csv").write_bytes(b"")
-    monkeypatch.setattr(gaia_sample, "SAMPLE", tmp_path)
-    model = ScriptedModel(["FINAL ANSWER: none"])
-    await gaia_sample.ask_alone(ROWS["library-loans"], model)
-    assert "empty, 0 bytes" in str(model.requests)
-
-
 def test_every_answer_is_brought_into_form_and_scored_alike():
     right = line_of("alone", ROWS["orchard-harvest"], "test", {"answer": "**1683**"}, 1.234)
     assert (right.right, right.answer, right.seconds, right.level) == (True, "1683", 1.23, 1)

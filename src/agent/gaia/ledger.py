@@ -27,7 +27,7 @@ from mcp_tools.tool import Json
 
 VERSION = 1
 """Of the ledger's form: members are added within it, never changed or removed."""
-_BEGINNING = b'{"kind":"header"'
+_BEGINNING = b'{"kind":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Ledger:
         if path.is_file():
             with path.open("rb") as file:
                 begins = file.read(len(_BEGINNING))
-            if not _BEGINNING.startswith(begins) and not read_ledger(path).header:
+            if not _BEGINNING.startswith(begins):
                 raise _no_ledger(path)  # it is not ours to be repaired
         try:
             lines = AppendedLines.open(path)

@@ -18,23 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent import events
 from agent.answering.answer import Answer
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
-from agent.events import (
-    ActionRefused,
-    Event,
-    InstructionFound,
-    LeakBlocked,
-    ModelCalled,
-    ModelStarting,
-    Note,
-    RunStarted,
-    StepStarted,
-    ToolCalled,
-    ToolRegistered,
-    Warned,
-)
 from agent.gaia.attempt import AttemptStatus
 from agent.gaia.pool import LONGEST_LINE, Job, receive, send
 from mcp_tools.errors import IsolationError
@@ -58,7 +45,10 @@ _STATUS: dict[str, AttemptStatus] = {
 }
 _FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, WeightsError)
 """Failures that every other question would meet too."""
-_TOLD = (RunStarted, StepStarted, ModelCalled, ModelStarting, Note, Warned, LeakBlocked, ToolRegistered)
+_TOLD = (
+    events.RunStarted | events.StepStarted | events.ModelCalled | events.ModelStarting | events.Note | events.Warned
+    | events.LeakBlocked | events.ToolRegistered
+)  # fmt: skip
 """Events that the runner hears of as they are."""
 
 
@@ -186,12 +176,12 @@ class _Question:
         files = [Path(job.file)] if job.file else []
         return await self._alita.ask(job.question, files=files, on_event=self._hear)
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: events.Event) -> None:
         if isinstance(event, _TOLD):
             self._say({"event": event.as_json()})
-        elif isinstance(event, ToolCalled):
+        elif isinstance(event, events.ToolCalled):
             self._say({"event": {"event": event.kind, "name": event.name, "ok": event.ok}})
-        elif isinstance(event, ActionRefused | InstructionFound):
+        elif isinstance(event, events.ActionRefused | events.InstructionFound):
             self._say({"event": {"event": event.kind, "said": str(event)}})
 
     def _say(self, message: dict[str, Any]) -> None:

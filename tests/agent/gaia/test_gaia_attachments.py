@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -173,14 +172,6 @@ def test_the_course_may_refuse_or_fail(course: CourseServer, tmp_path: Path, sta
     assert looking.resolve(TASK).status == "found", "a refusal of one file says nothing about the next"
 
 
-def test_a_hub_that_fails_once_is_asked_again(hub: HubServer, tmp_path: Path) -> None:
-    looking = Attachments([], tmp_path / "cache", hub=Hub(tmp_path / "hub", TOKEN, COMMIT))
-    hub.status = 418
-    assert "The hub answered 418" in looking.resolve(TASK).message
-    hub.status = 0
-    assert looking.resolve(TASK).origin == "hub"
-
-
 def test_half_a_character_raises_nothing(course: CourseServer, tmp_path: Path) -> None:
     looking = Attachments([tmp_path], tmp_path / "cache", course=CourseApi(course.url))
     assert looking.resolve(Task("\ud800", "?", 1, "b2.txt")).status == "missing"
@@ -200,15 +191,6 @@ def test_a_cache_that_cannot_be_written_is_told(course: CourseServer, tmp_path: 
     found = Attachments([], tmp_path / "cache", course=CourseApi(course.url)).resolve(TASK)
     assert found.status == "missing"
     assert "cannot be made" in found.message
-
-
-def test_many_at_once_get_whole_files(course: CourseServer, tmp_path: Path) -> None:
-    data = bytes(range(256)) * 4000
-    course.files["b2"] = ("", data)
-    looking = Attachments([], tmp_path / "cache", course=CourseApi(course.url))
-    with ThreadPoolExecutor(8) as pool:
-        assert {content(found) for found in pool.map(looking.resolve, [TASK] * 24)} == {data}
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["b2.txt"]
 
 
 def test_a_run_looks_in_the_usual_places(

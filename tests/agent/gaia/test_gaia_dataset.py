@@ -51,11 +51,6 @@ def test_a_mark_carriage_returns_and_empty_lines_do_no_harm(tmp_path: Path, star
     assert dataset.problems == ()
 
 
-def test_line_separators_of_unicode_end_no_line(tmp_path: Path) -> None:
-    line = json.dumps({"task_id": "1", "Question": "one\u2028two\u0085three"}, ensure_ascii=False).encode()
-    assert load_jsonl(write(tmp_path, line)).tasks[0].question == "one\u2028two\u0085three"
-
-
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -171,10 +166,6 @@ def test_the_canary_of_the_hub_is_seen_nowhere(
     canary_nowhere(load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT)), caplog)
 
 
-def test_a_dataset_shows_no_truths_however_it_holds_them() -> None:
-    assert CANARY not in repr(Dataset((), {"a1": CANARY}, "somewhere", ""))
-
-
 def test_the_hub_is_read_by_split(hub: HubServer, tmp_path: Path) -> None:
     cache = tmp_path / "hub"
     validation = load_hub("validation", Hub(cache, TOKEN, COMMIT))
@@ -248,13 +239,6 @@ def test_a_hub_that_cannot_be_reached_is_told(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(DatasetError, match=r"The hub 127\.0\.0\.1:9 cannot be reached") as caught:
         load_hub("validation", Hub(tmp_path / "hub", TOKEN))
     assert "name a question file" in caught.value.remedy
-
-
-def test_a_hub_that_fails_is_told(hub: HubServer, tmp_path: Path) -> None:
-    hub.status = 418
-    with pytest.raises(DatasetError) as caught:
-        load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
-    assert caught.value.message == "The hub answered 418 for gaia-benchmark/GAIA."
 
 
 def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:

@@ -91,11 +91,6 @@ def test_a_sandbox_call_tells_its_code_its_arguments_and_its_result(trace):
     assert texts["result"] == ANSWER
 
 
-def test_what_failed_is_marked(desk, trace):
-    failed = [call for call in trace.calls if not call.ok]
-    assert all(call.came for call in failed)
-
-
 async def test_a_failed_model_call_tells_its_error(desk):
     with pytest.raises(Exception, match="busy today"):
         await desk.plays({"error": "busy", "message": "busy today"}).ask(QUESTION)
@@ -232,23 +227,6 @@ def test_a_run_without_a_journal_is_shown_as_far_as_it_goes(desk, run_id):
 def test_a_run_that_is_not_there_is_told(desk, run_id):
     with pytest.raises(RunError, match="no run 'zzzz'"):
         read_trace(desk.runs, "zzzz")
-
-
-def test_a_journal_from_before_marks_and_roles_is_shown(desk, run_id):
-    path = journal_path(desk.runs, run_id)
-    old = []
-    for line in map(json.loads, path.read_text().splitlines()):
-        if "mark" in line:
-            continue
-        line.pop("at", None)
-        if isinstance(line.get("output"), dict):
-            line["output"].pop("role", None)
-        old.append(json.dumps(line))
-    path.write_text("\n".join(old) + "\n")
-    trace = read_trace(desk.runs, run_id)
-    assert [step.number for step in trace.steps] == [0, 1, 2]
-    assert not trace.flaws
-    assert ANSWER in render(trace, width=100)
 
 
 def test_the_json_of_a_trace_has_everything(trace):
