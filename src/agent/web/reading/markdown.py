@@ -26,6 +26,7 @@ from agent.web.reading.source import (
     title_of,
 )
 from agent.web.response import decoded
+from mcp_tools.records import as_plain
 from mcp_tools.text import one_line, printable
 
 LONGEST = 6_000_000  # characters of a page that are looked at
@@ -95,7 +96,7 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
     """
     found = extract(decoded(base64.b64decode(body), charset), url, asked=asked, status=status)
     wall = found.wall and {"reason": found.wall.reason, "message": found.wall.message, "remedy": found.wall.remedy}
-    return {**found._asdict(), "page": found.page.as_json(), "wall": wall}
+    return {**found._asdict(), "page": as_plain(found.page), "wall": wall}
 
 
 def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:

@@ -23,6 +23,7 @@ from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.renderer import Renderer
 from agent.web.reading.videos import GEMINI, YOUTUBE, read_video, video_id
 from agent.web.response import PAGE_TYPES, StatusProblem, charset_of, media_type, pieces, too_large
+from mcp_tools.records import from_plain
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ async def extracted(
     request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
     told = await parsers.ask({**request, "arguments": arguments}, _LIMITS)
     wall = WebProblem(**told["wall"]) if told["wall"] else None
-    return Extracted(Page.from_json(told["page"]), told["wants_scripts"], told["hidden"], wall)
+    return Extracted(from_plain(Page, told["page"]), told["wants_scripts"], told["hidden"], wall)
 
 
 def page_of(found: Extracted, *notes: str) -> Page:
