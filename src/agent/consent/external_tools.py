@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.store.journal import Journal
-    from mcp_tools.clients.config_files import Expanded
     from mcp_tools.clients.config_parser import Problem
     from mcp_tools.clients.servers import Servers
-    from mcp_tools.clients.trust import Standing
 
 
 KIND = "external"
@@ -201,15 +199,6 @@ class JournaledExternalTools(ExternalTools):
         return output
 
 
-def journaled(
-    servers: Servers | None, journal: Journal, consent: Consent, note: Callable[[str], None]
-) -> ExternalTools:
-    """The external tools of a run: those of the servers, or those that its journal knows."""
-    if servers is None and not journal.knows(KIND):
-        return ExternalTools()
-    return JournaledExternalTools(servers, journal, consent, note)
-
-
 class ConfiguredServers:
     """The servers that this user and this project configure, read from their files without starting anything.
 
@@ -224,33 +213,19 @@ class ConfiguredServers:
         self.choice = ProjectChoice.of(settings)
         """What the project's files choose about who answers."""
         self.project = project
+        self.problems: tuple[Problem, ...] = found.problems
+        self.standings = [standing_of(entry, self.decisions, os.environ, project) for entry in found.entries]
+        self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
+        """The servers that may be started."""
+        self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
+        """Those that the project defines and the user has not decided about."""
+        self.secrets = tuple(secret for server in self.ready for secret in server.secrets)
+        """The values that must not be written down."""
+        names = ",".join(sorted(server.entry.name for server in self.ready))
+        self.configuration = {"servers": names} if names else {}
+        """What an answer depends on: the servers whose tools are offered."""
         self._data_dir = settings.data_dir
         self._is_told = False
-        self.problems: tuple[Problem, ...] = found.problems
-        self.standings: tuple[Standing, ...] = tuple(
-            standing_of(entry, self.decisions, os.environ, project) for entry in found.entries
-        )
-
-    @property
-    def ready(self) -> list[Expanded]:
-        """The servers that may be started."""
-        return [standing.expanded for standing in self.standings if standing.expanded is not None]
-
-    @property
-    def undecided(self) -> list[Standing]:
-        """The servers that the project defines and the user has not decided about."""
-        return [standing for standing in self.standings if standing.state == "undecided"]
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The values that must not be written down."""
-        return tuple(secret for server in self.ready for secret in server.secrets)
-
-    @property
-    def configuration(self) -> dict[str, str]:
-        """What an answer depends on: the servers whose tools are offered."""
-        names = ",".join(sorted(server.entry.name for server in self.ready))
-        return {"servers": names} if names else {}
 
     def offers(self, name: str) -> bool:
         """Whether a tool of that name would be one of these servers'."""
