@@ -50,7 +50,7 @@ def origins_of(state: State, context: Context) -> Origins:
         private=[*files, *own],
         secrets=context.secrets,
         links=context.web.links if context.web is not None else frozenset(),
-        trusts=_is_well_known,
+        trusts=lambda url: credibility_of(url, terms_of("")).level == "high",
     )
 
 
@@ -59,10 +59,6 @@ def _is_private(done: Step, servers: set[str], *, has_files: bool) -> bool:
     if done["action"] == "use_tool":
         return done["input"].partition("(")[0] in servers
     return has_files and done["action"] in {"read_file", "run_code"} and not is_page_read(done)
-
-
-def _is_well_known(url: str) -> bool:
-    return credibility_of(url, terms_of("")).level == "high"
 
 
 async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry,
 from agent.models.functions import FunctionRequest, in_words
 from agent.models.json_text import NoJsonError
 from agent.models.ladder import RUNGS, Step, Traits, TraitsCache, climb, structured_step
-from agent.models.protocol import FIRST_LISTED, Completion, Finish, Message, Price, Request, ToolCall, Usage
+from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
 
@@ -111,7 +111,8 @@ class ChatModel:
         """Completes messages; see `agent.models.protocol.Model`."""
         if request.tools and request.schema is not None:
             raise ValueError("a reply fits a schema or calls functions, not both")
-        has_pictures = any(_has_pictures(message) for message in request.messages)
+        parts = [part for m in request.messages if isinstance(content := m.get("content"), list) for part in content]
+        has_pictures = any(part.get("type") == "image_url" for part in parts)
         if has_pictures and self.known.is_blind:
             raise PicturesRefusedError(f"{self.name} takes no pictures", remedy=_NO_PICTURES)
         try:
@@ -237,11 +238,6 @@ class ChatModel:
         names = await self._wire.models()
         alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
         return (alike + [name for name in names if name not in alike])[:5]
-
-
-def _has_pictures(message: Message) -> bool:
-    content = message.get("content")
-    return isinstance(content, list) and any(part.get("type") == "image_url" for part in content)
 
 
 def _refused_parameter(failure: Failure, body: Body) -> str | None:

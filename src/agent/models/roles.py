@@ -175,7 +175,10 @@ class Models:
                 notify=self._notify,
             )
         endpoint, named = endpoint_of(s, name), s.models.get(name)
-        listed = None if _is_local(endpoint.url) else price_of(endpoint.model)
+        host = urlsplit(endpoint.url).hostname or ""
+        # What a server of one's own costs is not in a price list, whatever its model is called.
+        is_own = host in ("localhost", "::1") or host.startswith(("127.", "10.", "192.168."))
+        listed = None if is_own else price_of(endpoint.model)
         return ChatModel(
             name,
             SdkWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
@@ -186,9 +189,3 @@ class Models:
             traits=self._traits,
             notify=self._notify,
         )
-
-
-def _is_local(url: str) -> bool:
-    """A server of one's own: what it costs is not in a price list, whatever its model is called."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith(("127.", "10.", "192.168."))

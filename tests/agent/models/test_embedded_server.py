@@ -20,7 +20,7 @@ import httpx2
 import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
-from agent.models.embedded import server
+from agent.models.embedded import local_server, server
 from agent.models.embedded.local_server import (
     LocalServer,
     ServerFiles,
@@ -126,7 +126,10 @@ async def test_after_its_death_the_next_call_starts_another(open_model: Open) ->
     assert await pid_of(model) not in (first, second)
 
 
-async def test_a_hung_server_is_replaced(open_model: Open, runtime: Path, tmp_path: Path) -> None:
+async def test_a_hung_server_is_replaced(
+    open_model: Open, runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_server, "_HEALTH_SECONDS", 0.3)
     pid = await pid_of(open_model())
     os.kill(pid, signal.SIGSTOP)
     options = ServerOptions(tmp_path / "fake.gguf", threads=1)

@@ -26,6 +26,7 @@ from mcp_tools.text import one_line
 ALREADY_RUNNING = 75
 """Exit status of a server that found another one holding the lock."""
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
+_HEALTH_SECONDS = 3.0
 _STARTED: list[subprocess.Popen[bytes]] = []
 """Servers outlive who started them; while both live, the starter must reap one that ends."""
 
@@ -290,7 +291,7 @@ async def _answers(state: ServerState) -> bool:
     import httpx2
 
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=3.0) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=_HEALTH_SECONDS) as client:
             return (await client.get(f"http://127.0.0.1:{state.port}/health")).status_code == 200
     except httpx2.HTTPError:
         return False
