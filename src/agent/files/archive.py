@@ -34,10 +34,8 @@ from mcp_tools.text import one_line
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
 _CHUNK = 1 << 20
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
-_TOLD = 50
-"""Sentences about what is left out; the others are counted."""
-_NAME = 240
-"""Bytes of one part of a path that file systems take."""
+_TOLD = 50  # sentences about what is left out; the others are counted
+_NAME = 240  # bytes of one part of a path that file systems take
 _ENCRYPTED = "it is protected by a password"
 
 

@@ -9,16 +9,11 @@ from typing import Any, NamedTuple
 
 from agent.files.contents import Contents, ReadLimits, Section
 
-_LINE = 600
-"""Characters of a line that are shown around the words."""
+_LINE = 600  # characters of a line that are shown around the words
 _BESIDE = 200
-"""Characters of a line that stands beside one with the words."""
-_AROUND = (2, 1, 0)
-"""Lines on each side: as many as there is room for beside all that were found."""
-_MOST = 500
-"""Pages whose lines are kept."""
-_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
-"""The line below the head of a table."""
+_AROUND = (2, 1, 0)  # lines on each side: as many as there is room for beside all that were found
+_MOST = 500  # pages whose lines are kept
+_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")  # the line below the head of a table
 
 
 class _Page(NamedTuple):

@@ -27,8 +27,7 @@ _MARKS = (
 )
 _PLAIN_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 _CONTROLS = bytes(byte for byte in range(32) if byte not in _PLAIN_CONTROLS) + b"\x7f"
-_MOST_STRAY = 0.1
-"""Share of characters beyond ASCII that may be damaged in what still counts as UTF-8."""
+_MOST_STRAY = 0.1  # share of characters beyond ASCII that may be damaged in what still counts as UTF-8
 HEAD = 64 * 1024
 """Bytes of the beginning that are looked at."""
 BINARY = "binary"
@@ -54,12 +53,9 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"OggS", "ogg"),
     *((0, b"ID3" + version, "mp3") for version in (b"\x02", b"\x03", b"\x04")),
 )
-_LINES = 20
-"""Lines that are looked at for JSON in each."""
-_RECORDS = 0.7
-"""Share of them that are JSON where all are meant to be."""
-_TOKEN = 100
-"""Characters at the end of a text that is cut off, which may be no whole token of JSON."""
+_LINES = 20  # lines that are looked at for JSON in each
+_RECORDS = 0.7  # share of them that are JSON where all are meant to be
+_TOKEN = 100  # characters at the end of a text that is cut off, which may be no whole token of JSON
 _BLANKS = b" \t\r\n\f\0"
 _OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
@@ -108,9 +104,9 @@ class Encoding:
     """Some bytes belong to another encoding, and are read as Windows-1252."""
 
     @property
-    def facts(self) -> dict[str, str | bool]:
-        """The same for programs."""
-        return {"encoding": self.name, "byte_order_mark": self.mark > 0}
+    def lost(self) -> str:
+        """What a reader should tell."""
+        return f"Some bytes are not {self.name}: they were read as Windows-1252." if self.mixed else ""
 
     @property
     def told(self) -> str:
@@ -118,11 +114,6 @@ class Encoding:
         if not self.mark:
             return self.name
         return "utf-8-sig" if self.name == "utf-8" else self.name.removesuffix("-le").removesuffix("-be")
-
-    @property
-    def lost(self) -> list[str]:
-        """What a reader should tell."""
-        return [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []
 
     def open(self, path: Path, newline: str | None = None) -> IO[str]:
         """The file as text, past its byte order mark."""
@@ -317,16 +308,14 @@ def _marked_up(text: str, named: str) -> str:
 def _json(text: str, named: str, whole: bool) -> str:
     if not text.startswith(("{", "[")) or named in ("source", "md"):
         return ""
-    linked = "jsonld" if '"@context"' in text else ""
     lines = [line for line in text.splitlines() if line.strip()]
     complete = lines[: len(lines) if whole else -1][:_LINES]
     records = sum(_is_json(line) for line in complete)
-    if records > 1 and records >= _RECORDS * len(complete):
+    if named == "jsonl" or (records > 1 and records >= _RECORDS * len(complete)):
         return "jsonl"
-    if named == "jsonl":
-        return named
-    is_named = named in ("json", "jsonld")
-    return linked or (named if is_named else "json") if is_named or _is_json(text, cut=not whole) else ""
+    if named not in ("json", "jsonld") and not _is_json(text, cut=not whole):
+        return ""
+    return "jsonld" if '"@context"' in text else "json"
 
 
 def _is_json(text: str, *, cut: bool = False) -> bool:

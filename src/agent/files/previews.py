@@ -12,21 +12,17 @@ ROOM = 8_000
 """Characters that a file may have to be shown whole; all its parts together."""
 DATA = 4_000
 """Characters that data may have to be shown whole: programs read it."""
-_BEGINNING = 2_500
-"""Characters of a text that has more."""
-_SAMPLE = 800
-"""Characters of the beginning of a text with a long outline."""
+_BEGINNING = 2_500  # characters of a text that has more
+_SAMPLE = 800  # characters of the beginning of a text with a long outline
 _PLACES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}
 """Shares of the beginning and the end, or of the beginning, the middle and the end, of what is shown of a text."""
 FIRST = {"rows": 10, "lines": 5, "entries": 3, "files": 60}
 """Pieces of a part that has more than can be shown."""
 CELL = 200
 """Characters of a cell, or of an entry of a list."""
-_LABEL = 60
-"""Characters that say what a part is and what of it is shown."""
+_LABEL = 60  # characters that say what a part is and what of it is shown
 _TEXTS = frozenset({"characters", "pages"})
-_NOTES = 0.4
-"""Share of a part's room that notes may take from its rows."""
+_NOTES = 0.4  # share of a part's room that notes may take from its rows
 
 
 class Part(TypedDict):

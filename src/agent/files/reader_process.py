@@ -27,12 +27,9 @@ _SYSTEM = (
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"),
 )
 """What libraries read besides themselves: fonts, kinds of files, how many cores there are."""
-_LONGEST = 64 << 20
-"""Bytes that a reply may have."""
-_GRACE_SECONDS = 2.0
-"""How long after its own deadline a process is given to be gone."""
+_LONGEST = 64 << 20  # bytes that a reply may have
+_GRACE_SECONDS = 2.0  # how long after its own deadline a process is given to be gone
 _AT_ONCE = 3
-"""Processes of one `ReadingProcesses`."""
 
 
 @functools.cache
@@ -55,23 +52,14 @@ class ReadingProcess:
 
     It reads its libraries and what its first request grants, writes its own folder, starts no process and has no
     network.
-
-    Args:
-        process: The process.
-        scratch: Its folder, which goes with it.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, scratch: Path) -> None:
-        self._process = process
-        self._scratch = scratch
+        self._process, self._scratch = process, scratch
 
     @classmethod
     async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:
-        """Starts one.
-
-        Args:
-            warm: Modules that it imports before its first request.
-        """
+        """Starts one, which imports the modules of `warm` before its first request."""
         scratch = Path(tempfile.mkdtemp(prefix="alita-read-"))  # in no thread: a cancelled one would leave the folder
         try:
             process = await child.start(
@@ -86,11 +74,6 @@ class ReadingProcess:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
         return cls(process, scratch)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it has not ended."""
-        return self._process.returncode is None
 
     async def ask(
         self,
@@ -139,7 +122,7 @@ class ReadingProcess:
 
     async def aclose(self) -> None:
         """Ends it, and removes its folder."""
-        if self.is_alive:
+        if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         await asyncio.shield(self._process.wait())
@@ -182,11 +165,7 @@ async def read_apart(
 
 
 class ReadingProcesses:
-    """Processes for many small requests without files, kept from one to the next.
-
-    Args:
-        warm: Modules that each imports before its first request.
-    """
+    """Processes for many small requests without files, kept from one to the next; each imports `warm` beforehand."""
 
     def __init__(self, *warm: str) -> None:
         self._warm = warm

@@ -33,10 +33,9 @@ _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
 
 
 def main(warm: str = "") -> None:
-    """Carries out the requests on stdin, and replies on what was stdout: libraries may print there.
+    """Imports modules, separated by commas, then carries out the requests on stdin.
 
-    Args:
-        warm: Modules to import before the first one, separated by commas.
+    Replies go to what was stdout: libraries may print there.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -15,7 +15,6 @@ from agent.files.reader_process import read_apart
 from mcp_tools.tool import Json
 
 _SPOKEN = ("audio", "video")
-"""Modules whose readers write down speech."""
 _LIMITS = {
     # speech and pictures: their engines take far more address space than memory
     **dict.fromkeys(_SPOKEN, ReadLimits(seconds=1800, memory=8 * 2**30)),

@@ -14,28 +14,17 @@ from agent.files.tables.rows import values_told
 from mcp_tools.text import one_line
 
 _MOST_ELEMENTS = 60
-"""Kinds of elements that are told of."""
-_SAMPLE = 160
-"""Characters of the first element of a kind."""
-_LONGEST = 200
-"""Characters of a text that is a value; more is prose."""
-_DEPTHS = (9, 7, 5, 4, 3, 2)
-"""Lists and objects inside each other that are told of: as many as there is room for."""
-_SHAPE = 1_500
-"""Characters about how JSON is built."""
+_SAMPLE = 160  # characters of the first element of a kind
+_LONGEST = 200  # characters of a text that is a value; more is prose
+_DEPTHS = (9, 7, 5, 4, 3, 2)  # lists and objects inside each other that are told of: as many as there is room for
+_SHAPE = 1_500  # characters about how JSON is built
 _KEYS = 30
-"""Keys of an object that are told of."""
-_FEW = 12
-"""Different texts that are all named."""
-_WORD = 30
-"""Characters of a text that may be one of a few."""
+_FEW = 12  # different texts that are all named
+_WORD = 30  # characters of a text that may be one of a few
 _ENTRY = 600
-"""Characters of an entry."""
-_SHORT = 200
-"""Characters of a value that needs no part of its own."""
+_SHORT = 200  # characters of a value that needs no part of its own
 _MOST_PARTS = 40
 _FORMS = 3
-"""Entries of other forms than the first ones that are shown."""
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
 

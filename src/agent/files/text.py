@@ -15,17 +15,14 @@ from mcp_tools.text import one_line
 COUNTED = 32 << 20
 """Bytes up to which a file is read whole to tell its structure and its number of pages."""
 _DATA = frozenset({"json", "jsonl", "jsonld", "xml"})
-_LINE_END = 500
-"""Characters that a page may take more, to end with a line."""
+_LINE_END = 500  # characters that a page may take more, to end with a line
 _DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*encoding\s*=\s*["']|(?:.*\n)?.*#.*coding[:=][ \t]*)([-\w.]+)"""
 )
-_LINE = 160
-"""Characters of a line that show its form."""
+_LINE = 160  # characters of a line that show its form
 _COMMON, _ALIKE = 0.01, 0.8
 """Share of the lines from which on a form is a common one, and share that common forms have where lines are alike."""
 _FORMS = 8
-"""Lines of other forms than the first ones that are shown."""
 _CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 _NUMBER = r"(?:\w*\d\w*|\b[0-9A-Fa-f]{8,}\b)"
 """A word with a digit in it, or an identifier in hexadecimal that happens to have none."""
@@ -34,9 +31,7 @@ _WORDS = re.compile(r"[^\W\d]+(?:\s+[^\W\d]+)*")
 _MARKED = re.compile(r"#{1,6} +\S")
 _ALONE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")
 _HEADING = 60
-"""Characters of a heading."""
-_SPARSE = 0.2
-"""Share of a text that its headings may be: of more, short lines that stand alone are none."""
+_SPARSE = 0.2  # share of a text that its headings may be: of more, short lines that stand alone are none
 
 
 def text_encoding(source: Source) -> Encoding:
@@ -66,7 +61,7 @@ class TextFile(Contents):
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self.kind, self._path = source.kind, source.path
         self._encoding = text_encoding(source)
-        self.facts = {**self._encoding.facts}
+        self.facts = {"encoding": self._encoding.name}
         self._block = max(1, limits.section - _LINE_END)
         self.count = None
         size = source.path.stat().st_size
@@ -77,7 +72,7 @@ class TextFile(Contents):
                 structure = structure_of(source, stream.read())
         pages = f"; {self.count} pages" if (self.count or 0) > 1 else ""
         self.summary = f"{structure.summary}; {self._encoding.told}{pages}"
-        self.lost = self._encoding.lost + [structure.lost] * bool(structure.lost)
+        self.lost = [lost for lost in (self._encoding.lost, structure.lost) if lost]
         self._outline = structure.outline
 
     def sections(self, first: int = 1) -> Iterator[Section]:

@@ -27,9 +27,7 @@ DATA = TABLES | TREES | ARCHIVES
 """Kinds that programs compute over."""
 _TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
-"""Files of archives that are looked at; programs find the others by the names in the archive's summary."""
-_NOTE = 4_000
-"""Bytes of a text that says what the other files are."""
+_NOTE = 4_000  # bytes of a text that says what the other files are
 ROOM_OF_ALL = 24_000
 """Characters of beginnings in one prompt, all files together."""
 
@@ -61,22 +59,16 @@ async def with_files(
 ) -> dict[str, list[AttachedFile]]:
     """The attached files with those that the web brought: they can be read, and programs may open them.
 
-    Args:
-        paths: Where they are kept.
-        state: With the files that are attached already.
-        context: What a run may reach.
-        source: The address that they came from: what the guard keeps from the agent is left out. Empty for what it
-            has let pass.
+    What comes from the address `source` is left out where the guard keeps it from the agent.
     """
     before = state.get("attached", [])
     known = {file["path"] for file in before}
     new: list[AttachedFile] = []
     for path in paths if context.reader is not None else ():
-        if str(path) in known:
-            continue
-        seen: AttachedFile = {**await attach(context, path, path.name), "since": len(state.get("steps", [])) + 1}
-        if not source or context.guard is None or not await context.guard.blocks_page(source, seen["beginning"]):
-            new.append(seen)
+        if str(path) not in known:
+            seen: AttachedFile = {**await attach(context, path, path.name), "since": len(state.get("steps", [])) + 1}
+            if not source or context.guard is None or not await context.guard.blocks_page(source, seen["beginning"]):
+                new.append(seen)
     return {"attached": [*before, *new]} if new else {}
 
 
@@ -99,17 +91,16 @@ def _members(file: AttachedFile) -> dict[str, str]:
 
 def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
     """The files of an archive that are looked at: short texts, such as a README, before one of each kind of name."""
-    members = _members(archive)
-    if len(members) <= _MEMBERS:
-        return list(members.items())
-    about: dict[str, Any] = {one["name"]: one for one in archive["facts"]["files"]}
+    about: dict[str, Any] = {one["name"]: one for one in archive["facts"].get("files", [])}
     seen = Counter[tuple[str, str]]()
-    order: dict[str, tuple[bool, int]] = {}
-    for name in members:
-        kind, size = about[name]["kind"], about[name]["bytes"]
-        seen[alike := (kind, _letters(name))] += 1
-        order[name] = (kind not in ("txt", "md") or size > _NOTE, seen[alike])
-    return sorted(members.items(), key=lambda member: order[member[0]])[:_MEMBERS]
+
+    def order(member: tuple[str, str]) -> tuple[bool, int]:
+        name = member[0]
+        seen[alike := (about[name]["kind"], _letters(name))] += 1
+        return about[name]["kind"] not in ("txt", "md") or about[name]["bytes"] > _NOTE, seen[alike]
+
+    members = list(_members(archive).items())
+    return members if len(members) <= _MEMBERS else sorted(members, key=order)[:_MEMBERS]
 
 
 def _letters(name: str) -> str:
@@ -119,10 +110,8 @@ def _letters(name: str) -> str:
 
 def granted(state: State, context: Context) -> tuple[Path, ...]:
     """What programs may read: the files that are there, the folders of what was made of them, and the workspace."""
-    attached = state.get("attached", [])
-    folders = [
-        Path(os.path.commonpath([Path(path).parent for path in file["data"]])) for file in attached if file["data"]
-    ]
+    made = [[Path(path).parent for path in file["data"]] for file in state.get("attached", []) if file["data"]]
+    folders = [Path(os.path.commonpath(parents)) for parents in made]
     if context.workspace is not None and context.workspace.is_used:
         folders.append(context.workspace.folder)
     return tuple(dict.fromkeys((*present(state, context), *folders)))
@@ -222,21 +211,9 @@ def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
 def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:
     """All files as a prompt shows them: what they are, how they begin, and how much of them that is, marked as data.
 
-    Args:
-        files: The files.
-        room: Characters of their beginnings, all together: what a short one leaves, the others have.
+    Their beginnings have `room` characters, all together: what a short one leaves, the others have. Of the members of
+    an archive that are alike in all but numbers in their names the first is shown, and the others are named.
     """
-    alike = _alike(files)
-    shown = [file for file in files if file["name"] in alike]
-    rooms = shares([needed(file["parts"]) for file in shown], room)
-    return data_blocks(
-        data_block(file["name"], _described(file, given, alike[file["name"]]))
-        for file, given in zip(shown, rooms, strict=True)
-    )
-
-
-def _alike(files: Sequence[AttachedFile]) -> dict[str, list[str]]:
-    """The files that are shown, each with those of its series that are not: members of one archive, alike in all."""
     archives = [file["name"] for file in files if file["kind"] in ARCHIVES]
     first: dict[str, str] = {}
     alike: dict[str, list[str]] = {}
@@ -250,7 +227,12 @@ def _alike(files: Sequence[AttachedFile]) -> dict[str, list[str]]:
             alike[name] = []
         else:
             alike[first[key]].append(name.removeprefix(f"{archive}/"))
-    return alike
+    shown = [file for file in files if file["name"] in alike]
+    rooms = shares([needed(file["parts"]) for file in shown], room)
+    return data_blocks(
+        data_block(file["name"], _described(file, given, alike[file["name"]]))
+        for file, given in zip(shown, rooms, strict=True)
+    )
 
 
 def shown_of(file: AttachedFile) -> list[str]:
@@ -291,10 +273,13 @@ def _for_programs(file: AttachedFile) -> str:
     for name, path in _members(file).items():
         return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
     made = [path for path in file["data"] if path != file["path"]]
-    told = [(path, next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "")) for path in made]
-    lines = [f"For programs also{f' ({what})' if what else ''}: {path}" for path, what in told]
-    others = [path for path, what in told if not what]
+    told = {path: next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "") for path in made}
+    others = [path for path, what in told.items() if not what]
+    lines = [
+        f"For programs also{f' ({what})' if what else ''}: {path}"
+        for path, what in told.items()
+        if what or len(others) <= 3
+    ]
     if len(others) > 3:
-        lines = [line for line, (_, what) in zip(lines, told, strict=True) if what]
         lines.append(f"For programs also: {len(others)} files in {os.path.commonpath(others)}")
     return "\n".join(lines)

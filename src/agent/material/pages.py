@@ -21,14 +21,10 @@ _SHOWN = re.compile(r"\]\[(\d{1,7})\]")
 _MARKED = re.compile(r"\[([^\[\]\n]*)\]\[\d{1,7}\]")
 _READ = "read_file "
 _ADDRESS = 200
-"""Characters of an address that is listed."""
 _FORMS = 2_000
-"""Characters of forms."""
 _HEADER = 120
-"""Characters of a table's header."""
 _MOST_TABLES = 20
-_LONGEST_TEXT = 5_000_000
-"""Characters of a file that a program gets as a text."""
+_LONGEST_TEXT = 5_000_000  # characters of a file that a program gets as a text
 _TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md", "source"})
 """Kinds of files that are text."""
 _SCRIPTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,18 +27,15 @@ _FRAMES = (".png", ".jpg")
 MOST_OF_ONE = 6
 """Pictures that one reading shows."""
 _MOST = 16
-_MOST_BYTES = 12_000_000
-"""Of all pictures of a request; beyond either limit those of the oldest steps are named only."""
+_MOST_BYTES = 12_000_000  # of all pictures of a request; beyond either limit those of the oldest steps are named only
 SHOWS = (
     "- You see pictures: `read` shows a picture, a page of a scan or the pictures of a document; in a program, "
     "`show(image)` shows a PIL image, such as a part that is enlarged."
 )
 """What a model that sees is told."""
 _TOKENS = 600
-_MOST_READ = 1_500
-"""Characters that OCR may say of one picture."""
-_NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")
-"""How readers of documents name the pictures that they have saved."""
+_MOST_READ = 1_500  # characters that OCR may say of one picture
+_NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # how readers of documents name the pictures that they have saved
 
 
 @dataclass
@@ -193,7 +190,18 @@ class PicturesOfSteps:
     def __init__(self, sight: Sight, first: Sequence[Picture], steps: Sequence[Step], in_short: set[str]) -> None:
         self._sight = sight
         self._sent = {picture["path"] for picture in first}
-        self._dropped = {*in_short, *_too_many(first, steps)}
+        self._dropped = set(in_short)
+        count, size = len(first), _bytes(first)
+        waiting: list[Step] = []
+        for step in (step for step in steps if step.get("pictures")):
+            waiting.append(step)
+            count, size = count + len(step["pictures"]), size + _bytes(step["pictures"])
+            # whenever there is no room, half of it is made free, for the sake of caches
+            while len(waiting) > 1 and (count > _MOST or size > _MOST_BYTES):
+                while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
+                    oldest = waiting.pop(0)
+                    count, size = count - len(oldest["pictures"]), size - _bytes(oldest["pictures"])
+                    self._dropped.add(oldest["call"])
 
     def of(self, step: Step) -> list[dict[str, Any]]:
         """The parts for one step, in the order of the conversation."""
@@ -219,49 +227,33 @@ def not_shown(picture: Picture, sight: Sight) -> str:
     return f"{head}, but this is known of it:\n{data_block(name, told)}" if told else f"{head}."
 
 
-def _too_many(first: Sequence[Picture], steps: Sequence[Step]) -> Iterator[str]:
-    """The calls whose pictures go; whenever there is no room, half of it is made free, for the sake of caches."""
-    kept = [step for step in steps if step.get("pictures")]
-    count, size = len(first), sum(picture["bytes"] for picture in first)
-    waiting: list[Step] = []
-    for step in kept:
-        waiting.append(step)
-        count, size = count + len(step["pictures"]), size + _bytes(step)
-        if count > _MOST or size > _MOST_BYTES:
-            while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
-                oldest = waiting.pop(0)
-                count, size = count - len(oldest["pictures"]), size - _bytes(oldest)
-                yield oldest["call"]
-
-
-def _bytes(step: Step) -> int:
-    return sum(picture["bytes"] for picture in step["pictures"])
+def _bytes(pictures: Sequence[Picture]) -> int:
+    return sum(picture["bytes"] for picture in pictures)
 
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:
     """The messages, in which the text alone is left."""
-    return [{**message, "content": _texts(message.get("content"))} for message in messages]
-
-
-def _texts(content: Any) -> Any:
-    return [part for part in content if part.get("type") == "text"] if isinstance(content, list) else content
+    return _with_parts(messages, lambda part: part if part.get("type") == "text" else None)
 
 
 def with_pictures(request: Request) -> Request:
     """The request with the data of the pictures that its messages name by their place."""
-    if not any(isinstance(message.get("content"), list) for message in request.messages):
-        return request
-    return replace(request, messages=[_filled(message) for message in request.messages])
+    return replace(request, messages=_with_parts(request.messages, _filled))
 
 
-def _filled(message: Message) -> Message:
-    content = message.get("content")
-    if not isinstance(content, list):
-        return message
-    return {**message, "content": [_part(part) for part in content]}
+def _with_parts(
+    messages: Sequence[Message], change: Callable[[dict[str, Any]], dict[str, Any] | None]
+) -> list[Message]:
+    changed = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            message = {**message, "content": [part for one in content if (part := change(one)) is not None]}
+        changed.append(message)
+    return changed
 
 
-def _part(part: dict[str, Any]) -> dict[str, Any]:
+def _filled(part: dict[str, Any]) -> dict[str, Any]:
     if part.get("type") != "image_url":
         return part
     place = urlsplit(part["image_url"]["url"])

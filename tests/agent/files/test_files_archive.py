@@ -168,8 +168,8 @@ async def test_an_archive_of_itself_ends(tmp_path: Path) -> None:
     assert "left out: it is there twice" in "".join(seen.lost)
 
 
-PACKS = [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", partial(lzma.compress, preset=0))]
-ROWS = b"id,n\n" + b"".join(b"%d,%d\n" % (i, i * i % 7919) for i in range(200_000))
+PACKS = [("gz", gzip.compress), ("xz", partial(lzma.compress, preset=0))]
+ROWS = b"id,n\n" + b"".join(b"%d,%d\n" % (i, i * i % 7919) for i in range(60_000))
 
 
 @pytest.mark.parametrize(("name", "pack"), PACKS)

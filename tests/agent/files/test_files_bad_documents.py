@@ -114,7 +114,7 @@ def test_a_member_whose_content_was_altered(open_file: Open, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pdf", *ZIPPED, "html", "eml", "svg"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_altered_file_is_read_or_refused(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     """A few bytes changed anywhere: text or a problem comes out, never another error."""

@@ -31,7 +31,6 @@ from mcp_tools.text import one_line
 
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Message-ID", "In-Reply-To")
 _MOST_SECTIONS = 200
-"""Of one attachment."""
 
 
 def open_mail(source: Source, limits: ReadLimits) -> Contents:

@@ -19,10 +19,8 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_SHARE_FOR_OCR = 0.5
-"""Part of the time limit that may go into reading pictures."""
-_MOST_CHARACTERS = 1_000_000
-"""Of one page: more is no page that anybody printed."""
+_SHARE_FOR_OCR = 0.5  # part of the time limit that may go into reading pictures
+_MOST_CHARACTERS = 1_000_000  # of one page: more is no page that anybody printed
 _MOST_PIECES = 4_000
 """Pieces on a page that is looked at for columns: with more, a drawing's labels, the order of the file is kept."""
 _MOST_OBJECTS = 20_000

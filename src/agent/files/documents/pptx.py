@@ -14,8 +14,7 @@ from mcp_tools.text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_ROW = 91_440
-"""Shapes whose tops differ by less (a tenth of an inch, in EMU) stand side by side."""
+_ROW = 91_440  # shapes whose tops differ by less (a tenth of an inch, in EMU) stand side by side
 
 
 def open_pptx(source: Source, limits: ReadLimits) -> Contents:

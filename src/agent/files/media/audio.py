@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 STRETCH = 600.0
 """Seconds of sound in one section."""
-_SLACK = 1.0
-"""Seconds by which a file may be wrong about its length."""
-_MOST_SAVED = 6
-"""Stretches that a transcript for programs covers."""
+_SLACK = 1.0  # seconds by which a file may be wrong about its length
+_MOST_SAVED = 6  # stretches that a transcript for programs covers
 _TAGS = ("title", "artist", "album", "date", "genre", "comment")
 
 

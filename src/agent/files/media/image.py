@@ -27,16 +27,13 @@ from agent.files.media import ocr
 from mcp_tools.text import one_line
 
 _MOST_FRAMES = 12
-"""Pages or moments of a picture that has several."""
 _ONLY_TEXT = "Of the picture only text is shown: no shapes, bars, lines, colours or places."
 _SHOWN = ("Make", "Model", "DateTimeOriginal", "DateTime", "ImageDescription", "UserComment", "Artist", "Copyright")
-"""Tags of EXIF that the summary shows."""
 LONGEST_SIDE = 2048
 """Pixels. What is larger is sized down by endpoints, too."""
 LARGEST = 1_500_000
 """Bytes."""
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
-"""What endpoints take."""
 _QUALITIES = (85, 60, 30)
 
 

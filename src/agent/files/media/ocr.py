@@ -18,10 +18,8 @@ _THREADS = 1
 """Of onnxruntime: its threads spin while they wait, so that a second one costs more than it gives on a busy machine."""
 _UNSURE_BELOW = 0.8
 _is_wanted = True
-_WIDEST = 300
-"""Characters of a line, however far apart its pieces stand."""
-_COLUMN_GAP = 1.5
-"""Heights of a line between two columns at least."""
+_WIDEST = 300  # characters of a line, however far apart its pieces stand
+_COLUMN_GAP = 1.5  # heights of a line between two columns at least
 
 
 def turn_off() -> None:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _MOST_MOMENTS = 24
-_BETWEEN = 2.0
-"""Seconds between two moments at least."""
+_BETWEEN = 2.0  # seconds between two moments at least
 _WIDEST = 1280
 _MOST_PIXELS = 8192 * 8192
 

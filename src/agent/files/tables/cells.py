@@ -14,14 +14,13 @@ from openpyxl.styles.colors import COLOR_INDEX  # type: ignore[import-untyped]  
 from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
 from agent.files.documents.package import parsed
-from agent.files.tables.rows import Sheet, as_text, first_of, letters
+from agent.files.tables.rows import as_text, first_of, letters
+from agent.files.tables.sheets import Sheet
 
 WIDEST = 60
 """Columns up to which empty ones are shown too."""
-_FEW = 10
-"""Comments or links that are told where it is to be brief."""
-_Place = tuple[int, int]
-"""Row and column, from 1."""
+_FEW = 10  # comments or links that are told where it is to be brief
+_Place = tuple[int, int]  # row and column, from 1
 _THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
 _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cyan"), (260, "blue"), (290, "purple"))
 
@@ -74,7 +73,8 @@ class FullSheet(Sheet):
                 self._texts.setdefault(place[0], {})[place[1]] = text
         used = sorted({column for row in self._texts.values() for column in row})
         self._numbers = sorted(self._texts)
-        self.columns = list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < WIDEST else used
+        self._columns = list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < WIDEST else used
+        self.heads = [letters(column) for column in self._columns]
         self.listed = len(self._numbers)
         self.span = f"{letters(used[0])}{self._numbers[0]}:{letters(used[-1])}{self._numbers[-1]}" if used else ""
         rules = [where for one in sheet.conditional_formatting for where in str(one.sqref).split()]
@@ -89,7 +89,7 @@ class FullSheet(Sheet):
         """The rows that are not empty with their numbers in the sheet, from the one at that index on."""
         for number in self._numbers[start:]:
             row = self._texts[number]
-            yield number, [row.get(column, "") for column in self.columns]
+            yield number, [row.get(column, "") for column in self._columns]
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
         """Colours, formats, merged and hidden cells, comments and links of rows."""

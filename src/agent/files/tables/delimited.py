@@ -15,8 +15,7 @@ from agent.files.text import text_encoding
 
 COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""
-_FIELD = 16 << 20
-"""Characters of one field: an unclosed quote must not take the whole file for one."""
+_FIELD = 16 << 20  # characters of one field: an unclosed quote must not take the whole file for one
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
@@ -34,7 +33,7 @@ class DelimitedFile(Contents):
         self._name = source.name
         self._path = source.path
         self._encoding = text_encoding(source)
-        self.lost = self._encoding.lost
+        self.lost = [self._encoding.lost] if self._encoding.lost else []
         with self._encoding.open(source.path, newline="") as stream:
             beginning = stream.read(SAMPLE)
         self._dialect, sample = sniffed(beginning, source.kind)
@@ -136,7 +135,7 @@ class DelimitedFile(Contents):
             "header": self._header[:1000] if dialect.has_header else None,
             "delimiter": dialect.delimiter,
             "decimal": dialect.decimal,
-            **encoding.facts,
+            "encoding": encoding.name,
         }
         if len({len(row) for row in sample}) > 1:
             self.facts["uneven"] = True

@@ -7,7 +7,7 @@ import datetime as dt
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,20 +15,13 @@ FEWEST_ROWS = 10
 CELL = 2_000
 """Characters of a cell that a page shows."""
 _ROUND = (500, 250, 200, 100, 50, 25, 20, FEWEST_ROWS)
-_FEW = 12
-"""Different values of a column that are all named."""
-_CELLS = 300_000
-"""Cells that are looked at."""
+_FEW = 12  # different values of a column that are all named
+_CELLS = 300_000  # cells that are looked at
 _AT_ONCE = 1000
-"""Rows that are held at once."""
-_MOST = 60
-"""Columns that are told of."""
-_WIDTH = 40
-"""Characters of a value or a name."""
+_MOST = 60  # columns that are told of
+_WIDTH = 40  # characters of a value or a name
 _EXAMPLES = 4
-"""Values that are named of those that are not like the rest."""
-_LIKE_THE_REST = 0.8
-"""Share of the values of one form from which on the others are odd."""
+_LIKE_THE_REST = 0.8  # share of the values of one form from which on the others are odd
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
@@ -84,33 +77,6 @@ def as_text(value: Any) -> str:
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     return str(value)
-
-
-class Sheet:
-    """A sheet that can be shown in pages."""
-
-    title: str
-    """`sheet Costs`, `hidden sheet Costs`."""
-    columns: list[int]
-    """The columns that are shown, from 1."""
-    listed: int
-    """Rows that are shown."""
-    span: str
-    """`A1:E120`; empty for a sheet without cells."""
-
-    def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The rows that are shown with their numbers in the sheet, from the one at that index on."""
-        raise NotImplementedError
-
-    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """What a table cannot show of the rows with these numbers: colours, comments, formats.
-
-        Args:
-            first: Number of the first row.
-            last: Of the last one.
-            brief: Whether of many places only the first are named, and it is said how many more there are.
-        """
-        raise NotImplementedError
 
 
 def first_of(cells: Sequence[str]) -> str:

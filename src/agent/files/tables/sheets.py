@@ -1,0 +1,136 @@
+"""Sheets of a workbook and tables of a database, shown in pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from agent.files.contents import Contents, Section
+from agent.files.previews import CELL, Part, part_of
+from agent.files.tables.rows import as_table, columns_told, has_header, line_of, looked_at, rows_per_page
+
+_SAMPLE_ROWS = 100
+_NOTES = 0.4  # share of a page that notes below the table may take
+_LAST_ROW = 1 << 20
+_FORMULA = re.compile(r" ?\[[={].*\]", re.DOTALL)
+"""What stands behind the value of a cell that has a formula."""
+
+
+class Sheet:
+    """A sheet or a table."""
+
+    title: str
+    """`sheet Costs`, `hidden sheet Costs`, `table costs`."""
+    heads: list[str]
+    """What stands above the columns that are shown: letters, or names."""
+    listed: int
+    """Rows that are shown."""
+    span = ""
+    """`A1:E120` of a sheet with cells."""
+    made = ""
+    """The statement that made a table, whose heads are names."""
+
+    def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are shown with their numbers, from the one at that index on."""
+        raise NotImplementedError
+
+    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
+        """What a table cannot show of the rows with these numbers: colours, comments, formats.
+
+        Where it is to be brief, of many places only the first are named, and it is said how many more there are.
+        """
+        return []
+
+
+class SheetsContents(Contents):
+    """A workbook or a database: each page is a part of one sheet.
+
+    Args:
+        kind: The kind of the file.
+        summary: What it is.
+        sheets: Its sheets, in order.
+        lost: What they do not show.
+        section: Characters of a page.
+        before: Pages that come first.
+        data: Files for programs, by name.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        summary: str,
+        sheets: Sequence[Sheet],
+        lost: list[str],
+        section: int,
+        *,
+        before: Sequence[Section] = (),
+        data: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.kind, self.summary, self.lost, self.facts = kind, summary, lost, {}
+        self._section, self._before, self._data = section, before, data or {}
+        self._sheets = [
+            (sheet, rows_per_page([cells for _, cells in islice(sheet.rows(), _SAMPLE_ROWS)], section))
+            for sheet in sheets
+        ]
+        self.count = len(before) + sum(_pages(sheet, size) for sheet, size in self._sheets)
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The pages from that number on."""
+        yield from self._before[first - 1 :]
+        before = len(self._before)
+        for sheet, size in self._sheets:
+            pages = _pages(sheet, size)
+            start = max(0, first - 1 - before)
+            before += pages
+            if start < pages and not sheet.listed:
+                yield Section(sheet.title, "\n".join(["(no cells)", *sheet.notes(1, 1)]))
+            elif start < pages:
+                rows = sheet.rows(start * size)
+                yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
+
+    def preview(self) -> list[Part]:
+        """How each sheet begins, and what its columns hold."""
+        return [_part(sheet) for sheet, _ in self._sheets]
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """The pictures alone: for the cells the file itself is best."""
+        for name, content in self._data.items():
+            (folder / name).write_bytes(content)
+        return [folder / name for name in self._data]
+
+    def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
+        first, last = rows[0][0], rows[-1][0]
+        notes, room = "\n".join(sheet.notes(first, last)), int(self._section * _NOTES)
+        where = f"{sheet.title}, rows {first:,}-{last:,}"
+        if len(notes) > room:
+            notes = notes[:room].rpartition("\n")[0] or notes[:room]
+            self.lost.append(f"{where}: not all notes about cells are shown; openpyxl has them all.")
+        text, cut = as_table(sheet.heads, rows, self._section - len(notes))
+        if cut:
+            self.lost.append(f"{where}: {cut} long cells were shortened.")
+        return Section(where, f"{text}\n\n{notes}" if notes else text)
+
+
+def _pages(sheet: Sheet, size: int) -> int:
+    return max(1, -(-sheet.listed // size))
+
+
+def _part(sheet: Sheet) -> Part:
+    names = sheet.heads
+    rows = list(islice(sheet.rows(), looked_at(len(names))))
+    cells = [[_FORMULA.sub("", cell) if "[" in cell else cell for cell in row] for _, row in rows]
+    total = sheet.listed
+    head = line_of("", names, CELL) if rows or sheet.made else ""
+    if not sheet.made and has_header(cells[:200]):
+        names = [f"{letter} {name}" for letter, name in zip(names, cells.pop(0), strict=True)]
+        total -= 1
+    return part_of(
+        (line_of(number, row, CELL) for number, row in rows),
+        sheet.listed,
+        name=sheet.title,
+        head=f"{sheet.made}\n{head}".lstrip("\n"),
+        notes=sheet.notes(1, _LAST_ROW, brief=True),
+        columns=columns_told(names, cells, total=total),
+    )
