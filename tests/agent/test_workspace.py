@@ -54,7 +54,6 @@ def test_a_name_that_is_taken_gets_a_number_and_the_same_content_the_same_path(w
         ("Übersicht 2024.txt", "Übersicht 2024.txt"),
         ("..", "file"),
         ("", "file"),
-        ("nul.txt", "_nul.txt"),
     ],
 )
 def test_a_name_of_others_is_made_safe(name: str, kept: str, workspace: Workspace) -> None:

@@ -32,7 +32,7 @@ from agent.files.previews import Part, part_of
 from mcp_tools.text import one_line
 
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
 _TOLD = 50  # sentences about what is left out; the others are counted
 _NAME = 240  # bytes of one part of a path that file systems take

@@ -88,7 +88,7 @@ _SUFFIXES: dict[str, str] = {
 _MAIL = re.compile(
     r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
 )
-_PDB = re.compile(r"(HEADER|TITLE |COMPND|ATOM  |HETATM|CRYST1|SEQRES|REMARK|MODEL |EXPDTA)")
+_PDB = re.compile(r"(HEADER|TITLE |ATOM  |HETATM|REMARK)")
 _CIF = re.compile(r"^data_\S*\s", re.I)
 
 

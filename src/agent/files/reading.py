@@ -97,7 +97,7 @@ async def preview(
         ocr: Whether the text of pictures is read.
 
     Raises:
-        FileProblem: The file is missing, damaged, encrypted, too large, or of no kind that can be read.
+        FileProblem: It cannot be read.
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
@@ -122,11 +122,11 @@ async def read(
     section: int = SECTION,
     ocr: bool = True,
 ) -> Reading:
-    """Pages of a file, or the lines of it that have some words.
+    """Pages of a file, or the lines of it that have some words; what is not told here is as for `preview`.
 
     Args:
         path: The file.
-        name: How the user calls it; the path's last part unless told.
+        name: How the user calls it.
         page: The first page, from 1; with `find`, where to begin to look.
         to: The last page; fewer come when they do not fit.
         find: Words to look for instead.
@@ -135,7 +135,7 @@ async def read(
         ocr: Whether the text of pictures is read.
 
     Raises:
-        FileProblem: The file cannot be read, or has no such page.
+        FileProblem: It cannot be read, or has no such page.
     """
     called = name or path.name
     if page < 1:
@@ -149,16 +149,10 @@ async def read(
 
 
 async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:
-    """How a picture, or a page of a PDF, looks: a copy that models take; see `media.image.save_shown`.
-
-    Args:
-        path: The file.
-        folder: Where to write the copy; must exist.
-        name: How the user calls the file; the path's last part unless told.
-        page: Of a PDF.
+    """How a picture, or a page of a PDF, looks: a copy in `folder` that models take; see `media.image.save_shown`.
 
     Raises:
-        FileProblem: The file cannot be read, or can be made no picture.
+        FileProblem: It cannot be read, or can be made no picture.
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)

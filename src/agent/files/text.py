@@ -51,12 +51,7 @@ def text_encoding(source: Source) -> Encoding:
 
 
 class TextFile(Contents):
-    """A text file, page by page.
-
-    Args:
-        source: The file.
-        limits: How long a page may be.
-    """
+    """A text file, page by page."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self.kind, self._path = source.kind, source.path

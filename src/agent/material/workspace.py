@@ -45,14 +45,7 @@ class Workspace:
         """Whether this run has kept anything so far; what a later process finds there says nothing about that."""
 
     def keep_text(self, name: str, text: str) -> Path:
-        """Keeps a text.
-
-        Args:
-            name: How the file is called, with its ending; what is unsafe in it is replaced.
-            text: The whole of it.
-
-        Returns:
-            The absolute path.
+        """Keeps a text in a file of that name, in which what is unsafe is replaced; its absolute path.
 
         Raises:
             StorageError: The folder cannot be written.

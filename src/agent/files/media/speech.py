@@ -64,13 +64,13 @@ class Speech:
     api_key: str = field(default="", repr=False)
 
 
-_given: list[Speech] = []
-_asked: list[AskHost] = []
+_used: tuple[Speech, AskHost | None] = Speech(engine="none"), None
 
 
 def use(speech: Speech, ask: AskHost | None = None) -> None:
     """Decides for this process what writes down speech, and who asks an endpoint for it."""
-    _given[:], _asked[:] = [speech], [ask] if ask else []
+    global _used
+    _used = speech, ask
 
 
 def from_settings(settings: Settings) -> Speech:
@@ -111,13 +111,13 @@ def transcribe(samples: Samples) -> Transcript:
     Args:
         samples: Mono, 16,000 a second, each from -1 to 1.
     """
-    speech = _given[0] if _given else Speech(engine="none")
+    speech, ask = _used
     if speech.engine == "none":
         raise FileProblem("unsupported", "Writing down speech is switched off (setting `speech`).")
     if speech.engine == "api":
-        if not _asked:
+        if ask is None:
             return _by_endpoint(_as_wav(samples), speech)
-        told = _asked[0]({"sound": base64.b64encode(_as_wav(samples)).decode()})
+        told = ask({"sound": base64.b64encode(_as_wav(samples)).decode()})
         if problem := told.get("problem"):
             raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
         return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))

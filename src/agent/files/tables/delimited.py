@@ -20,23 +20,15 @@ _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
 class DelimitedFile(Contents):
-    """A table in a text file. Rows are numbered as records: 1 is the first line that is not empty.
-
-    Args:
-        source: The file.
-        limits: How long a page may be.
-    """
+    """A table in a text file. Rows are numbered as records: 1 is the first line that is not empty."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         csv.field_size_limit(_FIELD)
-        self.kind = source.kind
-        self._name = source.name
-        self._path = source.path
+        self.kind, self._name, self._path = source.kind, source.name, source.path
         self._encoding = text_encoding(source)
         self.lost = [self._encoding.lost] if self._encoding.lost else []
         with self._encoding.open(source.path, newline="") as stream:
-            beginning = stream.read(SAMPLE)
-        self._dialect, sample = sniffed(beginning, source.kind)
+            self._dialect, sample = sniffed(stream.read(SAMPLE), source.kind)
         if not sample:
             raise FileProblem("empty", f"{self._name} holds no rows.")
         self._columns = max(len(row) for row in sample)
@@ -50,7 +42,19 @@ class DelimitedFile(Contents):
             with self._encoding.open(source.path, newline="") as stream:
                 self._rows = sum(1 for _ in self._records(stream)) - self._skipped
         self.count = None if self._rows is None else max(1, -(-self._rows // self._per_page))
-        self._describe(sample)
+        dialect, encoding = self._dialect, self._encoding
+        counted = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
+        said = [f"{counted} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.told]
+        said += ["decimal comma"] if dialect.decimal == "," else []
+        said.append("the first row is the header" if dialect.has_header else "no header")
+        self.summary = f"Table: {', '.join(said)}"
+        self.facts = {
+            "rows": self._rows,
+            "header": self._header[:1000] if dialect.has_header else None,
+            "delimiter": dialect.delimiter,
+            "decimal": dialect.decimal,
+            "encoding": encoding.name,
+        }
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on, each with the header."""
@@ -120,22 +124,3 @@ class DelimitedFile(Contents):
                     remedy="Read it in a program in parts.",
                 )
             yield line
-
-    def _describe(self, sample: list[list[str]]) -> None:
-        dialect, encoding = self._dialect, self._encoding
-        rows = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
-        said = [f"{rows} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.told]
-        if dialect.decimal == ",":
-            said.append("decimal comma")
-        said.append("the first row is the header" if dialect.has_header else "no header")
-        self.summary = f"Table: {', '.join(said)}"
-        self.facts = {
-            "rows": self._rows,
-            "columns": self._columns,
-            "header": self._header[:1000] if dialect.has_header else None,
-            "delimiter": dialect.delimiter,
-            "decimal": dialect.decimal,
-            "encoding": encoding.name,
-        }
-        if len({len(row) for row in sample}) > 1:
-            self.facts["uneven"] = True
