@@ -12,7 +12,7 @@ from agent.small.browser.view import View, view_of
 
 
 def view(snapshot: str, url: str = "http://a.example/") -> View:
-    return view_of(url, "", snapshot)
+    return view_of(url, snapshot)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,6 @@ def view(snapshot: str, url: str = "http://a.example/") -> View:
         ('- dialog "Cookie consent" [ref=e9]:\n  - text: Cookies\n  - button "Got it" [ref=e1]', "Got it"),
         ('- text: Cookies are baked at 180 degrees.\n- list:\n  - listitem:\n    - button "Buy" [ref=e1]', None),
         ('- text: Do you agree?\n- button "Accept" [ref=e1]', None),
-        ('- dialog "Cookie consent" [ref=e9]:\n  - text: We value you.\n  - button "OK" [ref=e1]', "OK"),
         (
             '- dialog "Delete account?" [ref=e9]:\n  - button "Cancel" [ref=e1]\n  - button "OK" [ref=e2]\n'
             "- contentinfo:\n  - text: About us\n  - paragraph: Cookie policy",
@@ -38,13 +37,12 @@ def view(snapshot: str, url: str = "http://a.example/") -> View:
         "only one way",
         "a recipe",
         "another question",
-        "named",
         "another dialog",
         "a link",
     ],
 )
 def test_a_banner_is_closed_with_as_little_consent_as_it_offers(snapshot, clicked):
-    action = banner(view(snapshot))
+    action = banner(view(snapshot), set())
     assert (action.on.name if action and action.on else None) == clicked
 
 
@@ -152,16 +150,11 @@ def test_a_lone_button_that_sends_nothing_leaves_the_model_a_choice():
     assert choices(page, asked, page.elements, may_go_back=False, more=True) == ["click 2", "read", "done"]
 
 
-def test_a_banner_and_a_login_do_not_finish_a_task():
+def test_a_banner_does_not_finish_a_task():
     shop = view('- heading "Recently added tents" [level=1]\n- button "Reject all" [ref=e1]')
     memory = Memory("Order the tent Luna to my address.")
     memory.note(shop, Action("click", shop.elements[0], aside=True), changed=True)
     assert not finished(shop, memory)
-    inside = view('- heading "You are logged in" [level=1]')
-    for task, is_finished in (("Log in and change my phone number.", False), ("Log in.", True)):
-        memory = Memory(task)
-        memory.note(shop, Action("click", shop.elements[0], aside=True), changed=True)
-        assert finished(inside, memory) is is_finished
 
 
 def test_a_heading_that_was_there_before_confirms_nothing():
@@ -189,7 +182,5 @@ def test_what_is_to_be_done_before_it_is_asked(task, first):
 def test_a_banner_that_the_task_quotes_is_used():
     memory = Memory('Click "Only necessary" and tell me who leads the walk.')
     page = view('- text: We use cookies.\n- button "Only necessary" [ref=e1]')
-    memory.see(page, page)
     memory.note(page, Action("click", page.elements[0], aside=True), changed=True)
     assert memory.is_all_used
-    assert not memory.has_seen_more

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal
 
 from agent.browser.logins import PASSWORD, filled_in, login_for
 from agent.small.browser.view import Element
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from agent.browser.logins import Login
 
-Deed: TypeAlias = Literal["click", "type", "select", "scroll", "back", "read", "done"]
-DEEDS: tuple[Deed, ...] = get_args(Deed)
 _ABOUT_FIELD = "field => [field.ownerDocument.location.href, field.type]"
+_LENGTH = "document.body ? document.body.innerText.length + '/' + location.href : ''"
 _PATIENCE = 5_000
 """Milliseconds for one action."""
 _LOADING = 8_000
@@ -31,10 +31,10 @@ _SETTLING = 0.15
 class Action:
     """One thing to do."""
 
-    deed: Deed
+    deed: Literal["click", "type", "select", "scroll", "back", "read", "done"]
     on: Element | None = None
     text: str = ""
-    """What is typed, which option is selected, or the answer of `done`."""
+    """What is typed, or which option is selected."""
     why: str = ""
     found: str = ""
     """What the page says of the task, in its own words."""
@@ -43,14 +43,8 @@ class Action:
 
     def __str__(self) -> str:
         target = f'{self.on.role} "{self.on.name}"' if self.on else ""
-        match self.deed:
-            case "type":
-                return f'type "{self.text}" into {target}'
-            case "select":
-                return f'select "{self.text}" in {target}'
-            case "done":
-                return f"done: {self.text}" if self.text else "done"
-        return f"{self.deed} {target}".strip()
+        preposition = {"type": "into", "select": "in"}.get(self.deed)
+        return f'{self.deed} "{self.text}" {preposition} {target}' if preposition else f"{self.deed} {target}".strip()
 
 
 async def perform(page: Page, action: Action, logins: Sequence[Login] = ()) -> str:
@@ -67,45 +61,38 @@ async def perform(page: Page, action: Action, logins: Sequence[Login] = ()) -> s
     from playwright.async_api import Error
 
     try:
-        await _do(page, action, logins)
+        if action.on is not None:
+            await _use(page.locator(f"aria-ref={action.on.ref}"), action.on, action, logins)
+        elif action.deed == "scroll":
+            await page.mouse.wheel(0, 20_000)
+        elif len(page.context.pages) > 1 and await page.evaluate("history.length") <= 1:
+            await page.close()  # a tab that a page opened: what was before is in another one
+        else:
+            await page.go_back(timeout=_LOADING, wait_until="domcontentloaded")
     except Error as error:
-        if page.is_closed():
-            if page.context.pages:
-                return ""  # a window that closes itself when it is done
+        if not page.is_closed():
+            return reason_of(error.message)
+        if not page.context.pages:
             raise
-        return reason_of(error.message)
+        return ""  # a window that closes itself when it is done
     await settle(page)
     return ""
 
 
-async def _do(page: Page, action: Action, logins: Sequence[Login]) -> None:
-    if action.on is not None:
-        await _use(page.locator(f"aria-ref={action.on.ref}"), action, logins)
-    elif action.deed == "scroll":
-        await page.mouse.wheel(0, 20_000)
-    elif action.deed == "back":
-        if len(page.context.pages) > 1 and await page.evaluate("history.length") <= 1:
-            await page.close()  # a tab that a page opened: what was before is in another one
-        else:
-            await page.go_back(timeout=_LOADING, wait_until="domcontentloaded")
-
-
-async def _use(element: Locator, action: Action, logins: Sequence[Login]) -> None:
-    if action.deed in {"type", "select"}:
-        # The document that the field is in: a frame of another host must not be given a login.
-        document, kind = await element.evaluate(_ABOUT_FIELD, timeout=_PATIENCE)
-        # Nor may a page have the password written where it is shown, or sent as a comment.
-        login = login_for(document, logins) if kind == "password" or PASSWORD not in action.text else None
-        text = filled_in(action.text, login)
-        if action.deed == "type":
-            await element.fill(text, timeout=_PATIENCE)
-        else:
-            await element.select_option(label=text, timeout=_PATIENCE)
-    elif action.on is not None and action.on.role in {"checkbox", "radio", "switch"}:
-        # Its drawing often lies over it: the element itself is told.
-        await element.click(timeout=_PATIENCE, force=True)
+async def _use(locator: Locator, element: Element, action: Action, logins: Sequence[Login]) -> None:
+    if action.deed == "click":
+        # The drawing of a box often lies over it: the element itself is told.
+        await locator.click(timeout=_PATIENCE, force=element.role in {"checkbox", "radio", "switch"})
+        return
+    # The document that the field is in: a frame of another host must not be given a login.
+    document, kind = await locator.evaluate(_ABOUT_FIELD, timeout=_PATIENCE)
+    # Nor may a page have the password written where it is shown, or sent as a comment.
+    login = login_for(document, logins) if kind == "password" or PASSWORD not in action.text else None
+    text = filled_in(action.text, login)
+    if action.deed == "type":
+        await locator.fill(text, timeout=_PATIENCE)
     else:
-        await element.click(timeout=_PATIENCE)
+        await locator.select_option(label=text, timeout=_PATIENCE)
 
 
 async def settle(page: Page) -> None:
@@ -119,8 +106,7 @@ async def settle(page: Page) -> None:
     for _ in range(6):
         await asyncio.sleep(_SETTLING)
         with contextlib.suppress(Error):
-            now = await page.evaluate("document.body ? document.body.innerText.length + '/' + location.href : ''")
-            if now == before:
+            if (now := await page.evaluate(_LENGTH)) == before:
                 return
             before = now
 
@@ -129,6 +115,8 @@ def reason_of(message: str) -> str:
     """The first line of what Playwright says, without its log, which holds what is typed."""
     first = message.split("Call log:")[0].strip()
     line = first.splitlines()[0] if first else "it failed"
+    if network := re.search(r"net::ERR_(\w+)", line):
+        return network[1].lower().replace("_", " ")
     if "intercepts pointer events" in message:
         return "something lies over it"
     if "Timeout" in line:

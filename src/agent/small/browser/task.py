@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agent.small.browser.actions import Action
 from agent.small.browser.view import Element, View, words_of
@@ -81,43 +82,30 @@ def _use(quote: Quote, task: str, view: View) -> Action | None:
     if named and not _NOT_CLICKED.search(quote.before):
         return None if _ON & set(named[0].states) else Action("click", named[0], why="The task names it.")
     for element in usable:
-        if option := _option(quote, element):
+        if option := next((one for one in element.options if one.casefold() == quote.value.casefold()), ""):
             return Action("select", element, option, "The task names it.") if option != element.value else None
     field = field_for(quote, usable, len(list(quotes(task))))
     return Action("type", field, quote.value, "The task says so.") if field and field.value != quote.value else None
-
-
-def _option(quote: Quote, element: Element) -> str:
-    return next((option for option in element.options if option.casefold() == quote.value.casefold()), "")
 
 
 def field_for(quote: Quote, elements: Sequence[Element], count: int) -> Element | None:
     """The text field that a quoted value belongs into; None where that is not sure."""
     fields = [element for element in elements if element.use == "type"]
     before = words_of(quote.before, keep_common=True)
-    scored = [(len(before & words_of(field.name, keep_common=True)), field) for field in fields]
-    best = max(scored, key=lambda one: one[0], default=None)
-    if best is not None and best[0]:
-        return best[1]
-    alone = len(fields) == 1 and count == 1
-    return fields[0] if alone and _OF_ONE_FIELD.search(quote.before) else None
+    shared = [len(before & words_of(field.name, keep_common=True)) for field in fields]
+    if any(shared):
+        return fields[shared.index(max(shared))]
+    return fields[0] if len(fields) == count == 1 and _OF_ONE_FIELD.search(quote.before) else None
 
 
 def repeated(task: str, view: View) -> Action | None:
-    """A quoted value that a field has, for another one: it is wanted in several, or an empty one asks for it again."""
-    fields = [one for one in view.elements if one.use == "type" and "disabled" not in one.states]
-    in_all = _IN_ALL.search(without_quotes(task))
-    for quote in quotes(task):
-        holding = [at for at, field in enumerate(fields) if field.value == quote.value]
-        for at, field in enumerate(fields):
-            if holding and not field.value and (in_all or _asks_again(field, fields[holding[-1]], at - holding[-1])):
-                return Action("type", field, quote.value, "The same is wanted once more.")
+    """A quoted value that a field has, for an empty one behind it: it is wanted in all, or asked for again."""
+    fields = [element for element in view.elements if element.use == "type" and "disabled" not in element.states]
+    values, in_all = {quote.value for quote in quotes(task)}, _IN_ALL.search(without_quotes(task))
+    for before, field in pairwise(fields):
+        if before.value in values and not field.value and (in_all or _REPEATS.search(field.name)):
+            return Action("type", field, before.value, "The same is wanted once more.")
     return None
-
-
-def _asks_again(field: Element, first: Element, distance: int) -> bool:
-    is_of_it = distance == 1 or words_of(field.name) & words_of(first.name)
-    return bool(_REPEATS.search(field.name)) and not _REPEATS.search(first.name) and bool(is_of_it)
 
 
 def next_named(task: str, view: View, followed: set[str]) -> Action | None:
@@ -128,38 +116,32 @@ def next_named(task: str, view: View, followed: set[str]) -> Action | None:
     wanted = words_of(task)
     found: dict[str, list[Element]] = {}
     for element in view.elements:
-        if element.role in _NAMED and element.name.casefold() not in followed and not _ON & set(element.states):
-            words = words_of(element.name)
-            if _is_excluded(element.name, words, task):
-                continue
-            if _position(element.name, task) >= 0 or (len(words) > 1 and words <= wanted):
-                found.setdefault(element.name.casefold(), []).append(element)
-    named = sorted((_position(name, task), name) for name, elements in found.items() if len(elements) == 1)
+        name, words = element.name.casefold(), words_of(element.name)
+        is_open = element.role in _NAMED and name not in followed and not _ON & set(element.states)
+        is_named = _place(name, task) >= 0 or (len(words) > 1 and words <= wanted)
+        if is_open and is_named and not _is_excluded(words | {name}, task):
+            found.setdefault(name, []).append(element)
+    named = sorted((_place(name, task), name) for name, elements in found.items() if len(elements) == 1)
     best = [name for place, name in named if place >= 0] or ([named[0][1]] if len(named) == 1 else [])
     return Action("click", found[best[0]][0], why="The task names it.") if best else None
 
 
-def _is_excluded(name: str, words: Collection[str], task: str) -> bool:
-    """Whether the task names something, or the first of its words, as what is not wanted."""
-    starts = [m.start() for one in (name, *words) if (m := re.search(rf"(?<!\w){re.escape(one)}", task, re.IGNORECASE))]
+def _is_excluded(words: set[str], task: str) -> bool:
+    """Whether the task first names one of these where it says what is not wanted."""
+    starts = [m.start() for one in words if (m := re.search(rf"(?<!\w){re.escape(one)}", task, re.IGNORECASE))]
     return bool(starts) and _EXCLUDED.search(task[: min(starts)]) is not None
 
 
-def _position(name: str, task: str) -> int:
+def _place(name: str, task: str) -> int:
     """Where the task has a name of several words, word for word; -1 where it has not."""
-    if len(name.split()) < 2:
-        return -1
     match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", task, re.IGNORECASE)
-    return match.start() if match else -1
+    return match.start() if match and len(name.split()) > 1 else -1
 
 
-_LOGIN = re.compile(r"\W*(?:please )?(?:log|sign) ?in(?: (?:to|at|on) \S+)?\W*", re.IGNORECASE)
 _MOST_SEEN = 200_000
 """Characters of earlier pages that are remembered."""
-_TOLD = 8
-"""Things done that the model is told of."""
 _BOXES = frozenset({"checkbox", "radio", "switch"})
-_ONCE = frozenset({"link", "tab", "checkbox", "radio", "switch"})
+_ONCE = _BOXES | {"link", "tab"}
 """What is used once on a page: a second time leads to the same place, or undoes the first."""
 
 
@@ -176,8 +158,6 @@ class Memory:
         """What was done, oldest first."""
         self.notes: list[str] = []
         """What pages said of a task that asks for several things."""
-        self.closed: set[str] = set()
-        """Buttons of banners."""
         self.used: set[str] = set()
         """What the task quotes and was used."""
         self.followed: set[str] = set()
@@ -191,79 +171,48 @@ class Memory:
         """Whether the last action filled in a part of a form."""
         self.seen = ""
         """The text of earlier pages."""
-        self._names: set[str] = set()
         self._there: set[tuple[object, ...]] = set()
         self._visited: set[str] = set()
-
-    @property
-    def told(self) -> list[str]:
-        """What the model is told of what was done."""
-        return self.done[-_TOLD:]
-
-    @property
-    def named(self) -> set[str]:
-        """What was used because of its name, in lower case."""
-        return self.followed | {value.casefold() for value in self.used}
 
     @property
     def is_all_used(self) -> bool:
         """Whether everything that the task quotes, and does not exclude, was used."""
         return all(quote.value in self.used or quote.is_excluded for quote in quotes(self.task))
 
-    @property
-    def is_only_login(self) -> bool:
-        """Whether the task is to log in, and nothing else."""
-        return _LOGIN.fullmatch(self.task) is not None
-
-    @property
-    def has_seen_more(self) -> bool:
-        """Whether something that the task quotes was seen on an earlier page, and not used."""
-        return any(q.value.casefold() in self._names for q in quotes(self.task) if q.value not in self.used)
-
     def see(self, view: View, before: View) -> None:
         """Takes in a page, and the one before it as an earlier one."""
         if view.text != before.text:
             self.seen = f"{self.seen}\n{before.text}"[-_MOST_SEEN:]
-        self._names |= {element.name.casefold() for element in view.elements}
 
     def note(self, view: View, action: Action, changed: bool = False) -> None:
         """Remembers an action, the page that it was done on, and whether it changed anything."""
-        self._there.add(_key(view, action.deed, action.on))
+        self._there.add(_as_it_is(view, action.deed, action.on))
         if (on := action.on) is None:
             self.submitted = self.submitted and action.deed == "done"
             self.filling = self.filling and action.deed != "back"
             return
         self.used |= {quote.value for quote in quotes(self.task)} & {on.name}
         self.followed.add(on.name.casefold())
-        if action.aside and not self.is_only_login:
+        if action.aside:
             return
-        self.filling = action.deed in {"type", "select"} or (self.filling and on.role in _BOXES)
-        self.submitted = (
-            changed
-            and action.deed == "click"
-            and (on.role == "button" or (on.role == "link" and self._is_named(on.name)))
-        )
+        fills = action.deed in {"type", "select"}
+        sends = on.role == "button" or (on.role == "link" and _place(on.name, self.task) >= 0)
+        self.filling = fills or (self.filling and on.role in _BOXES)
+        self.submitted = changed and action.deed == "click" and sends
         self.pressed |= self.submitted
         if on.url and action.deed == "click":
             self._visited |= {on.url, view.url}
         elif self.submitted:
             self._visited.clear()  # pages may show something else from now on
-        if on.role in _ONCE or action.deed in {"type", "select"}:
-            self._there.add(_place(view, action.deed, on))
+        if on.role in _ONCE or fills:
+            self._there.add((view.url, action.deed, on.role, on.name))
 
-    def _is_named(self, name: str) -> bool:
-        return len(name.split()) > 1 and name.casefold() in self.task.casefold()
-
-    def was_done(self, view: View, deed: str, element: Element | None = None) -> bool:
+    def was_done(self, view: View, deed: str, on: Element | None = None) -> bool:
         """Whether the same was done on this page as it is, or would follow, tick or fill in again what was before."""
-        if element is not None and (element.url in self._visited or _place(view, deed, element) in self._there):
+        if on is not None and (on.url in self._visited or (view.url, deed, on.role, on.name) in self._there):
             return True
-        return _key(view, deed, element) in self._there
+        return _as_it_is(view, deed, on) in self._there
 
 
-def _key(view: View, deed: str, element: Element | None) -> tuple[object, ...]:
+def _as_it_is(view: View, deed: str, element: Element | None) -> tuple[object, ...]:
     return (view.url, view.lines, deed, element.number if element else 0)
-
-
-def _place(view: View, deed: str, element: Element) -> tuple[object, ...]:
-    return (view.url, deed, element.role, element.name)

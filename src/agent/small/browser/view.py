@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.text import words
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 _NUMBER = re.compile(r"\[\d+\] ")
-TYPED = frozenset({"textbox", "searchbox", "spinbutton"})
-"""Roles of fields for text."""
 ELEMENT = re.compile(r"\[\d+\] \w+")
 _WORD = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
 _COMMON = words(
@@ -26,6 +24,8 @@ _COMMON = words(
     there this to type up use using was what when where which who why will with you your
     """
 )
+_GAP = 7
+"""Characters that a line costs beyond its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,13 @@ class Element:
     options: tuple[str, ...] = ()
     """What a select offers."""
     states: tuple[str, ...] = ()
-    dialog: int = 0
-    """The number of the dialog that it is in; 0 for none."""
     url: str = ""
     """Where a link leads."""
 
     @property
     def use(self) -> str:
         """`type`, `select` or `click`."""
-        if self.role in TYPED or (self.role == "combobox" and not self.options):
+        if self.role in _TYPED or (self.role == "combobox" and not self.options):
             return "type"
         return "select" if self.options else "click"
 
@@ -67,17 +65,13 @@ class View:
     """A page at one moment."""
 
     url: str
-    title: str
-    lines: tuple[str, ...]
+    lines: tuple[str, ...] = ()
     """Text and elements in their order."""
-    elements: tuple[Element, ...]
+    elements: tuple[Element, ...] = ()
     menu: frozenset[int] = frozenset()
     """Which lines are menus: the head and the foot of a site."""
     goes_on: bool = False
     """Whether it is longer than the window, below where it stands."""
-    dialogs: tuple[int, ...] = ()
-    """Of each line the number of the dialog that it is in; 0 for none."""
-    dialog_names: tuple[str, ...] = ()
     fresh: frozenset[str] = frozenset()
     """The lines that the last action brought, where most of the page stayed as it was."""
 
@@ -86,19 +80,14 @@ class View:
         """The whole page."""
         return "\n".join(self.lines)
 
-    def dialog_text(self, number: int) -> str:
-        """The name of a dialog, and what it says."""
-        lines = [line for line, inside in zip(self.lines, self.dialogs, strict=False) if inside == number]
-        return "\n".join([*self.dialog_names[number - 1 : number], *lines])
-
     def element(self, number: int) -> Element | None:
         """The element of a number."""
         return self.elements[number - 1] if 1 <= number <= len(self.elements) else None
 
     def since(self, before: View) -> View:
         """This view, which knows what is new on the page; on another page nothing is."""
-        old = {_unnumbered(line) for line in before.lines}
-        fresh = frozenset(line for line in self.lines if _unnumbered(line) not in old)
+        old = {_NUMBER.sub("", line) for line in before.lines}
+        fresh = frozenset(line for line in self.lines if _NUMBER.sub("", line) not in old)
         is_same = before.url.partition("#")[0] == self.url.partition("#")[0] and len(fresh) * 2 < len(self.lines)
         return replace(self, fresh=fresh if is_same else frozenset())
 
@@ -108,60 +97,38 @@ class View:
         Where not all fit, those that hold words of the question stand for the others. Menus whose words have nothing
         to do with it come behind all other lines, and apart from them where these hold something to use.
         """
-        body, asides = self._ordered(question)
-        is_enough = start < len(body) and any(_NUMBER.search(self.lines[at]) for at in body[start:])
+        weights = [
+            common_words(question, ELEMENT.sub("", line)) + (10 if line in self.fresh else 0) for line in self.lines
+        ]
+        asides = [at for at in sorted(self.menu) if not weights[at]]
+        body = [at for at in range(len(self.lines)) if at not in asides]
+        is_enough = any(_NUMBER.search(self.lines[at]) for at in body[start:])
         order = (body if is_enough else body + asides)[start:]
-        if sum(len(self.lines[at]) + 7 for at in order) <= size:
-            return self._with_gaps(order), start + len(order)
-        ranked = sorted(range(len(order)), key=lambda n: (-self._weight(question, order[n]), n))
-        chosen: set[int] = set()
-        left = size
-        for n in ranked:
-            length = len(self.lines[order[n]]) + 7
-            if length <= left:
+        left, chosen = size, set[int]()
+        for n in sorted(range(len(order)), key=lambda n: (-weights[order[n]], n)):
+            if (length := len(self.lines[order[n]]) + _GAP) <= left:
                 chosen.add(n)
                 left -= length
-        return self._with_gaps([order[n] for n in sorted(chosen)]), start + _first_gap(chosen)
-
-    def _weight(self, question: str, at: int) -> int:
-        line = self.lines[at]
-        return common_words(question, ELEMENT.sub("", line)) + (10 if line in self.fresh else 0)
-
-    def _ordered(self, question: str) -> tuple[list[int], list[int]]:
-        """The lines of the page itself, and those of its menus that have nothing to do with the question."""
-        asides = [at for at in sorted(self.menu) if not self._weight(question, at)]
-        return [at for at in range(len(self.lines)) if at not in asides], asides
+        shown = self._with_gaps([order[n] for n in sorted(chosen)])
+        if len(chosen) == len(order):
+            return shown, start + len(order)
+        return shown, start + max(next(n for n in range(len(order)) if n not in chosen), 1)
 
     def _with_gaps(self, chosen: list[int]) -> str:
         shown: list[str] = []
         last = -1
         for at in chosen:
-            if at != last + 1 and not all(between in self.menu for between in range(last + 1, at)):
+            if any(between not in self.menu for between in range(last + 1, at)):
                 shown.append("…")
             shown.append(f"(new) {self.lines[at]}" if self.lines[at] in self.fresh else self.lines[at])
             last = at
         return "\n".join(shown)
 
 
-def _first_gap(chosen: set[int]) -> int:
-    """Where the lines begin that were not shown."""
-    at = 0
-    while at in chosen:
-        at += 1
-    return max(at, 1)
-
-
-def _unnumbered(line: str) -> str:
-    return _NUMBER.sub("", line)
-
-
 def words_of(text: str, *, keep_common: bool = False) -> set[str]:
     """The words that say something, or all, in lower case and without a plural s."""
-    return {_stem(word) for word in _WORD.findall(text.casefold()) if keep_common or word not in _COMMON}
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    found = [word for word in _WORD.findall(text.casefold()) if keep_common or word not in _COMMON]
+    return {re.sub(r"(?<=[^\s]{2}[^s])s$", "", word) for word in found}
 
 
 def common_words(one: str, other: str) -> int:
@@ -171,8 +138,11 @@ def common_words(one: str, other: str) -> int:
 
 _NODE = re.compile(r'^(?P<role>[\w-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P<marks>(?: \[[^\]]*\])*)$')
 _MARK = re.compile(r"\[([\w-]+)(?:=([^\]]*))?\]")
-_CHOSEN = frozenset({"combobox", "listbox"})
-_CLICKED = words("link button checkbox radio tab menuitem menuitemcheckbox menuitemradio switch slider option treeitem")
+_TYPED = frozenset({"textbox", "searchbox", "spinbutton"})
+_FIELDS = _TYPED | {"combobox", "listbox"}
+_USED = _FIELDS | words(
+    "link button checkbox radio tab menuitem menuitemcheckbox menuitemradio switch slider option treeitem"
+)
 _LINES = words(
     """
     paragraph heading listitem row iframe navigation table list form main banner contentinfo article region dialog
@@ -180,11 +150,11 @@ _LINES = words(
     caption code
     """
 )
+_CELLS = frozenset({"cell", "columnheader", "rowheader", "gridcell"})
+_MENUS = frozenset({"navigation", "banner", "contentinfo"})
+_STATES = ("checked", "selected", "disabled", "expanded", "pressed")
 _NO_YAML = re.compile("[^\\t\\n\\r\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 """Characters that YAML has no place for: a page may hold them all the same."""
-_STATES = ("checked", "selected", "disabled", "expanded", "pressed")
-_MENUS = frozenset({"navigation", "banner", "contentinfo"})
-_DIALOGS = frozenset({"dialog", "alertdialog"})
 _GOES_ON = "document.documentElement.scrollHeight - scrollY - innerHeight > 20"
 _MOST_NAME = 80
 _LONGEST_LABEL = 40
@@ -197,29 +167,21 @@ async def look(page: Page) -> View:
     Raises:
         playwright.async_api.Error: The page is gone, or hangs.
     """
-    snapshot = await page.aria_snapshot(mode="ai", timeout=10_000)
-    view = view_of(page.url, await page.title(), snapshot)
+    view = view_of(page.url, await page.aria_snapshot(mode="ai", timeout=10_000))
     return replace(view, goes_on=bool(await page.evaluate(_GOES_ON)))
 
 
-def view_of(url: str, title: str, snapshot: str) -> View:
+def view_of(url: str, snapshot: str) -> View:
     """The view that an accessibility snapshot (Playwright's, in its `ai` mode) describes."""
     import yaml  # type: ignore[import-untyped]  # its types are a package of their own
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     tree = yaml.load(_NO_YAML.sub("\ufffd", snapshot), Loader=loader) or []  # noqa: S506  # texts, lists and mappings only
-    writing = _Writing()
-    writing.nodes(tree if isinstance(tree, list) else [tree])
-    writing.end_line()
-    return View(
-        url,
-        title,
-        tuple(writing.lines),
-        tuple(writing.elements),
-        frozenset(writing.menu),
-        dialogs=tuple(writing.dialogs),
-        dialog_names=tuple(writing.dialog_names),
-    )
+    drawing = _Drawing()
+    for node in _nodes(tree if isinstance(tree, list) else [tree]):
+        drawing.draw(node)
+    drawing.end_line()
+    return View(url, tuple(drawing.lines), tuple(drawing.elements), frozenset(drawing.menu))
 
 
 @dataclass(slots=True)
@@ -231,157 +193,116 @@ class _Node:
     children: list[Any]
 
     @property
-    def url(self) -> str:
-        return next((c["/url"] for c in self.children if isinstance(c, dict) and "/url" in c), "")
+    def all_text(self) -> str:
+        """Its text and that of all within."""
+        return " ".join(filter(None, [self.text or self.name, *(one.all_text for one in _nodes(self.children))]))
+
+    @property
+    def holds_something_to_use(self) -> bool:
+        return any(
+            one.role in _USED or "cursor" in one.marks or one.holds_something_to_use for one in _nodes(self.children)
+        )
+
+    @property
+    def is_usable(self) -> bool:
+        if "ref" not in self.marks:
+            return False
+        is_summary = self.role == "generic" and self.name  # the headline of what unfolds has no other role
+        is_clickable = "cursor" in self.marks and self.all_text and not self.holds_something_to_use
+        return self.role in _USED or bool(is_summary or is_clickable)
 
 
-def _node(item: Any) -> _Node | None:
-    """One item of a snapshot; None for a property of its parent."""
-    key, value = next(iter(item.items())) if isinstance(item, dict) and item else (item, "")
-    children = value if isinstance(value, list) else []
-    text = value if isinstance(value, str) else ""
-    if not isinstance(key, str) or key.startswith("/"):
-        return None
-    match = _NODE.match(key)
-    if match is None:
-        return _Node("text", "", {}, f"{key} {text}".strip(), children)
-    name = json.loads(match["name"]) if match["name"] else ""
-    return _Node(match["role"], " ".join(str(name).split()), dict(_MARK.findall(match["marks"])), text, children)
+def _nodes(items: list[Any]) -> Iterator[_Node]:
+    """The items of a snapshot, without the properties of their parent."""
+    for item in items:
+        key, value = next(iter(item.items())) if isinstance(item, dict) and item else (item, "")
+        children = value if isinstance(value, list) else []
+        text = value if isinstance(value, str) else ""
+        if not isinstance(key, str) or key.startswith("/"):
+            continue
+        if match := _NODE.match(key):
+            name = json.loads(match["name"]) if match["name"] else ""
+            yield _Node(match["role"], " ".join(name.split()), dict(_MARK.findall(match["marks"])), text, children)
+        else:
+            yield _Node("text", "", {}, f"{key} {text}".strip(), children)
 
 
-@dataclass(slots=True)
-class _Writing:
+class _Drawing:
     """Lines and elements, as they are found."""
 
-    lines: list[str] = field(default_factory=list)
-    elements: list[Element] = field(default_factory=list)
-    _line: list[str] = field(default_factory=list)
-    menu: set[int] = field(default_factory=set)
-    dialogs: list[int] = field(default_factory=list)
-    dialog_names: list[str] = field(default_factory=list)
-    _dialog: int = 0
-    _last_dialog: int = 0
-    _menus: int = 0
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.elements: list[Element] = []
+        self.menu: set[int] = set()
+        self._line: list[str] = []
+        self._menus = 0
 
-    def nodes(self, items: list[Any]) -> None:
-        for node in filter(None, map(_node, items)):
-            self.node(node)
-
-    def node(self, node: _Node) -> None:
-        if node.role == "group" and not node.name:
-            _mark_summary(node)
+    def draw(self, node: _Node) -> None:
         if node.role == "text":
             self._line.append(node.text)
-        elif self._is_usable(node):
-            self._use(node)
+        elif node.is_usable:
+            self._add_element(node)
         else:
-            self._plain(node)
+            self._add_text(node)
 
-    def _is_usable(self, node: _Node) -> bool:
-        if "ref" not in node.marks:
-            return False
-        if node.role in TYPED | _CHOSEN | _CLICKED:
-            return True
-        if node.role == "summary":
-            return True
-        return "cursor" in node.marks and bool(_said(node)) and not any(_usable_inside(node))
-
-    def _plain(self, node: _Node) -> None:
-        begins = node.role in _LINES
-        if begins:
+    def _add_text(self, node: _Node) -> None:
+        if node.role in _LINES:
             self.end_line()
-        around = self._dialog
-        if node.role in _DIALOGS:
-            self._last_dialog += 1
-            self._dialog = self._last_dialog
-            self.dialog_names.append(node.name)
         self._menus += node.role in _MENUS
+        is_open = node.holds_something_to_use or node.role not in _CELLS | {"heading"}
         if node.role == "heading":
             self._line.append(f"# {node.name or node.text}")
-        elif node.role in {"cell", "columnheader", "rowheader", "gridcell"}:
-            self._cell(node)
-        else:
-            self._line += [node.name] if node.name and not node.children and not node.text else []
-            self._line += [node.text] if node.text else []
-        if node.role not in {"cell", "columnheader", "rowheader", "gridcell"} and (
-            node.role != "heading" or any(_usable_inside(node))
-        ):
-            self.nodes(node.children)
-        if begins or node.role == "generic":
-            self.end_line() if begins or len(node.children) > 1 else None
-        self._dialog = around
+        elif node.role in _CELLS:
+            self._line += ["|"] if self._line else []
+            self._line += [] if is_open else [node.text or node.name or node.all_text]
+        elif text := node.text or ("" if node.children else node.name):
+            self._line.append(text)
+        for child in _nodes(node.children if is_open else []):
+            self.draw(child)
+        if node.role in _LINES or (node.role == "generic" and len(node.children) > 1):
+            self.end_line()
         self._menus -= node.role in _MENUS
 
-    def _cell(self, node: _Node) -> None:
-        if self._line:
-            self._line.append("|")
-        if any(_usable_inside(node)):
-            self.nodes(node.children)
-        else:
-            self._line.append(node.text or node.name or " ".join(_said(node).split()))
-
-    def _use(self, node: _Node) -> None:
-        name = node.name or (self._label() if node.role in TYPED | _CHOSEN else _said(node))
-        inside = list(_options(node)) if node.role in _CHOSEN else []
-        chosen = ", ".join(text for text, selected in inside if selected)
+    def _add_element(self, node: _Node) -> None:
+        is_field = node.role in _FIELDS
+        options = list(_options(node)) if node.role in _FIELDS - _TYPED else []
+        chosen = ", ".join(text for text, selected in options if selected)
         element = Element(
             number=len(self.elements) + 1,
-            role={"generic": "item", "summary": "button"}.get(node.role, node.role),
-            name=name[:_MOST_NAME],
+            role=("button" if node.name else "item") if node.role == "generic" else node.role,
+            name=(node.name or (self._label() if is_field else node.all_text))[:_MOST_NAME],
             ref=node.marks["ref"],
-            value=chosen or (node.text if node.role in TYPED | _CHOSEN else ""),
-            options=tuple(text for text, _ in inside),
-            states=tuple(state for state in _STATES if state in node.marks and node.role not in _CHOSEN),
-            dialog=self._dialog,
-            url=node.url,
+            value=chosen or (node.text if is_field else ""),
+            options=tuple(text for text, _ in options),
+            states=tuple(state for state in _STATES if state in node.marks and node.role not in _FIELDS - _TYPED),
+            url=next((one["/url"] for one in node.children if isinstance(one, dict) and "/url" in one), ""),
         )
         self.elements.append(element)
-        if self._line and self._line[-1].strip().rstrip(":*").strip() == element.name:
-            self._line.pop()  # its label
+        if self._line and _as_label(self._line[-1]) == element.name:
+            self._line.pop()
         self._line.append(str(element))
 
     def _label(self) -> str:
         """What stands before a field that has no name: in its line, or alone in the line above it."""
-        before = [part for part in self._line if part.strip(" |")]
-        if not before and self.lines and self.dialogs[-1] == self._dialog:
-            before = self.lines[-1:]
-        label = before[-1].strip().rstrip(":*").strip() if before else ""
+        before = [part for part in self._line if part.strip(" |")] or self.lines[-1:]
+        label = _as_label(before[-1]) if before else ""
         return label if len(label) <= _LONGEST_LABEL and not ELEMENT.match(label) and label[:2] != "# " else ""
 
     def end_line(self) -> None:
-        line = " ".join(" ".join(part.split()) for part in self._line if part.strip()).strip(" |")
-        if line:
-            if self._menus:
-                self.menu.add(len(self.lines))
+        if line := " ".join(" ".join(self._line).split()).strip(" |"):
+            self.menu |= {len(self.lines)} if self._menus else set()
             self.lines.append(line)
-            self.dialogs.append(self._dialog)
         self._line.clear()
 
 
-def _mark_summary(group: _Node) -> None:
-    """Gives the headline of what unfolds, which has none, a role."""
-    if group.children and isinstance(group.children[0], str):
-        group.children[0] = re.sub(r'^generic (?=")', "summary ", group.children[0])
+def _as_label(text: str) -> str:
+    return text.strip().rstrip(":*").strip()
 
 
 def _options(node: _Node) -> Iterator[tuple[str, bool]]:
     """What a select offers, and whether it is chosen."""
-    for child in filter(None, map(_node, node.children)):
+    for child in _nodes(node.children):
         if child.role == "option":
             yield child.name or child.text, "selected" in child.marks
         else:
             yield from _options(child)
-
-
-def _said(node: _Node) -> str:
-    """The text of a node and of all within."""
-    parts = [node.text, node.name if not node.text else ""]
-    parts += [_said(child) for child in filter(None, map(_node, node.children))]
-    return " ".join(part for part in parts if part)
-
-
-def _usable_inside(node: _Node) -> Iterator[bool]:
-    for child in filter(None, map(_node, node.children)):
-        if child.role in TYPED | _CHOSEN | _CLICKED or "cursor" in child.marks:
-            yield True
-        yield from _usable_inside(child)
