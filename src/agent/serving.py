@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.answering.answer import Answer
-from agent.cli.screens.lines import line_of
+from agent.cli.screen import line_of
 from agent.events import Event, ModelStarting, Note, ToolRefused
 from agent.state import Wish
 from mcp_tools.serving.constant_tools import Tell

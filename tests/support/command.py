@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pty
@@ -14,6 +15,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import pytest
 
 from support.fibonacci import write_script
 from support.forked_command import ForkedCommand, start_process
@@ -70,6 +74,27 @@ class Terminal:
 
     def run(self, *arguments: str, stdin: str | None = None, **more: object) -> Ended:
         return ended(self.start(*arguments, stdin=stdin, **more), stdin)
+
+    def call(self, *arguments: str, stdin: str = "", **variables: str) -> Ended:
+        """The command in this process, which is ten times as fast: for verbs that start no process of their own."""
+        from agent.cli import exits, main
+
+        out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
+        os.chdir(self.here)
+        try:
+            with (
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+                mock.patch.object(sys, "stdin", io.StringIO(stdin)),
+                mock.patch.object(sys, "argv", ["alita", *arguments]),
+                mock.patch.dict(os.environ, clean(self.home, **variables), clear=True),
+                mock.patch.object(exits, "leave", sys.exit),  # threads of other tests are none of its own
+                pytest.raises(SystemExit) as end,
+            ):
+                main.main()
+        finally:
+            os.chdir(before)
+        return Ended(end.value.code or 0, out.getvalue(), err.getvalue())
 
     def script(self, *lines: dict) -> str:
         return write_script(self.here / "script.jsonl", list(lines))

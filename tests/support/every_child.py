@@ -175,7 +175,7 @@ def clipboard() -> None:
     program = SCRATCH / "pbcopy"
     program.write_text("#!/bin/sh\ncat > /dev/null\n")
     program.chmod(stat.S_IRWXU)
-    said = copy("text", terminal=None, folder=SCRATCH, environment={**os.environ, "PATH": f"{SCRATCH}:/usr/bin:/bin"})
+    said = copy("text", terminal=None, environment={**os.environ, "PATH": f"{SCRATCH}:/usr/bin:/bin"})
     assert said == "Copied with pbcopy."
 
 

@@ -18,18 +18,10 @@ import typer
 from agent.answering.answer import Answer, status_of
 from agent.cli import exits, options
 from agent.cli.completion import run_ids
-from agent.cli.confirmations import (
-    ask_about_project,
-    ask_before_fetching,
-    ask_whether_called,
-    ask_whether_kept,
-    choose_at_keyboard,
-    has_keyboard,
-    is_terminal,
-)
+from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
 from agent.cli.output import print_json, print_note, print_text, show_error
-from agent.cli.screens.screen import Screen, open_screen
-from agent.cli.screens.turn import Turn
+from agent.cli.screen import Screen
+from agent.cli.turn import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, usable
@@ -38,7 +30,6 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.answering.answer import Answer
     from agent.consent.approval import Approve, Proposal
     from agent.consent.external_tools import CallProposal
 
@@ -55,8 +46,11 @@ STDIN = "-"
 
 
 @app.command(cls=options.Grouped, epilog=EXAMPLES)
+@options.with_settings(
+    "plain", "model", "base_url", *options.LIMITS, "tools_dir", "approval", "no_cache", "no_isolation", "allow_private"
+)
 def ask(
-    context: typer.Context,
+    flags: dict[str, Any],
     question: Question = None,
     file: options.Files = None,
     continue_: options.Continue = False,
@@ -68,66 +62,49 @@ def ask(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     color: options.Colour = "auto",
-    plain: options.Plain = False,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    tools_dir: options.ToolsDir = None,
-    approve: options.Approve = None,
-    no_cache: options.NoCache = False,
-    no_isolation: options.NoIsolation = False,
-    allow_private: options.AllowPrivate = False,
 ) -> None:
     """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
     if (as_json and json_stream) or (quiet and verbose):
         both = "--json and --json-stream" if as_json and json_stream else "--quiet and --verbose"
         raise UsageError(f"{both} exclude each other.", remedy="Give one of them.")
-    _use_colour(color)
-    files = tuple(file or ())
-    _require_files(files)
-    flags = options.flags(context.params)
-    words = question or []
+    if color != "auto":  # for everything that this process prints
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(name, None)
+        os.environ["FORCE_COLOR" if color == "always" else "NO_COLOR"] = "1"
+    files, words = tuple(file or ()), question or []
+    for path in files if _at_keyboard() else ():  # a program's question is asked all the same
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise UsageError(f"The file {path} cannot be read: {error.strerror}.", remedy="Correct --file.") from error
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
         if len(words) > 1:
             raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
         from agent.cli.interactive.terminal import open_terminal
 
-        open_terminal(
-            flags, files, latest=continue_, resume=resume, session_id=words[0] if words else None, verbose=verbose
-        )
+        session_id = words[0] if words else None
+        open_terminal(flags, files, latest=continue_, resume=resume, session_id=session_id, verbose=verbose)
         return
     text, form = _read_question(words), _schema(schema)
     from agent.answering.arithmetic import compute
 
     async def work(alita: Alita, listen: Listener, someone: Approve | None) -> Answer:
-        asked = someone if alita.settings.approval == "ask" else None
+        asked: dict[str, Any] = {"files": files, "on_event": listen, "schema": form}
+        asked["approve"] = someone if alita.settings.approval == "ask" else None
         if not continue_:
-            return await alita.ask(text, files=files, on_event=listen, approve=asked, schema=form)
+            return await alita.ask(text, **asked)
         from agent.conversation import Turn as Asked
         from agent.store.sessions import go_on
 
         with go_on(alita.settings) as conversation:
-            found = await alita.ask(
-                text, files=files, on_event=listen, approve=asked, schema=form, conversation=conversation
-            )
+            found = await alita.ask(text, conversation=conversation, **asked)
             conversation.add(Asked.of(text, found))
         return found
 
     exact = not files and form is None and compute(text) is not None
     shown = Output(as_json, json_stream, quiet, verbose, output)
     raise typer.Exit(answer(flags, work, shown, fetches=not exact))
-
-
-def _use_colour(when: str) -> None:
-    """Decides about colour for everything that this process prints."""
-    if when != "auto":
-        for name in ("NO_COLOR", "FORCE_COLOR"):
-            os.environ.pop(name, None)
-        os.environ["FORCE_COLOR" if when == "always" else "NO_COLOR"] = "1"
 
 
 def _schema(path: Path | None) -> dict[str, Any] | None:
@@ -143,8 +120,9 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
 
 
 @resume_app.command()
+@options.with_settings(*options.LIMITS, "no_isolation", "allow_private")
 def resume(
-    context: typer.Context,
+    flags: dict[str, Any],
     run: Annotated[
         str | None, typer.Argument(help="The run; the last unfinished one if not given.", autocompletion=run_ids)
     ] = None,
@@ -152,29 +130,13 @@ def resume(
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    no_isolation: options.NoIsolation = False,
-    allow_private: options.AllowPrivate = False,
 ) -> None:
     """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
-    flags = options.flags(context.params)
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
         return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
 
     raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
-
-
-def _require_files(files: Sequence[Path]) -> None:
-    """Checks paths if someone at the keyboard can correct them; a program's question is asked all the same."""
-    for path in files if _at_keyboard() else ():
-        try:
-            path.open("rb").close()
-        except OSError as error:
-            raise UsageError(f"The file {path} cannot be read: {error.strerror}.", remedy="Correct --file.") from error
 
 
 def _at_keyboard() -> bool:
@@ -271,33 +233,33 @@ class _Run:
         from agent.configuration.settings_sources import read_settings
 
         settings = read_settings(flags)
-        self._screen = screen = open_screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
+        self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
 
         async def confirm(call: CallProposal) -> bool:
             """Whether an external tool is called; a doubtful action is not even asked about unless approval is."""
-            if call.is_doubtful and settings.approval != "ask":
-                return False
-            with turn.paused():
-                return await ask_whether_called(call, screen, choose_at_keyboard)
+            return (settings.approval == "ask" or not call.is_doubtful) and await turn.confirm(call)
 
         async def approve(proposal: Proposal) -> bool:
-            with turn.paused():
-                return await ask_whether_kept(proposal, screen, choose_at_keyboard, always=False) == "yes"
+            return await turn.approve(proposal) == "yes"
+
+        def hear(event: Event) -> None:
+            if self._output.stream and not isinstance(event, RunFinished):
+                print_json(event.as_json(), line=True)
 
         streams = self._output.stream or screen.animated
         asks = has_keyboard()
         async with await Alita.open(settings, streams=streams, confirm=confirm if asks else None) as alita:
             self._alita = alita
-            self._turn = turn = Turn(alita, screen, verbose=self._output.verbose, hears=self._hear)
+            self._turn = turn = Turn(alita, screen, verbose=self._output.verbose, hears=hear)
             result = await turn.take(lambda listen: ask(alita, listen, approve if asks else None))
             self._result = result
-            self._ends_within(_CLOSING)
+            self._ends = min(self._ends, time.monotonic() + _CLOSING)
         return result
 
     def seconds_left(self) -> float | None:
         """Until the process must have ended; None while nothing says that it must."""
         if self._turn is not None and self._turn.is_cancelled:
-            self._ends_within(_CLOSING)
+            self._ends = min(self._ends, time.monotonic() + _CLOSING)
         if self._ends < math.inf:
             return self._ends - time.monotonic()
         left = self._alita.seconds_left if self._alita is not None else None
@@ -306,32 +268,21 @@ class _Run:
     def last_words(self) -> int:
         """Says what came of a run that does not end by itself."""
         if self._screen is not None:
-            self._screen.working("")
+            self._screen.end_work()
         result = self._result
         if result is None:
             partial = (self._alita.partial if self._alita is not None else None) or Answer("", "limit")
-            said = "It did not end by itself."
+            result = replace(partial, status="limit", limit="seconds", error="It did not end by itself.")
             if self._turn is not None and self._turn.is_draining:
-                result = replace(partial, status="interrupted", error=said)
-            else:
-                result = replace(partial, status="limit", limit="seconds", error=said)
+                result = replace(result, status="interrupted", limit=None)
         _print(result, self._output, reported=False)
         return exits.exit_code(result.status)
 
     def failed(self, error: AlitaError) -> Answer:
         """The answer of a run that raised, with what it cost; less is known of one that never began."""
         newest = self._alita.newest if self._alita else None
-        return newest or Answer(
-            "", status_of(error), error=error.message, run_id=self._turn.run_id if self._turn else ""
-        )
-
-    def _ends_within(self, seconds: float) -> None:
-        if self._ends == math.inf:
-            self._ends = time.monotonic() + seconds
-
-    def _hear(self, event: Event) -> None:
-        if self._output.stream and not isinstance(event, RunFinished):
-            print_json(event.as_json(), line=True)
+        run_id = self._turn.run_id if self._turn else ""
+        return newest or Answer("", status_of(error), error=error.message, run_id=run_id)
 
 
 def _print(result: Answer, output: Output, *, reported: bool) -> None:
@@ -367,10 +318,7 @@ def _require_writable(output: Output) -> None:
     if output.file is None:
         return
     if output.stream:
-        raise UsageError(
-            "--json-stream prints as it happens, so that --output has nothing to write.",
-            remedy="Use --json, or redirect: > FILE",
-        )
+        raise UsageError("--json-stream leaves --output nothing to write.", remedy="Use --json, or redirect: > FILE")
     place = output.file if output.file.exists() else output.file.absolute().parent
     if output.file.is_dir() or not os.access(place, os.W_OK):
         raise UsageError(f"{output.file} cannot be written.", remedy="Name another file with --output.")

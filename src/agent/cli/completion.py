@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import typer
 from typer.completion import get_completion_inspect_parameters, shell_complete
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -23,21 +24,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @app.command()
-def bash() -> None:
-    """Prints the script for bash 4.4 and newer: source <(alita completion bash)."""
-    complete("source_bash")
-
-
-@app.command()
-def zsh() -> None:
-    """Prints the script for zsh: source <(alita completion zsh)."""
-    complete("source_zsh")
-
-
-@app.command()
-def fish() -> None:
-    """Prints the script for fish: alita completion fish | source."""
-    complete("source_fish")
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Prints the script of a shell: source <(alita completion bash), or: alita completion fish | source."""
+    complete(f"source_{shell}")
 
 
 class _Verbs(TyperGroup):
@@ -54,7 +45,7 @@ class _Verbs(TyperGroup):
 def complete(instruction: str) -> None:
     """Prints the script of a shell (`source_zsh`), or what fits the words that it has set (`complete_zsh`)."""
     get_completion_inspect_parameters()  # makes typer's shells known
-    question = get_command(load(next(command for command in COMMANDS if command.name == "ask")))
+    question = get_command(load(COMMANDS[0]))
     options_of_it = [each for each in question.params if each.param_type_name == "option"]
     sys.exit(shell_complete(_Verbs(name="alita", params=options_of_it), {}, "alita", VARIABLE, instruction))
 

@@ -6,17 +6,30 @@ import os
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import tomlkit
 import typer
+from tomlkit.exceptions import TOMLKitError
 
 from agent.cli import options
-from agent.cli.output import print_json, print_note, print_rows
+from agent.cli.confirmations import ask_about_choice, is_terminal
+from agent.cli.interactive.desktop import edit_file
+from agent.cli.options import opt
+from agent.cli.output import print_done, print_json, print_list, print_note
 from agent.configuration.paths import PROJECT_FILE, find_folders
+from agent.configuration.project_choice import ProjectChoice
+from agent.configuration.settings import require_header_text
+from agent.configuration.settings_sources import KEYS, require_known, variables
+from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError, UsageError
 from agent.store.user_files import write_file
+from mcp_tools.atomic import private_folder
+from mcp_tools.clients.trust import FILE, Decisions
 
 if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
     from agent.configuration.stored_keys import StoredKeys
 
 
@@ -26,11 +39,9 @@ app = options.new_app("Each setting and where it came from.")
 @app.command()
 def show(as_json: options.AsJson = False) -> None:
     """Prints every setting, its value and where it came from; keys are masked."""
-    explained = options.settings().explain()
-    if as_json:
-        print_json({setting.name: {"value": setting.value, "source": setting.source} for setting in explained})
-    else:
-        print_rows([tuple(setting) for setting in explained])
+    lines = options.settings().explain()
+    form = {line.name: {"value": line.value, "source": line.source} for line in lines}
+    print_list(as_json, form, [tuple(line) for line in lines])
 
 
 @app.command("set")
@@ -40,18 +51,13 @@ def set_(
     as_json: options.AsJson = False,
 ) -> None:
     """Writes a setting into your own settings file, whose comments stay."""
-    import tomlkit
-
-    from agent.configuration.settings_sources import KEYS, require_known
-
     if name in KEYS:
         raise UsageError(f"{name} is a key, and does not belong into a settings file.", remedy="alita keys set")
-    file = find_folders(os.environ).config_file
     try:
         wanted = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:  # plain text
         wanted = value
-    require_known([name], file)
+    require_known([name], _file())
     try:
         options.settings({name: wanted})  # an invalid value is reported before it is written
     except SettingsError as error:
@@ -59,31 +65,23 @@ def set_(
         raise SettingsError(error.message.replace(flag, ""), remedy=error.remedy) from None
     document = _document()
     document[name] = wanted
-    _write(tomlkit.dumps(document), f"{name} = {value}", as_json=as_json)
+    _write(document, f"{name} = {value}", as_json)
 
 
 @app.command()
-def unset(
-    name: Annotated[str, typer.Argument(help="The setting.")],
-    as_json: options.AsJson = False,
-) -> None:
+def unset(name: Annotated[str, typer.Argument(help="The setting.")], as_json: options.AsJson = False) -> None:
     """Takes a setting out of your own settings file."""
-    import tomlkit
-
     document = _document()
     if name not in document:
-        raise UsageError(f"{find_folders(os.environ).config_file} does not set {name}.", remedy="alita config show")
+        raise UsageError(f"{_file()} does not set {name}.", remedy="alita config show")
     del document[name]
-    _write(tomlkit.dumps(document), f"{name} is not set", as_json=as_json)
+    _write(document, f"{name} is not set", as_json)
 
 
 @app.command()
 def edit() -> None:
     """Opens your own settings file in your editor, and says what is wrong in it afterwards."""
-    from agent.cli.interactive.desktop import edit_file
-    from mcp_tools.atomic import private_folder
-
-    file = find_folders(os.environ).config_file
+    file = _file()
     if not file.exists():
         private_folder(file.parent)
         write_file(file, "# alita's settings; `alita config show` lists them.\n")
@@ -92,49 +90,40 @@ def edit() -> None:
     print_note(f"{file} is fine.")
 
 
-def _document() -> Any:
-    """The user's settings file, to be edited."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
+def _file() -> Path:
+    """The user's settings file."""
+    return find_folders(os.environ).config_file
 
-    file = find_folders(os.environ).config_file
+
+def _document() -> TOMLDocument:
+    """The user's settings file, to be changed."""
     try:
-        return tomlkit.parse(file.read_text(encoding="utf-8"))
+        return tomlkit.parse(_file().read_text(encoding="utf-8"))
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise SettingsError(f"{file} cannot be read: {error}.", remedy="alita config edit") from None
+        raise SettingsError(f"{_file()} cannot be read: {error}.", remedy="alita config edit") from None
 
 
-def _write(text: str, note: str, *, as_json: bool) -> None:
-    from mcp_tools.atomic import private_folder
-
-    file = find_folders(os.environ).config_file
-    private_folder(file.parent)
-    write_file(file, text)
-    print_json({"ok": True, "path": str(file)}) if as_json else print_note(f"{file}: {note}")
+def _write(document: TOMLDocument, note: str, as_json: bool) -> None:
+    private_folder(_file().parent)
+    write_file(_file(), tomlkit.dumps(document))
+    print_done(as_json, f"{_file()}: {note}", path=str(_file()))
 
 
 @app.command()
 def path(as_json: options.AsJson = False) -> None:
     """Prints where the settings files are, the user's first."""
-    files = [find_folders(os.environ).config_file, Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
-    if as_json:
-        print_json({"files": [{"path": str(file), "exists": file.is_file()} for file in files]})
-    else:
-        print_rows([(str(file), "" if file.is_file() else "(not there)") for file in files])
+    files = [_file(), Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
+    form = {"files": [{"path": str(file), "exists": file.is_file()} for file in files]}
+    print_list(as_json, form, [(str(file), "" if file.is_file() else "(not there)") for file in files])
 
 
 @app.command()
 def trust(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow it without asking.")] = False,
-    as_json: options.AsJson = False,
+    yes: Annotated[bool, opt("--yes -y", "Allow it without asking.")] = False, as_json: options.AsJson = False
 ) -> None:
     """Lets the files of this folder choose who answers, after a look at what they choose."""
-    from agent.cli.confirmations import ask_about_choice, is_terminal
-    from agent.configuration.project_choice import ProjectChoice
-    from mcp_tools.clients.trust import FILE, Decisions
-
     settings = options.settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
     allowed = choice is None or yes or (is_terminal() and ask_about_choice(choice, decisions))
@@ -158,9 +147,11 @@ Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="The variable that
 @keys_app.command("set")
 def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> None:
     """Asks for a key without showing it, or reads it from a pipe, and keeps it."""
-    from agent.configuration.settings import require_header_text
-
-    _require_known(name)
+    known = {variable for key in KEYS for variable in variables(key)}
+    known |= {model.key for model in options.settings().models.values() if model.key}
+    if name not in known:  # it would be kept in vain
+        usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
+        raise UsageError(f"Nothing uses a key called {name!r}.", remedy=f"One of: {usual}")
     typed = typer.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
     value = str(typed).strip()
     if not value:
@@ -171,12 +162,9 @@ def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> N
         raise UsageError(f"This cannot be a key: {problem}.", remedy=f"alita keys set {name}") from None
     keys = _keys()
     place = keys.keep(name, value)
-    if as_json:
-        print_json({"ok": True, "variable": name, "place": place})
-        return
-    print_note(f"Kept in {'the keyring' if place == 'keyring' else keys.path}.")
-    if os.environ.get(name):
-        print_note(f"The variable {name} is exported, too, and wins.")
+    told = "the keyring" if place == "keyring" else keys.path
+    wins = f"\nThe variable {name} is exported, too, and wins." if os.environ.get(name) else ""
+    print_done(as_json, f"Kept in {told}.{wins}", variable=name, place=place)
 
 
 @keys_app.command("list")
@@ -184,12 +172,9 @@ def list_keys(as_json: options.AsJson = False) -> None:
     """Lists whose keys are kept, and where; never a key."""
     keys = _keys()
     places = keys.places()
-    if as_json:
-        print_json([{"variable": name, "place": place} for name, place in places.items()])
-        return
-    print_rows([(name, "keyring" if place == "keyring" else str(keys.path)) for name, place in places.items()])
-    if not places:
-        print_note("No key is kept. Keep one with: alita keys set OPENAI_API_KEY")
+    form = [{"variable": name, "place": place} for name, place in places.items()]
+    rows = [(name, "keyring" if place == "keyring" else str(keys.path)) for name, place in places.items()]
+    print_list(as_json, form, rows, "No key is kept. Keep one with: alita keys set OPENAI_API_KEY")
 
 
 @keys_app.command("delete")
@@ -197,22 +182,8 @@ def delete_key(name: Name, as_json: options.AsJson = False) -> None:
     """Forgets a key."""
     if not _keys().drop(name):
         raise UsageError(f"No key of {name} is kept.", remedy="alita keys list")
-    print_json({"ok": True, "deleted": name}) if as_json else print_note(f"Deleted the key of {name}.")
+    print_done(as_json, f"Deleted the key of {name}.", deleted=name)
 
 
 def _keys() -> StoredKeys:
-    from agent.configuration.paths import find_folders
-    from agent.configuration.stored_keys import StoredKeys
-
     return StoredKeys(find_folders(os.environ).config)
-
-
-def _require_known(name: str) -> None:
-    """A key that nothing uses would be kept in vain."""
-    from agent.configuration.settings_sources import KEYS, variables
-
-    known = {variable for key in KEYS for variable in variables(key)}
-    known |= {model.key for model in options.settings().models.values() if model.key}
-    if name not in known:
-        usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
-        raise UsageError(f"Nothing uses a key called {name!r}.", remedy=f"One of: {usual}")

@@ -7,16 +7,17 @@ import json
 import os
 import sys
 import termios
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.cli.output import print_note
 from agent.errors import AlitaError
+from mcp_tools.text import printable
 
 if TYPE_CHECKING:
-    from agent.cli.screens.screen import Screen
+    from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
     from agent.consent.approval import Proposal
     from agent.consent.external_tools import CallProposal, ConfiguredServers
@@ -35,12 +36,11 @@ def ask_about_project(flags: dict[str, Any]) -> None:
     Args:
         flags: Settings from the command line. Errors in the settings are reported by whoever reads them next.
     """
-    if not is_terminal():
-        return
     from agent.configuration.paths import PROJECT_FILE
     from mcp_tools.clients.config_files import PROJECT_FILES
 
-    if not any((Path.cwd() / name).is_file() for name in (PROJECT_FILE, ".env", *PROJECT_FILES)):
+    files = (PROJECT_FILE, ".env", *PROJECT_FILES)
+    if not is_terminal() or not any((Path.cwd() / name).is_file() for name in files):
         return
     from agent.configuration.settings_sources import read_settings
     from agent.consent.external_tools import ConfiguredServers
@@ -56,25 +56,15 @@ def ask_about_project(flags: dict[str, Any]) -> None:
 
 
 def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
-    """Whether the user allows a server now; yes and no are kept, an empty answer asks again the next time.
-
-    Raises:
-        ServersFileError: The decision cannot be kept.
-    """
+    """Whether the user allows a server now; yes and no are kept, an empty answer asks again the next time."""
     action = "connect to" if entry.url else "run"
     print_note(f"{visible(str(entry.path))} defines the MCP server {visible(entry.name)}. It would {action}:\n")
-    print_note(f"    {visible(entry.shown)}")
-    if entry.given:
-        print_note(f"    with {visible(entry.given)}")
+    print_note(f"    {visible(entry.shown)}" + (f"\n    with {visible(entry.given)}" if entry.given else ""))
     return _decided(entry.digest, configured.project, configured.decisions)
 
 
 def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
-    """Whether the user lets a project's files decide who answers; yes and no are kept.
-
-    Raises:
-        ServersFileError: The decision cannot be kept.
-    """
+    """Whether the user lets a project's files decide who answers; yes and no are kept."""
     print_note("The files of this folder choose who answers, and who receives your questions and files:\n")
     for line in choice.settings:
         print_note(f"    {line.name} = {visible(line.value)}    ({visible(line.source)})")
@@ -97,8 +87,7 @@ def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
 
 def _typed(question: str) -> str | None:
     """The line that the user types, in lower case; None at the end of the input."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
+    print(question, end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     return line.strip().lower() if line else None
 
@@ -131,11 +120,13 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         return True
     if not any(EMBEDDED in settings.models_for(role) for role in ROLES) or Weights(settings.models_dir).stored():
         return True
+    print_note(
+        "No key and no endpoint are set: the embedded model answers. "
+        f"It is fetched once ({QWEN_CODER.size / 1e9:.1f} GB),\n"
+        f"to {settings.models_dir}. It is small; a hosted or larger model answers far more.\n"
+        "  a key:        alita keys set         an endpoint:  alita --base-url URL -m NAME"
+    )
     servers = _local_servers()
-    gigabytes = f"{QWEN_CODER.size / 1e9:.1f} GB"
-    print_note(f"No key and no endpoint are set: the embedded model answers. It is fetched once ({gigabytes}),")
-    print_note(f"to {settings.models_dir}. It is small; a hosted or larger model answers far more.")
-    print_note("  a key:        alita keys set         an endpoint:  alita --base-url URL -m NAME")
     for number, (name, url, models) in enumerate(servers, 1):
         print_note(f"  {number}: {name} at {url}, which offers {', '.join(models[:3])}")
     if not is_terminal():
@@ -167,96 +158,88 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
 
 FIRST_LINES = 20
 """Lines of a source that are shown unasked."""
-Choose = Callable[[str, Mapping[str, str]], Awaitable[str]]
-"""Asks a question and gives one of the letters, as `agent.cli.interactive.reader.Reader.choose` does."""
 Word = Literal["yes", "no", "always"]
 
 
-async def ask_whether_kept(proposal: Proposal, screen: Screen, choose: Choose, *, always: bool) -> Word:
+async def ask_whether_kept(proposal: Proposal, screen: Screen, *, always: bool) -> Word:
     """Shows a proved tool and asks whether it is kept; the end of the input is a no.
 
     Args:
         proposal: The tool.
         screen: Where it is shown. Numbers before the lines of its code keep them from passing for ours.
-        choose: Who asks.
         always: Whether "always" may be answered, too.
-
-    Raises:
-        Interrupted: Ctrl-C instead of an answer.
     """
-    from agent.cli.screens.lines import Line
+    from agent.cli.screen import Line, count_of
 
     screen.line(Line("new", proposal.signature, "●", "bold", whole=True))
     screen.line(Line("purpose", proposal.purpose, whole=True))
     screen.code(proposal.source, first=FIRST_LINES)
     hidden = proposal.source.rstrip("\n").count("\n") + 1 - FIRST_LINES
     if hidden > 0:
-        screen.line(Line("", f"… {hidden} more line{'' if hidden == 1 else 's'}: m shows all"))
+        screen.line(Line("", f"… {count_of(hidden, 'more line')}: m shows all"))
     for number, check in enumerate(proposal.checks):
-        screen.line(Line("checks" if number == 0 else "", check, whole=True))
+        screen.line(Line("" if number else "checks", check, whole=True))
     words: dict[str, Word] = {"y": "yes", "n": "no", **({"a": "always"} if always else {})}
-    while True:
-        try:
-            chosen = await choose("Keep this tool?", {**words, **({"m": "more"} if hidden > 0 else {})})
-        except EOFError:
-            return "no"
-        if chosen in words:
-            return words[chosen]
+    more = {"m": "more"} if hidden > 0 else {}
+    while (chosen := await choose("Keep this tool?", {**words, **more}, spoken=screen.spoken)) == "m":
         screen.code(proposal.source)
+    return words.get(chosen, "no")
 
 
-async def ask_whether_called(call: CallProposal, screen: Screen, choose: Choose) -> bool:
-    """Shows all of a call of an external tool, as any part may matter, and asks; the end of the input is a no.
-
-    Raises:
-        Interrupted: Ctrl-C instead of an answer.
-    """
+async def ask_whether_called(call: CallProposal, screen: Screen) -> bool:
+    """Shows all of a call of an external tool, as any part may matter, and asks; the end of the input is a no."""
     screen.note(f"\nA call of {call.name}: {call.reason}.\n  arguments: {json.dumps(call.arguments)}")
     if call.definition:
         screen.note(f"  now defined as: {call.definition}")
-    try:
-        return await choose("Call it?", {"y": "yes", "n": "no"}) == "y"
-    except EOFError:
-        return False
+    return await choose("Call it?", {"y": "yes", "n": "no"}, spoken=screen.spoken) == "y"
 
 
 def has_keyboard() -> bool:
     """Whether a question can be asked while standard input is the text of a question."""
     try:
         with open("/dev/tty", "rb", buffering=0):  # noqa: PTH123 - a device
-            pass
+            return sys.stderr.isatty()
     except OSError:
         return False
-    return sys.__stderr__ is not None and sys.__stderr__.isatty()  # a live display stands in for sys.stderr
 
 
-async def choose_at_keyboard(question: str, choices: Mapping[str, str]) -> str:
-    """A `Choose` for the controlling terminal: the letter or its word, then Enter.
+async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = False) -> str:
+    """Asks at the controlling terminal, and gives one of the letters; empty when the terminal went away.
 
-    Raises:
-        EOFError: The terminal went away.
+    The letter is enough where the terminal gives single keys, else the letter or its word, then Enter.
+
+    Args:
+        question: What is asked.
+        choices: What each letter stands for; the letter is part of the word.
+        spoken: Whether it is read aloud.
     """
-    from agent.cli.interactive.reader import choices_text
-
+    ways = " ".join(word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()) + " › "
+    if spoken:
+        ways = f"Type {', '.join(f'{letter} for {word}' for letter, word in choices.items())}: "
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
-    with open("/dev/tty", "rb", buffering=0) as terminal:  # noqa: PTH123, ASYNC230 - a device, which opens at once
-        termios.tcflush(terminal.fileno(), termios.TCIFLUSH)  # what was typed before the question is no answer to it
-        loop.add_reader(terminal.fileno(), ready.set)  # which leaves Ctrl-C to the loop
+    try:
+        terminal = open("/dev/tty", "r+b", buffering=0)  # noqa: PTH123, ASYNC230, SIM115 - a device, which opens at once
+    except OSError:
+        return ""
+    with terminal:
+        echoes = termios.tcgetattr(terminal)[3] & termios.ECHO
+        termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before the question is no answer to it
+        terminal.write(f"{printable(question)} {ways}".encode())
+        loop.add_reader(terminal, ready.set)  # which leaves Ctrl-C to the loop
         try:
             while True:
-                sys.stderr.write(f"{question} {choices_text(choices)} ")
-                sys.stderr.flush()
                 await ready.wait()
                 ready.clear()
                 try:
-                    line = os.read(terminal.fileno(), 4096)
+                    typed = os.read(terminal.fileno(), 4096)
                 except OSError:
-                    line = b""
-                if not line:
-                    raise EOFError
-                word = line.decode("utf-8", "replace").strip().lower()
-                for letter, whole in choices.items():
-                    if word in {letter, whole}:
-                        return letter
+                    return ""
+                word = typed.decode("utf-8", "replace").strip().lower()
+                chosen = next((letter for letter, whole in choices.items() if word in {letter, whole}), "")
+                if chosen or typed in {b"", b"\x04"}:
+                    terminal.write(b"" if echoes else f"{chosen}\n".encode())
+                    return chosen
+                if echoes:
+                    terminal.write(f"{printable(question)} {ways}".encode())
         finally:
-            loop.remove_reader(terminal.fileno())
+            loop.remove_reader(terminal)

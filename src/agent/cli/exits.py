@@ -30,19 +30,16 @@ EXIT_CODES: tuple[tuple[int, str, str], ...] = (
 BAD_USAGE = 2
 INTERRUPTED = 130
 
-_BY_STATUS = {status: code for code, status, _ in EXIT_CODES if status}
-
 
 def exit_code(status: str) -> int:
     """The exit code of an answer's status."""
-    return _BY_STATUS[status]
+    return next(code for code, stands_for, _ in EXIT_CODES if status == stands_for)
 
 
 _THREADS_SECONDS = 2.0
 """What threads are given to end when all else is done."""
 _BEFORE = {thread.ident for module in [sys.modules.get("threading")] if module for thread in module.enumerate()}
 """Threads of whoever runs the program as a part of itself."""
-_LOOKS_EVERY = 0.25
 _WITHOUT_PYTHON = 10.0
 """Seconds beyond the end until the process is ended although a library keeps Python from running at all."""
 
@@ -100,12 +97,16 @@ class Watch:
     """
 
     def __init__(self, seconds_left: Callable[[], float | None], last_words: Callable[[], int]) -> None:
-        self._seconds_left = seconds_left
-        self._last_words = last_words
         import threading
 
+        self._seconds_left = seconds_left
+        self._last_words = last_words
         self._over = threading.Event()
-        self._terminal = _terminal_state()
+        self._terminal: list[Any] | None = None
+        with contextlib.suppress(Exception):  # there is none
+            import termios
+
+            self._terminal = termios.tcgetattr(sys.stdin.fileno())
 
     def __enter__(self) -> Watch:
         import threading
@@ -122,38 +123,25 @@ class Watch:
     def _look(self) -> None:
         import faulthandler
 
-        while not self._over.wait(_LOOKS_EVERY):
+        while not self._over.wait(0.25):
             left = self._seconds_left()
             if left is None:
                 faulthandler.cancel_dump_traceback_later()
-            elif left > 0:
-                faulthandler.dump_traceback_later(left + _WITHOUT_PYTHON, exit=True)
-            else:
-                faulthandler.dump_traceback_later(_WITHOUT_PYTHON, exit=True)
+                continue
+            faulthandler.dump_traceback_later(max(left, 0.0) + _WITHOUT_PYTHON, exit=True)
+            if left <= 0:
                 try:
                     code = self._last_words()
                 finally:
-                    _restore(self._terminal)
+                    self._restore_terminal()
                 end_now(code)
 
+    def _restore_terminal(self) -> None:
+        """Sets the terminal as it was: prompts and live displays change it."""
+        with contextlib.suppress(Exception):
+            import termios
 
-def _terminal_state() -> list[Any] | None:
-    """How the terminal was set; None without one."""
-    with contextlib.suppress(Exception):
-        import termios
-
-        return termios.tcgetattr(sys.stdin.fileno())
-    return None
-
-
-def _restore(state: list[Any] | None) -> None:
-    """Sets the terminal as it was: prompts and live displays change it."""
-    if state is None:
-        return
-    with contextlib.suppress(Exception):
-        import termios
-
-        termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, state)
-        if sys.stderr.isatty():
-            sys.stderr.write("\x1b[?25h")  # the cursor may be hidden
-            sys.stderr.flush()
+            if self._terminal is not None:
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._terminal)
+                if sys.stderr.isatty():
+                    print("\x1b[?25h", end="", file=sys.stderr, flush=True)  # the cursor may be hidden

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from agent.cli import exits, options
+from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_text
+from agent.cli.screen import count_of
+from agent.files.reading import preview, read
 
 app = options.new_app("Files, as the agent reads them.")
 
@@ -21,39 +24,32 @@ def group() -> None:
 @app.command()
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file: a workbook, a PDF, an archive, a recording.")],
-    page: Annotated[int | None, typer.Option("--page", metavar="N", min=1, help="Only this page.")] = None,
-    to: Annotated[int | None, typer.Option("--to", metavar="N", min=1, help="The last page.")] = None,
-    find: Annotated[str, typer.Option("--find", metavar="WORDS", help="The lines that have these words.")] = "",
+    page: Annotated[int | None, opt("--page N", "Only this page.", min=1)] = None,
+    to: Annotated[int | None, opt("--to N", "The last page.", min=1)] = None,
+    find: Annotated[str, opt("--find WORDS", "The lines that have these words.")] = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Shows what a file is and how it begins; or pages of it, or where words occur."""
-    from agent.files.reading import preview, read
-
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file))
-        if as_json:
-            form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
-            parts = {"beginning": seen.shown.text, "shown": seen.shown.label, "pages": seen.sections}
-            print_json({"ok": True, **form, **parts, "facts": seen.facts, "lost": list(seen.lost)})
-            return
-        pages = "" if seen.sections is None else f", {seen.sections:,} page{'' if seen.sections == 1 else 's'}"
+        form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
+        form |= {"beginning": seen.shown.text, "shown": seen.shown.label, "pages": seen.sections, "facts": seen.facts}
+        pages = "" if seen.sections is None else f", {count_of(seen.sections, 'page')}"
         shown = f"; shown: {seen.shown.label}" if seen.shown.label else ""
-        print_text(f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.shown.text}")
-        _print_lost(seen.lost)
-        return
-    reading = exits.run(read(file, page=page or 1, to=to, find=find))
+        text = f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.shown.text}"
+        before = more = ""
+        lost = seen.lost
+    else:
+        part = exits.run(read(file, page=page or 1, to=to, find=find))
+        form = {"name": part.name, "where": part.where, "text": part.text, "more": part.more}
+        before, text, more, lost = f"{part.name}: {part.where}", part.text, part.more, part.lost
     if as_json:
-        where = {"name": reading.name, "where": reading.where, "text": reading.text}
-        print_json({"ok": True, **where, "more": reading.more, "lost": list(reading.lost)})
+        print_json({"ok": True, **form, "lost": list(lost)})
         return
-    print_note(f"{reading.name}: {reading.where}")
-    if reading.text:
-        print_text(reading.text)
-    if reading.more:
-        print_note(reading.more)
-    _print_lost(reading.lost)
-
-
-def _print_lost(lost: tuple[str, ...]) -> None:
-    for sentence in lost:
-        print_note(f"note: {sentence}")
+    if before:
+        print_note(before)
+    if text:
+        print_text(text)
+    for note in (more, *(f"note: {sentence}" for sentence in lost)):
+        if note:
+            print_note(note)

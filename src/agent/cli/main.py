@@ -28,22 +28,22 @@ class Command(NamedTuple):
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("ask", "agent.cli.ask:app", 'answer a question; the same as alita "…"'),
-    Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
-    Command("runs", "agent.cli.runs:app", "list, search, show and replay runs"),
-    Command("sessions", "agent.cli.sessions:app", "list, show, export and delete conversations"),
-    Command("traces", "agent.cli.runs:traces_app", "show what a run did, in the terminal or as a page"),
-    Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
-    Command("files", "agent.cli.files:app", "show a file as the agent reads it"),
-    Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
-    Command("serve", "agent.cli.serve:app", "serve the tools to MCP clients"),
-    Command("course", "agent.cli.course:app", "questions of the Agents Course: list, answer, hand in"),
-    Command("model", "agent.cli.model:app", "list and try models; pull and serve the embedded one"),
-    Command("gaia", "agent.cli.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
-    Command("config", "agent.cli.config:app", "show and change settings"),
-    Command("keys", "agent.cli.config:keys_app", "keep, list and delete the keys of services"),
-    Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
-    Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
+    Command("ask", "ask:app", 'answer a question; the same as alita "…"'),
+    Command("resume", "ask:resume_app", "go on with an interrupted run"),
+    Command("runs", "runs:app", "list, search, show and replay runs"),
+    Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
+    Command("traces", "runs:traces_app", "show what a run did, in the terminal or as a page"),
+    Command("tools", "tools:app", "list, show, search, run, check, approve and delete tools"),
+    Command("files", "files:app", "show a file as the agent reads it"),
+    Command("mcp", "mcp:app", "give the tools to other programs, and use theirs"),
+    Command("serve", "serve:app", "serve the tools to MCP clients"),
+    Command("course", "course:app", "questions of the Agents Course: list, answer, hand in"),
+    Command("model", "model:app", "list and try models; pull and serve the embedded one"),
+    Command("gaia", "gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
+    Command("config", "config:app", "show and change settings"),
+    Command("keys", "config:keys_app", "keep, list and delete the keys of services"),
+    Command("doctor", "doctor:app", "check that everything alita needs is there"),
+    Command("completion", "completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""
 
@@ -64,8 +64,26 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 def main() -> None:
     """Runs the command line of this process and exits."""
     with _exiting(sys.argv[1:]) as arguments:
-        if (chosen := _chosen(arguments)) is not None:
-            _call(*chosen)
+        first = arguments[0] if arguments else ""
+        if asked := os.environ.get("_ALITA_COMPLETE"):
+            from agent.cli.completion import complete
+
+            complete(asked)
+        elif first in {"--version", "-V"}:
+            from importlib.metadata import version
+
+            print(f"alita {version('alita')}")
+        elif first in {"-h", "--help", "help"} or not (arguments or _is_of_use()):
+            from pathlib import Path
+
+            # `docs/generate.py` rendered it beforehand: building it takes ten times as long as printing it
+            print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")
+        elif first in _BY_NAME:
+            _call(_BY_NAME[first], arguments[1:], f"alita {first}")
+        else:
+            if first:
+                _refuse_misspelt(first, arguments[1:])
+            _call(_BY_NAME["ask"], arguments, "alita")
 
 
 def main_of(verb: str, name: str) -> None:
@@ -82,6 +100,10 @@ def main_of(verb: str, name: str) -> None:
 @contextlib.contextmanager
 def _exiting(arguments: list[str]) -> Iterator[list[str]]:
     """Exits with the code of what happens inside; its errors are reported."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to fail
+            stream.reconfigure(errors="replace")
+    code: object = 0
     try:
         yield arguments
     except SystemExit as end:
@@ -94,34 +116,12 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
         if not isinstance(error, AlitaError):
             raise
         code = _fail(error, arguments)
-    else:
-        code = 0
     exits.leave(code)
 
 
-def _chosen(arguments: list[str]) -> tuple[Command, list[str], str] | None:
-    """The command, its arguments and what it is called; None for what is done here at once."""
-    first = arguments[0] if arguments else ""
-    if asked := os.environ.get("_ALITA_COMPLETE"):
-        from agent.cli.completion import complete
-
-        complete(asked)
-    elif first in {"--version", "-V"}:
-        print(f"alita {_version()}")
-    elif first in {"-h", "--help", "help"} or (not arguments and _nobody_reads()):
-        _print_help()
-    elif first in _BY_NAME:
-        return _BY_NAME[first], arguments[1:], f"alita {first}"
-    else:
-        if first:
-            _refuse_misspelt(first, arguments[1:])
-        return _BY_NAME["ask"], arguments, "alita"
-    return None
-
-
-def _nobody_reads() -> bool:
-    """At the keyboard, but with nothing to show a session on."""
-    return sys.stdin.isatty() and not (sys.stdout.isatty() or sys.stderr.isatty())
+def _is_of_use() -> bool:
+    """Without arguments: there is a terminal to show a session on, or a pipe to read."""
+    return not sys.stdin.isatty() or sys.stdout.isatty() or sys.stderr.isatty()
 
 
 def _call(command: Command, arguments: list[str], name: str) -> None:
@@ -149,7 +149,7 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
 def load(command: Command) -> typer.Typer:
     """The typer app of a verb."""
     module, attribute = command.place.split(":")
-    app: typer.Typer = getattr(import_module(module), attribute)
+    app: typer.Typer = getattr(import_module(f"agent.cli.{module}"), attribute)
     return app
 
 
@@ -181,25 +181,8 @@ def _fail(error: AlitaError, arguments: list[str]) -> int:
             print_json({"ok": False, "error": error_json(error)})
     elif "--json" in arguments or "--json-stream" in arguments:
         from agent.answering.answer import Answer
+        from agent.events import RunFinished
 
-        answer = Answer("", "failed", error=error.message)
-        if "--json-stream" in arguments:
-            from agent.events import RunFinished
-
-            print_json(RunFinished(answer).as_json(), line=True)
-        else:
-            print_json(answer.as_json())
+        answer, streams = Answer("", "failed", error=error.message), "--json-stream" in arguments
+        print_json(RunFinished(answer).as_json() if streams else answer.as_json(), line=streams)
     return error.exit_code
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("alita")
-
-
-def _print_help() -> None:
-    """Prints what `docs/generate.py` rendered beforehand: building it takes ten times as long as printing it."""
-    from pathlib import Path
-
-    print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")

@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
-from agent.cli.output import print_json, print_note, print_rows, print_text
+from agent.cli.options import opt
+from agent.cli.output import fields, print_done, print_json, print_note, print_rows, print_text
+from agent.configuration.project_choice import require_allowed
 from agent.errors import ModelOutputError, ModelRefusedError, ModelUnreachableError, StorageError, UsageError
+from agent.models.chat import ChatModel
+from agent.models.embedded.local_server import LocalServer, ServerOptions, running, stop_servers
+from agent.models.embedded.prefixes import FOLDER
+from agent.models.embedded.weights import Weights, speech_weights
+from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
+from agent.models.roles import Models, endpoint_of
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.models.embedded.local_server import LocalServer
-    from agent.models.embedded.weights import Weights
+    from agent.models.embedded.weights import Weights, speech_weights
 
 
 app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
@@ -40,8 +48,6 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights:
-    from agent.models.embedded.weights import Weights, speech_weights
-
     folder = options.settings().models_dir
     return speech_weights(folder) if name is Name.SPEECH else Weights(folder)
 
@@ -51,25 +57,40 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
     """Fetches the weights, verifies them, and resumes where an earlier pull stopped."""
     weights = _weights(name)
     new = name is Name.EMBEDDED and not weights.path.exists()
-    if quiet:
-        path = weights.pull()
-    elif sys.stderr.isatty():
-        path = _pull_with_bar(weights)
-    else:
-        path = _pull_with_lines(weights)
+    path = weights.pull() if quiet else _pull(weights)
     if new:
         with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question says so
             _server(path).begin()
-    if as_json:
-        print_json({"ok": True, "path": str(path), "bytes": sum(stored.size for stored in weights.stored())})
-    else:
-        print_text(str(path))
+    size = sum(stored.size for stored in weights.stored())
+    print_json({"ok": True, "path": str(path), "bytes": size}) if as_json else print_text(str(path))
+
+
+def _pull(weights: Weights) -> Path:
+    """Shows how far it is: a bar on a terminal, in a log a line for each tenth."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    told = -1
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("weights")
+
+        def show(done: int, total: int, source: str) -> None:
+            nonlocal told
+            bar.update(task, completed=done, total=total, description=f"weights from the {source}")
+            tenth = done * 10 // max(total, 1)
+            if bar.disable and tenth != told:
+                told = tenth
+                print_note(f"weights from the {source}: {done / MB:,.0f} of {total / MB:,.0f} MB")
+
+        return weights.pull(show)
 
 
 @app.command("list")
-def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
+@options.with_settings("base_url")
+def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
     """Lists the models: those of the settings, what their endpoints offer, and the weights on this machine."""
-    settings = options.settings({"base_url": base_url})
+    settings = options.settings(flags)
     models, offers = _listed(settings), _offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     if as_json:
@@ -78,10 +99,10 @@ def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> 
         return
     rows = []
     for each in models:
-        where, senses = f"{each['model']} at {each['endpoint']}", [sense for sense in ("sees", "hears") if each[sense]]
+        senses = " ".join(sense for sense in ("sees", "hears") if each[sense]) or "—"
         key = f"key: {each['key']}{'' if each['key_is_set'] else ' (not set)'}" if each["key"] else "no key"
-        rest = (" ".join(senses) or "—", key, ", ".join(each["used_as"]))
-        rows.append((each["name"], where, each["dialect"], each["strategy"], *rest))
+        where = f"{each['model']} at {each['endpoint']}"
+        rows.append((each["name"], where, each["dialect"], each["strategy"], senses, key, ", ".join(each["used_as"])))
     print_rows(rows)
     for offer in offers:
         names = ", ".join(offer["models"]) or "it does not say"
@@ -91,165 +112,11 @@ def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> 
         print_note("No weights are here. Fetch them with: alita model pull")
 
 
-@app.command("test")
-def try_out(
-    name: Annotated[str, typer.Argument(help="A model; the one that answers, if not given.")] = "",
-    base_url: options.BaseUrl = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
-    from agent.configuration.project_choice import require_allowed
-
-    settings = options.settings({"model": name or None, "base_url": base_url})
-    require_allowed(settings)
-    report = exits.run(_tested(settings, settings.model))
-    print_json(report) if as_json else _show_test(report)
-    raise typer.Exit(0 if report["ok"] else 1)
-
-
-@app.command()
-def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
-    """Prints where the weights are, or will be."""
-    where = _weights(name).path
-    if as_json:
-        print_json({"path": str(where), "exists": where.exists()})
-    else:
-        print_text(str(where))
-
-
-@app.command()
-def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
-    """Removes the weights, what an interrupted pull left, and what was computed with them."""
-    from agent.models.embedded.prefixes import FOLDER
-
-    weights = _weights(name)
-    removed = weights.remove()
-    if name is Name.EMBEDDED:
-        shutil.rmtree(options.settings().cache_dir / FOLDER, ignore_errors=True)
-    if as_json:
-        print_json({"ok": True, "removed": removed})
-    else:
-        print_note(f"Removed {weights.path}." if removed else f"There was nothing at {weights.path}.")
-
-
-@app.command()
-def serve(
-    stop: Annotated[bool, typer.Option("--stop", help="End the server instead.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Starts the server in the background, so that the next question need not wait for it."""
-    from agent.models.embedded.local_server import stop_servers
-
-    if stop:
-        ended = stop_servers(options.settings().runtime_dir)
-        print_json({"ok": True, "ended": ended}) if as_json else print_note(f"Ended {ended} server(s).")
-        return
-    exits.run(_server(_weights().ready()).find())
-    _print_status(as_json=as_json)
-
-
-@app.command()
-def status(as_json: options.AsJson = False) -> None:
-    """Tells whether the server runs, and since when."""
-    _print_status(as_json=as_json)
-
-
-def _server(weights: Path) -> LocalServer:
-    from agent.models.embedded.local_server import LocalServer, ServerOptions
-    from agent.models.embedded.prefixes import FOLDER
-
-    settings = options.settings()
-    wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
-    return LocalServer(settings.runtime_dir, wanted, notify=print_note)
-
-
-def _print_status(*, as_json: bool) -> None:
-    from agent.models.embedded.local_server import running
-
-    servers = [state for _, state in running(options.settings().runtime_dir)]
-    if as_json:
-        known = [
-            {"pid": s.pid, "port": s.port, "ready": s.ready, "threads": s.threads, "idle_seconds": s.idle}
-            | {"seconds": round(time.time() - s.started, 1)}
-            for s in servers
-        ]
-        print_json({"running": bool(servers), "servers": known})
-        return
-    for s in servers:
-        state = f"port {s.port}" if s.ready else "loading"
-        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, ends when idle for {s.idle:.0f} s")
-    if not servers:
-        print_text("not running; the first question starts it, or: alita model serve")
-
-
-def _pull_with_bar(weights: Weights) -> Path:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("weights")
-
-        def show(done: int, total: int, source: str) -> None:
-            bar.update(task, completed=done, total=total, description=f"weights from the {source}")
-
-        return weights.pull(show)
-
-
-def _pull_with_lines(weights: Weights) -> Path:
-    """Progress for a log: a line for each tenth."""
-    shown = -1
-
-    def show(done: int, total: int, source: str) -> None:
-        nonlocal shown
-        if done * 10 // max(total, 1) != shown:
-            shown = done * 10 // max(total, 1)
-            print_note(f"weights from the {source}: {done / MB:,.0f} of {total / MB:,.0f} MB")
-
-    return weights.pull(show)
-
-
-_LENGTH = 4_000
-"""Tokens of a reply at most: a few words, and room to think."""
-_GREETING: list[Message] = [{"role": "user", "content": "Reply with the one word: ready"}]
-_SUM: list[Message] = [{"role": "user", "content": "What is 17 + 25? Use the function."}]
-_ADD: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "add",
-        "description": "Adds two numbers.",
-        "parameters": {
-            "type": "object",
-            "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
-            "required": ["a", "b"],
-            "additionalProperties": False,
-        },
-    },
-}
-_CITY: list[Message] = [{"role": "user", "content": "Which city is the capital of France, and is it in Europe?"}]
-_FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": {"city": {"type": "string"}, "in_europe": {"type": "boolean"}},
-    "required": ["city", "in_europe"],
-    "additionalProperties": False,
-}
-_FUNCTIONS = {
-    "strict": "called, strict",
-    "native": "called, not strict",
-    "schema": "as a JSON form that the endpoint holds it to",
-    "text": "as JSON in its text",
-}
-_STRUCTURED = {"schema": "JSON Schema", "tool": "as a forced call", "text": "as JSON in its text"}
-
-
 def _listed(settings: Settings) -> list[dict[str, Any]]:
     """Every model that the settings name, and the embedded one: where it is asked, how, and as what."""
-    from agent.models.roles import endpoint_of
-
     used: dict[str, list[str]] = {EMBEDDED: [], **{name: [] for name in settings.models}}
     for use in ("model", "fallback", *ROLES):
-        names = (settings.model,) if use == "model" else getattr(settings, use)
-        for name in names:
+        for name in (settings.model,) if use == "model" else getattr(settings, use):
             used.setdefault(name, []).append(use)
     source = settings.source_of("api_key")
     models = []
@@ -278,10 +145,6 @@ def _listed(settings: Settings) -> list[dict[str, Any]]:
 
 def _offered(settings: Settings) -> list[dict[str, Any]]:
     """The models that each endpoint offers; one that neither an address nor a key names is not asked."""
-    from agent.configuration.project_choice import require_allowed
-    from agent.models.openai import ask_models
-    from agent.models.roles import endpoint_of
-
     require_allowed(settings)
     names = [*settings.models, *([settings.model] if settings.base_url or settings.api_key else [])]
     asked = [endpoint_of(settings, name) for name in names if name != EMBEDDED and not name.startswith(SCRIPTED)]
@@ -289,15 +152,118 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
     return [{"endpoint": url, "models": offer.names, "problem": offer.problem} for url, offer in found.items()]
 
 
+@app.command()
+def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
+    """Prints where the weights are, or will be."""
+    where = _weights(name).path
+    print_json({"path": str(where), "exists": where.exists()}) if as_json else print_text(str(where))
+
+
+@app.command()
+def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
+    """Removes the weights, what an interrupted pull left, and what was computed with them."""
+    weights = _weights(name)
+    removed = weights.remove()
+    if name is Name.EMBEDDED:
+        shutil.rmtree(options.settings().cache_dir / FOLDER, ignore_errors=True)
+    told = f"Removed {weights.path}." if removed else f"There was nothing at {weights.path}."
+    print_done(as_json, told, removed=removed)
+
+
+@app.command()
+def serve(
+    stop: Annotated[bool, opt("--stop", "End the server instead.")] = False, as_json: options.AsJson = False
+) -> None:
+    """Starts the server in the background, so that the next question need not wait for it."""
+    if stop:
+        ended = stop_servers(options.settings().runtime_dir)
+        print_done(as_json, f"Ended {ended} server(s).", ended=ended)
+        return
+    exits.run(_server(_weights().ready()).find())
+    status(as_json)
+
+
+def _server(weights: Path) -> LocalServer:
+    settings = options.settings()
+    wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
+    return LocalServer(settings.runtime_dir, wanted, notify=print_note)
+
+
+@app.command()
+def status(as_json: options.AsJson = False) -> None:
+    """Tells whether the server runs, and since when."""
+    servers = [state for _, state in running(options.settings().runtime_dir)]
+    if as_json:
+        known = [
+            fields(s, "pid port ready threads") | {"idle_seconds": s.idle, "seconds": round(time.time() - s.started, 1)}
+            for s in servers
+        ]
+        print_json({"running": bool(servers), "servers": known})
+        return
+    for s in servers:
+        state = f"port {s.port}" if s.ready else "loading"
+        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, ends when idle for {s.idle:.0f} s")
+    if not servers:
+        print_text("not running; the first question starts it, or: alita model serve")
+
+
+_LENGTH = 4_000
+"""Tokens of a reply at most: a few words, and room to think."""
+_GREETING: list[Message] = [{"role": "user", "content": "Reply with the one word: ready"}]
+_SUM: list[Message] = [{"role": "user", "content": "What is 17 + 25? Use the function."}]
+_CITY: list[Message] = [{"role": "user", "content": "Which city is the capital of France, and is it in Europe?"}]
+
+
+def _form(**types: str) -> dict[str, Any]:
+    properties = {name: {"type": kind} for name, kind in types.items()}
+    return {"type": "object", "properties": properties, "required": list(types), "additionalProperties": False}
+
+
+_ADD: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "add", "description": "Adds two numbers.", "parameters": _form(a="number", b="number")},
+}
+_FUNCTIONS = {
+    "strict": "called, strict",
+    "native": "called, not strict",
+    "schema": "as a JSON form that the endpoint holds it to",
+    "text": "as JSON in its text",
+}
+_STRUCTURED = {"schema": "JSON Schema", "tool": "as a forced call", "text": "as JSON in its text"}
+
+
+@app.command("test")
+@options.with_settings("base_url")
+def try_out(
+    flags: dict[str, Any],
+    name: Annotated[str, typer.Argument(help="A model; the one that answers, if not given.")] = "",
+    as_json: options.AsJson = False,
+) -> None:
+    """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
+    settings = options.settings({**flags, "model": name or None})
+    require_allowed(settings)
+    report = exits.run(_tested(settings, settings.model))
+    usage = report["usage"]
+    if as_json:
+        print_json(report)
+    else:
+        rows = [
+            ("model", report["model"]),
+            ("first token", f"{report['first_token_seconds']:.2f} s"),
+            ("whole answer", f"{report['seconds']:.2f} s"),
+            ("functions", _FUNCTIONS.get(report["functions"], "does not call them")),
+            ("structured output", _STRUCTURED.get(report["structured"], "does not give it")),
+            ("tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out, {usage['calls']} calls"),
+            ("price", "unknown" if usage["cost"] is None else f"${usage['cost']:.6f}"),
+        ]
+        print_rows(rows)
+        for problem in report["problems"]:
+            print_note(problem)
+    raise typer.Exit(0 if report["ok"] else 1)
+
+
 async def _tested(settings: Settings, name: str) -> dict[str, Any]:
-    """Asks a model three short questions.
-
-    Returns:
-        What `--json` prints.
-    """
-    from agent.models.chat import ChatModel
-    from agent.models.roles import Models
-
+    """Asks a model three short questions, and gives what `--json` prints."""
     models = Models(settings, notify=print_note)
     try:
         model = models.named(name)
@@ -305,7 +271,8 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
             raise UsageError(f"{name} is a script, which nobody has to try.")
         model.forget()  # what it could not do a month ago
         called = await _outcome(model.complete(Request(_SUM, tools=[_ADD], tool_choice="required", max_tokens=_LENGTH)))
-        formed = await _outcome(model.complete(Request(_CITY, _FORM, max_tokens=_LENGTH)))
+        wanted = _form(city="string", in_europe="boolean")
+        formed = await _outcome(model.complete(Request(_CITY, wanted, max_tokens=_LENGTH)))
         # The last one is timed: by now libraries are loaded and the connection is open.
         started, heard = time.perf_counter(), list[float]()
         greeting = await model.complete(
@@ -315,22 +282,17 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
     finally:
         await models.aclose()
     usage = greeting.usage + called[1] + formed[1]
-    known = model.known
     return {
         "ok": not called[0] and not formed[0],
         "name": name,
         "model": greeting.model,
         "first_token_seconds": round((heard[0] if heard else ended) - started, 3),
         "seconds": round(ended - started, 3),
-        "functions": None if called[0] else known.tools,
-        "structured": None if formed[0] else known.rung,
+        "functions": None if called[0] else model.known.tools,
+        "structured": None if formed[0] else model.known.rung,
         "problems": [problem for problem in (called[0], formed[0]) if problem],
-        "usage": {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "calls": usage.calls,
-            "cost": None if usage.cost is None else round(usage.cost, 9),
-        },
+        "usage": fields(usage, "input_tokens output_tokens calls")
+        | {"cost": None if usage.cost is None else round(usage.cost, 9)},
     }
 
 
@@ -343,22 +305,3 @@ async def _outcome(asked: Awaitable[Completion]) -> tuple[str, Usage]:
     except ModelOutputError as problem:
         return problem.message, problem.usage or Usage()
     return next((call.problem for call in completion.tool_calls), ""), completion.usage
-
-
-def _show_test(report: dict[str, Any]) -> None:
-    """Prints a test for people."""
-    usage = report["usage"]
-    cost = "unknown" if usage["cost"] is None else f"${usage['cost']:.6f}"
-    print_rows(
-        [
-            ("model", report["model"]),
-            ("first token", f"{report['first_token_seconds']:.2f} s"),
-            ("whole answer", f"{report['seconds']:.2f} s"),
-            ("functions", _FUNCTIONS.get(report["functions"], "does not call them")),
-            ("structured output", _STRUCTURED.get(report["structured"], "does not give it")),
-            ("tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out, {usage['calls']} calls"),
-            ("price", cost),
-        ]
-    )
-    for problem in report["problems"]:
-        print_note(problem)

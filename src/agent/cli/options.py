@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,68 +14,112 @@ from typer.core import TyperCommand, TyperGroup
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
+
+def opt(names: str, help: str = "", group: str | None = None, **more: Any) -> Any:  # noqa: A002 - typer's own name
+    """An option.
+
+    Args:
+        names: Its names, and what stands for its value: `-o --output FILE`.
+        help: What it does.
+        group: Under what help shows it.
+        more: Further arguments of `typer.Option`.
+    """
+    words = names.split()
+    flags = [word for word in words if word.startswith("-")]
+    metavar = " ".join(words[len(flags) :]) or None
+    return typer.Option(*flags, metavar=metavar, help=help, show_default=False, rich_help_panel=group, **more)
+
+
 _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits", "Tools and safety"
 """The groups of options in the help of a question."""
 
+Files = Annotated[list[Path] | None, opt("-f --file PATH", "Attach a file; may be repeated.", _INPUT)]
+Continue = Annotated[bool, opt("-c --continue", "Go on with the last conversation.", _INPUT)]
+Resume = Annotated[bool, opt("--resume", "Open the last session, or the one whose id follows.", _INPUT)]
 
-def _option(*names: str, group: str, help: str, metavar: str | None = None) -> Any:  # noqa: A002 - typer's own name
-    return typer.Option(*names, metavar=metavar, help=help, show_default=False, rich_help_panel=group)
-
-
-Files = Annotated[
-    list[Path] | None, _option("--file", "-f", group=_INPUT, metavar="PATH", help="Attach a file; may be repeated.")
-]
-Continue = Annotated[bool, _option("--continue", "-c", group=_INPUT, help="Go on with the last conversation.")]
-Resume = Annotated[bool, _option("--resume", group=_INPUT, help="Open the last session, or the one whose id follows.")]
-
-ToFile = Annotated[
-    Path | None, _option("--output", "-o", group=_OUTPUT, metavar="FILE", help="Write the answer to a file.")
-]
-AsJson = Annotated[bool, _option("--json", group=_OUTPUT, help="Print one JSON object.")]
-JsonStream = Annotated[
-    bool, _option("--json-stream", group=_OUTPUT, help="Print JSON lines as it happens; the last is the answer.")
-]
-Schema = Annotated[
-    Path | None, _option("--schema", group=_OUTPUT, metavar="FILE", help="Answer in JSON that fits this JSON Schema.")
-]
-Quiet = Annotated[bool, _option("-q", "--quiet", group=_OUTPUT, help="Print the answer and errors only.")]
-Verbose = Annotated[bool, _option("-v", "--verbose", group=_OUTPUT, help="Show model calls too.")]
+ToFile = Annotated[Path | None, opt("-o --output FILE", "Write the answer to a file.", _OUTPUT)]
+AsJson = Annotated[bool, opt("--json", "Print one JSON object.", _OUTPUT)]
+JsonStream = Annotated[bool, opt("--json-stream", "Print JSON lines as it happens; the last is the answer.", _OUTPUT)]
+Schema = Annotated[Path | None, opt("--schema FILE", "Answer in JSON that fits this JSON Schema.", _OUTPUT)]
+Quiet = Annotated[bool, opt("-q --quiet", "Print the answer and errors only.", _OUTPUT)]
+Verbose = Annotated[bool, opt("-v --verbose", "Show model calls too.", _OUTPUT)]
 Colour = Annotated[
-    Literal["auto", "always", "never"],
-    _option("--color", group=_OUTPUT, metavar="WHEN", help="Use colour: auto, always or never."),
+    Literal["auto", "always", "never"], opt("--color WHEN", "Use colour: auto, always or never.", _OUTPUT)
 ]
-Plain = Annotated[bool, _option("--plain", group=_OUTPUT, help="Write whole sentences, for screen readers.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")]
 
-Model = Annotated[
-    str | None, _option("--model", "-m", group=_MODEL, metavar="NAME", help="A name, embedded, or scripted:FILE.")
-]
-BaseUrl = Annotated[
-    str | None, _option("--base-url", group=_MODEL, metavar="URL", help="An OpenAI-compatible endpoint.")
-]
+_SETTINGS: dict[str, Any] = {
+    "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
+    "model": Annotated[str | None, opt("-m --model NAME", "A name, embedded, or scripted:FILE.", _MODEL)],
+    "base_url": Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)],
+    "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps; one reply is one.", _LIMITS)],
+    "max_seconds": Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)],
+    "max_cost": Annotated[float | None, opt("--max-cost USD", "Stop before this many US dollars.", _LIMITS)],
+    "max_tokens": Annotated[int | None, opt("--max-tokens N", "Stop after N tokens.", _LIMITS)],
+    "tools_dir": Annotated[Path | None, opt("--tools-dir DIR", "Keep created tools in this folder.", _SAFETY)],
+    "approval": Annotated[
+        Literal["ask", "auto", "never"] | None,
+        opt("--approve MODE", "Keep a new tool: ask first, auto, or never.", _SAFETY),
+    ],
+    "no_cache": Annotated[bool, opt("--no-cache", "Do not answer from the cache.", _SAFETY)],
+    "no_isolation": Annotated[bool, opt("--no-isolation", "Run tools even where nothing can isolate them.", _SAFETY)],
+    "allow_private": Annotated[
+        bool, opt("--allow-private", "Open pages of this machine and its network too.", _SAFETY)
+    ],
+}
+"""Options that are settings."""
+LIMITS = ("max_steps", "max_seconds", "max_cost", "max_tokens")
 
-MaxSteps = Annotated[
-    int | None, _option("--max-steps", group=_LIMITS, metavar="N", help="Stop after N steps; one reply is one.")
-]
-MaxSeconds = Annotated[float | None, _option("--max-seconds", group=_LIMITS, metavar="S", help="Stop after S seconds.")]
-MaxCost = Annotated[
-    float | None, _option("--max-cost", group=_LIMITS, metavar="USD", help="Stop before this many US dollars.")
-]
-MaxTokens = Annotated[int | None, _option("--max-tokens", group=_LIMITS, metavar="N", help="Stop after N tokens.")]
 
-ToolsDir = Annotated[
-    Path | None, _option("--tools-dir", group=_SAFETY, metavar="DIR", help="Keep created tools in this folder.")
-]
-Approve = Annotated[
-    Literal["ask", "auto", "never"] | None,
-    _option("--approve", group=_SAFETY, metavar="MODE", help="Keep a new tool: ask first, auto, or never."),
-]
-NoCache = Annotated[bool, _option("--no-cache", group=_SAFETY, help="Do not answer from the cache.")]
-NoIsolation = Annotated[
-    bool, _option("--no-isolation", group=_SAFETY, help="Run tools even where nothing can isolate them.")
-]
-AllowPrivate = Annotated[
-    bool, _option("--allow-private", group=_SAFETY, help="Open pages of this machine and its network too.")
-]
+def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds options to a command, which gets the settings that they stand for as its first argument, `flags`.
+
+    Args:
+        names: Of `_SETTINGS`.
+    """
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
+
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            flags = flags_of({name: given.pop(name) for name in names})
+            function(flags, **given)
+
+        added = []
+        for name in names:
+            default = False if _SETTINGS[name].__origin__ is bool else None
+            kind = inspect.Parameter.KEYWORD_ONLY
+            added.append(inspect.Parameter(name, kind, default=default, annotation=_SETTINGS[name]))
+        everything = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + added
+        command.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]  # read by inspect.signature
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
+        return command
+
+    return add
+
+
+def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as settings; None means not given."""
+    flags = dict(given)
+    for option, name, value in (("no_isolation", "isolation", "none"), ("no_cache", "use_cache", False)):
+        if option in flags:
+            flags[name] = value if flags.pop(option) else None
+    return {name: None if value is False and name != "use_cache" else value for name, value in flags.items()}
+
+
+def settings(flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings, read when a command needs them: importing them takes longer than the rest of a short command.
+
+    Args:
+        flags: Settings from the command line.
+
+    Raises:
+        SettingsError: They cannot be read.
+    """
+    from agent.configuration.settings_sources import read_settings
+
+    return read_settings(flags or {})
 
 
 class Grouped(TyperCommand):
@@ -118,39 +164,3 @@ def new_app(summary: str, *, cls: type[TyperGroup] = Commands) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-
-
-def settings(flags: Mapping[str, Any] | None = None) -> Settings:
-    """The settings, read when a command needs them: importing them takes longer than the rest of a short command.
-
-    Args:
-        flags: Settings from the command line.
-
-    Raises:
-        SettingsError: They cannot be read.
-    """
-    from agent.configuration.settings_sources import read_settings
-
-    return read_settings(flags or {})
-
-
-_SETTINGS = ("model", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens", "tools_dir", "seed")
-"""Options that are settings of the same name."""
-
-
-def flags(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a command as settings; None means not given.
-
-    Args:
-        given: The command's own options by name (`typer.Context.params`); those that are no settings are left out.
-    """
-    without = given.get("without")
-    return {
-        **{name: given[name] for name in _SETTINGS if name in given},
-        "approval": given.get("approve"),
-        "isolation": "none" if given.get("no_isolation") else None,
-        "allow_private": True if given.get("allow_private") else None,
-        "use_cache": False if given.get("no_cache") else None,
-        "plain": True if given.get("plain") else None,
-        "without": ",".join(without) if without else None,
-    }

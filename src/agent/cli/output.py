@@ -7,32 +7,64 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import printable
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+    from mcp_tools.sandbox.protocol import Isolation
 
 
 def print_text(text: str) -> None:
     """Text for people on stdout."""
-    _write(printable(text).rstrip("\n") + "\n")
+    print(printable(text).rstrip("\n"), flush=True)
 
 
 def print_json(value: Any, *, line: bool = False) -> None:
     """JSON on stdout; `line` puts it on one. Pure ASCII, so no character in it can steer a terminal."""
-    _write(json.dumps(value, indent=None if line else 2) + "\n")
+    print(json.dumps(value, indent=None if line else 2), flush=True)
 
 
 def print_note(text: str) -> None:
     """A remark for people on stderr."""
-    _to_stderr(printable(text))
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def fields(of: Any, names: str) -> dict[str, Any]:
+    """The named attributes, for `--json`."""
+    return {name: getattr(of, name) for name in names.split()}
+
+
+def print_done(as_json: bool, note: str, **form: Any) -> None:
+    """What was done: a note for people, or an object with `ok`."""
+    print_json({"ok": True, **form}) if as_json else print_note(note)
+
+
+def print_list(as_json: bool, form: Any, rows: Sequence[tuple[str, ...]], none: str = "") -> None:
+    """What was found, as JSON or as rows; `none` is said to people when that is nothing."""
+    if as_json:
+        print_json(form)
+    elif rows:
+        print_rows(rows)
+    elif none:
+        print_note(none)
+
+
+def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
+    """Says that nothing isolates tools, or that less does than before."""
+    from agent.resources import isolation_lowered
+
+    if isolation.level == "weak":
+        print_note("Warning: nothing isolates tools; they run as you, because --no-isolation was said.")
+    if lowered := isolation_lowered(settings, isolation):
+        print_note(f"Warning: {lowered}")
 
 
 def show_error(error: AlitaError) -> None:
     """What happened and what to do next, on stderr."""
-    _to_stderr(f"alita: {printable(error.message)}")
-    if error.remedy:
-        _to_stderr(f"       {printable(error.remedy)}")
+    print_note(f"alita: {error.message}" + (f"\n       {error.remedy}" if error.remedy else ""))
 
 
 def error_json(error: AlitaError) -> dict[str, Any]:
@@ -42,20 +74,31 @@ def error_json(error: AlitaError) -> dict[str, Any]:
 
 def print_rows(rows: Sequence[tuple[str, ...]]) -> None:
     """Rows as columns; the last one is as long as it likes, and broken into further rows on a terminal."""
-    if not rows:
-        return
-    safe = [tuple(" ".join(printable(cell).split()) for cell in row) for row in rows]
-    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    most = terminal // 2 if terminal else sys.maxsize
-    widths = [min(max(len(row[i]) for row in safe), most) for i in range(len(safe[0]) - 1)]
-    lines = []
-    for row in safe:
-        head = "".join(f"{cell.ljust(width)}  " for cell, width in zip(row, widths, strict=False))
-        if terminal is None:
-            lines.append(f"{head}{row[-1]}".rstrip())
-            continue
-        lines += rows_of(row[-1], terminal, head=head, indent=" " * min(len(head), most))
-    _write("".join(f"{line}\n" for line in lines))
+    for line in columns(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None):
+        print(line)
+    sys.stdout.flush()
+
+
+def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:
+    """Rows as lines, in columns of which only the last may be longer than half the width.
+
+    Args:
+        rows: Cells, of which each goes on one line; the same number in every row.
+        width: Columns of the terminal; None where a line may have any length.
+        indent: What every line begins with; cells beyond half the width are cut then.
+    """
+    most = width // 2 if width else sys.maxsize
+    safe = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+    heads = [[one_line(cell, most) if indent else cell for cell in row[:-1]] for row in safe]
+    widths = [min(max(map(len, column)), most) for column in zip(*heads, strict=True)]
+    lines: list[str] = []
+    for cells, (*_, last) in zip(heads, safe, strict=True):
+        head = indent + "".join(f"{cell:<{size}}  " for cell, size in zip(cells, widths, strict=True))
+        if width is None:
+            lines.append(f"{head}{last}".rstrip())
+        else:
+            lines += rows_of(last, width, head=head, indent=" " * min(len(head), most))
+    return lines
 
 
 def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> list[str]:
@@ -68,49 +111,18 @@ def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> l
         indent: What every further row begins with.
     """
     from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
 
     rows: list[str] = []
     for line in printable(text).expandtabs(4).split("\n"):
-        rest = line
-        while True:
-            start = indent if rows else head
-            row, rest = _split(rest, max(width - cell_len(start), 8))
-            rows.append((start + row).rstrip())
-            if not rest:
-                break
+        start = indent if rows else head
+        wrapped = Text(line).wrap(Console(), max(width - max(cell_len(start), cell_len(indent)), 8), overflow="fold")
+        for row in wrapped or [""]:
+            rows.append(f"{indent if rows else head}{row}".rstrip())
     return rows
-
-
-def _split(text: str, room: int) -> tuple[str, str]:
-    """What fits, broken at a blank where there is one, and the rest."""
-    from rich.cells import cell_len
-
-    if cell_len(text) <= room:
-        return text, ""
-    fits, used = 0, 0
-    for character in text:
-        used += cell_len(character)
-        if used > room:
-            break
-        fits += 1
-    blank = text.rfind(" ", 1, fits + 1)
-    if blank > fits // 2:
-        return text[:blank], text[blank + 1 :]
-    return text[: max(fits, 1)], text[max(fits, 1) :]
 
 
 def date_text(seconds: float) -> str:
     """A date and time as people here write it, from seconds since 1970."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
-def _write(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-    sys.stdout.flush()
-
-
-def _to_stderr(text: str) -> None:
-    encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")
-    sys.stderr.flush()

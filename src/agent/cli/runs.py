@@ -1,4 +1,4 @@
-"""`alita runs list|search|show|replay` and `alita traces show|open`."""
+"""What was asked before: `alita runs …`, `alita sessions …` and `alita traces …`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ import subprocess
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from agent.cli import options
+from agent.cli.ask import Output, answer
 from agent.cli.completion import run_ids
-from agent.cli.output import date_text, print_json, print_note, print_rows, print_text
+from agent.cli.options import opt
+from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
+from agent.cli.screen import count_of
+from agent.store import sessions
+from agent.store.journal import Journal
+from agent.store.runs import find_run, journal_path, list_runs, load_run
+from agent.store.sessions import delete_session, export_session, find_session, load_session
 from agent.store.user_files import write_file
+from agent.traces.page import render_page
+from agent.traces.read import read_trace
+from agent.traces.terminal import render
 from mcp_tools import child
 from mcp_tools.text import one_line
 
@@ -23,9 +33,9 @@ if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.answering.answer import Answer
     from agent.consent.approval import Approve
+    from agent.conversation import Turn
     from agent.store.runs import Run
-    from agent.traces.trace import Trace
-
+    from agent.store.sessions import Session
 
 app = options.new_app("Runs: what was asked, what was done, and doing it again.")
 
@@ -38,25 +48,18 @@ RunId = Annotated[
 
 
 @app.command("list")
-def list_(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
-    as_json: options.AsJson = False,
-) -> None:
+def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
     """Lists runs, newest first."""
-    from agent.store.runs import list_runs
-
-    _show(list_runs(options.settings().runs_dir, limit=limit), as_json=as_json, none="There are no runs yet.")
+    _print_runs(list_runs(options.settings().runs_dir, limit=limit), as_json, "There are no runs yet.")
 
 
 @app.command()
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="All of them must occur.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    limit: options.Limit = 20,
     as_json: options.AsJson = False,
 ) -> None:
     """Finds runs by words of the question or the answer, newest first."""
-    from agent.store.runs import list_runs
-
     wanted = " ".join(words).casefold().split()
 
     def fits(run: Run) -> bool:
@@ -64,150 +67,192 @@ def search(
         return all(word in text for word in wanted)
 
     found = [run for run in list_runs(options.settings().runs_dir) if fits(run)]
-    _show(found[:limit], as_json=as_json, none="No run has these words.")
+    _print_runs(found[:limit], as_json, "No run has these words.")
 
 
-def _show(runs: list[Run], *, as_json: bool, none: str) -> None:
-    if as_json:
-        print_json([run.as_json() for run in runs])
-        return
-    print_rows([(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs])
-    if not runs:
-        print_note(none)
+def _print_runs(runs: list[Run], as_json: bool, none: str) -> None:
+    rows = [(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs]
+    print_list(as_json, [run.as_json() for run in runs], rows, none)
 
 
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> None:
     """Shows a run: question, answer and every call."""
-    from agent.store.journal import Journal, Record
-    from agent.store.runs import find_run, journal_path, load_run
-
     folder = options.settings().runs_dir
     run_id = find_run(folder, run)
-    found = load_run(folder, run_id)
-    path = journal_path(folder, run_id)
-    records: list[Record] = list(Journal.replay(path).records()) if path.exists() else []
+    found, path = load_run(folder, run_id), journal_path(folder, run_id)
+    records = list(Journal.replay(path).records()) if path.exists() else []
     if as_json:
-        names = ("step", "kind", "request", "output", "error", "seconds")
-        calls = [{name: getattr(record, name) for name in names} for record in records]
+        calls = [fields(record, "step kind request output error seconds") for record in records]
         print_json({**found.as_json(), "calls": calls})
         return
     answer = found.answer
-    head = [
-        ("run", f"{run_id} ({found.status})"),
-        ("question", one_line(found.question, 500)),
-        ("model", found.model),
-        ("started", date_text(found.started)),
-        *(("file", file.path) for file in found.files),
-        *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
-    ]
-    print_rows(list(head))
+    print_rows(
+        [
+            ("run", f"{run_id} ({found.status})"),
+            ("question", one_line(found.question, 500)),
+            ("model", found.model),
+            ("started", date_text(found.started)),
+            *(("file", file.path) for file in found.files),
+            *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
+        ]
+    )
     if records:
         print_text("")
-        print_rows([_row(r) for r in records])
+        results = [r.error["message"] if r.error else _preview(r.output) for r in records]
+        told = zip(records, results, strict=True)
+        print_rows([(str(r.step), r.kind, f"{r.seconds:.3f} s", one_line(result, 90)) for r, result in told])
+
+
+def _preview(output: Any) -> str:
+    told = [output.get(name) for name in ("text", "value", "problem")] if isinstance(output, dict) else []
+    return str(next(filter(None, told), output))
 
 
 @app.command()
 def replay(
     run: RunId = None,
-    until: Annotated[
-        int | None, typer.Option("--until", metavar="STEP", min=0, help="Replay to this step, then go on live.")
-    ] = None,
+    until: Annotated[int | None, opt("--until STEP", "Replay to this step, then go on live.", min=0)] = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Does a run again from its journal, without a call. The answer is the same."""
-    from agent.cli.ask import Output, answer
-    from agent.store.runs import find_run
-
     run_id = find_run(options.settings().runs_dir, run)
-    output = Output(as_json, json_stream, quiet, verbose)
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
         asked = someone if alita.approval_of(run_id) == "ask" else None
         return alita.replay(run_id, until=until, on_event=listen, approve=asked)
 
-    raise typer.Exit(answer({}, work, output))
+    raise typer.Exit(answer({}, work, Output(as_json, json_stream, quiet, verbose)))
 
 
-def _row(record: Any) -> tuple[str, ...]:
-    result = record.error["message"] if record.error else _preview(record.output)
-    return str(record.step), record.kind, f"{record.seconds:.3f} s", one_line(result, 90)
+sessions_app = options.new_app("Sessions: the conversations of the interactive terminal.")
+
+SessionId = Annotated[
+    str | None,
+    typer.Argument(metavar="SESSION", help="The id or its beginning or end; the one used last if not given."),
+]
 
 
-def _preview(output: Any) -> str:
-    if isinstance(output, dict):
-        for name in ("text", "value", "problem"):
-            if output.get(name):
-                return str(output[name])
-    return str(output)
+@sessions_app.command("list")
+def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
+    """Lists sessions, the one used last first."""
+    folder = options.settings().sessions_dir
+    found = sessions.list_sessions(folder, limit=limit)
+    form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
+    rows = [(s.id, count_of(len(s.turns), "turn"), date_text(s.changed), s.title) for s in found]
+    print_list(as_json, form, rows, "There are no sessions yet. Start one with: alita")
+    for flaw in sessions.damaged_sessions(folder):
+        print_note(f"{flaw.message}\n  {flaw.remedy}")
+
+
+@sessions_app.command("show")
+def show_session(session: SessionId = None, as_json: options.AsJson = False) -> None:
+    """Shows a session: every question and its answer."""
+    found = _session(session)
+    if as_json:
+        print_json(found.as_json())
+        return
+    head = [
+        ("session", found.id),
+        ("title", found.title),
+        ("model", found.model),
+        ("started", date_text(found.started)),
+    ]
+    print_rows([*head, ("turns", str(len(found.turns))), *([("from", found.parent)] if found.parent else [])])
+    for turn in found.turns:
+        print_text(f"\n{_shown(turn)}")
+
+
+@sessions_app.command()
+def export(
+    session: SessionId = None,
+    form: Annotated[Literal["md", "json"], opt("--format FORMAT", "md to read, json for programs.")] = "md",
+    output: Annotated[Path | None, opt("-o --output FILE", "Where to write it; stdout if not given.")] = None,
+) -> None:
+    """Writes a session as Markdown or JSON."""
+    text = export_session(_session(session), form)
+    if output is None:
+        print_text(text)
+        return
+    write_file(output, text)
+    print_note(f"Wrote {output}.")
+
+
+@sessions_app.command()
+def delete(
+    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="Ids, or their beginnings or ends.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Deletes sessions. Their runs stay."""
+    folder = options.settings().sessions_dir
+    found = list(dict.fromkeys(find_session(folder, session) for session in sessions))
+    for session_id in found:
+        delete_session(folder, session_id)
+    print_done(as_json, f"Deleted {', '.join(found)}.", deleted=found)
+
+
+def _session(session: str | None) -> Session:
+    folder = options.settings().sessions_dir
+    return load_session(folder, find_session(folder, session))
+
+
+def _shown(turn: Turn) -> str:
+    lines = [f"> {line}" for line in turn.question.splitlines()]
+    if turn.restated:
+        lines.append(f"  understood as: {one_line(turn.restated, 500)}")
+    lines.append(turn.answer or f"(no answer: {turn.error or turn.status})")
+    run = f", run {turn.run_id}" if turn.run_id else ""
+    return "\n".join([*lines, f"  ({turn.status.replace('_', ' ')}{run})"])
 
 
 traces_app = options.new_app("Traces: every step and every call of a run.")
 
-PAGE = "trace.html"
-WIDTH_OF_A_FILE = 160
 _DESKTOP = (
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
     "TMPDIR",
 )  # fmt: skip
 """What the user's browser needs."""
 
-Full = Annotated[bool, typer.Option("--full", help="Every prompt and output whole.")]
+Full = Annotated[bool, opt("--full", "Every prompt and output whole.")]
 
 
 @traces_app.command("show")
 def show_trace(
     run: RunId = None,
-    step: Annotated[
-        int | None, typer.Option("--step", metavar="N", min=0, help="Only this step, with its prompts and outputs.")
-    ] = None,
+    step: Annotated[int | None, opt("--step N", "Only this step, with its prompts and outputs.", min=0)] = None,
     full: Full = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Shows a run as a tree of its steps, with each call's time, tokens, cost, prompt and output."""
-    from agent.traces.terminal import render
-
-    trace = _trace(run)
+    trace = read_trace(options.settings().runs_dir, run)
     if as_json:
         print_json(trace.as_json())
         return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 160
     print_text(render(trace, width=width, step=step, full=full))
 
 
 @traces_app.command("open")
 def open_(
     run: RunId = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write the page; the run's folder if not given."),
-    ] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "The page; in the run's folder if not given.")] = None,
     full: Full = False,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Write the page, and open no browser.")] = False,
+    no_open: Annotated[bool, opt("--no-open", "Write the page, and open no browser.")] = False,
 ) -> None:
     """Writes a run as one HTML page, which needs no network, and opens it in the browser."""
-    from agent.traces.page import render_page
-
-    trace = _trace(run)
-    path = output or options.settings().runs_dir / trace.run.run_id / PAGE
+    folder = options.settings().runs_dir
+    trace = read_trace(folder, run)
+    path = output or folder / trace.run.run_id / "trace.html"
     write_file(path, render_page(trace, full=full))
     print_text(str(path))
-    if no_open:
-        return
     has_display = sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if not has_display:
+    if not no_open and not has_display:
         print_note("There is no display: open the page yourself.")
-    elif not _open_browser(path.resolve().as_uri()):
+    elif not no_open and not _open_browser(path.resolve().as_uri()):
         print_note("No browser could be started: open the page yourself.")
-
-
-def _trace(run: str | None) -> Trace:
-    from agent.traces.read import read_trace
-
-    return read_trace(options.settings().runs_dir, run)
 
 
 def _open_browser(address: str) -> bool:

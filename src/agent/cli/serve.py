@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Coroutine
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from agent.cli import exits, options
-from agent.cli.output import print_note
+from agent.cli.options import opt
+from agent.cli.output import print_note, warn_of_isolation
 from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,42 +32,24 @@ app = options.new_app("Serves the tool library to MCP clients.")
 
 
 @app.command()
+@options.with_settings("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "allow_private", "no_cache")
 def serve(
-    context: typer.Context,
-    http: Annotated[
-        str | None,
-        typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP, not stdio; port 0 takes a free one."),
-    ] = None,
+    flags: dict[str, Any],
+    http: Annotated[str | None, opt("--http HOST:PORT", "Serve over HTTP, not stdio; port 0 takes a free one.")] = None,
     token_file: Annotated[
-        Path | None,
-        typer.Option("--token-file", metavar="FILE", help="Holds the bearer token; or set ALITA_SERVE_TOKEN."),
+        Path | None, opt("--token-file FILE", "Holds the bearer token; or set ALITA_SERVE_TOKEN.")
     ] = None,
-    no_token: Annotated[bool, typer.Option("--no-token", help="Ask for no token; on a loopback address only.")] = False,
+    no_token: Annotated[bool, opt("--no-token", "Ask for no token; on a loopback address only.")] = False,
     allow_host: Annotated[
-        list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="A name that clients reach it by; may be repeated."),
+        list[str] | None, opt("--allow-host NAME", "A name that clients reach it by; may be repeated.")
     ] = None,
-    tools: Annotated[
-        str,
-        typer.Option("--tools", metavar="WHICH", help="all, meta, or patterns of names: 'convert_*,is_*'."),
-    ] = "all",
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    tools_dir: options.ToolsDir = None,
-    no_isolation: options.NoIsolation = False,
-    allow_private: options.AllowPrivate = False,
-    no_cache: options.NoCache = False,
+    tools: Annotated[str, opt("--tools WHICH", "all, meta, or patterns of names: 'convert_*,is_*'.")] = "all",
 ) -> None:
     """Serves the tool library to MCP clients, over stdin and stdout unless --http says otherwise.
 
     Clients get every approved tool, and beside them search_tools, describe_tool, call_tool, create_tool, ask and
     run_code. The limits hold for each question that a client asks.
     """
-    flags = options.flags(context.params)
     run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools))
 
 
@@ -126,33 +109,26 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
     elif wanted.token_file or wanted.no_token or wanted.allow_host:
         raise UsageError("A token and a host are for HTTP only.", remedy="Add --http 127.0.0.1:8765")
     ending: list[float] = []
-    with (
-        contextlib.suppress(KeyboardInterrupt),
-        exits.Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0),
-    ):
-        exits.run(_serve(settings, wanted, door, ending, own))
+
+    async def until_a_signal() -> None:
+        task = asyncio.create_task(_serve(settings, wanted, door, own))
+
+        def end() -> None:
+            ending.append(time.monotonic() + _CLOSING)
+            task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, end)
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    watch = exits.Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0)
+    with contextlib.suppress(KeyboardInterrupt), watch:
+        exits.run(until_a_signal())
 
 
-async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: list[float], own: Own | None) -> None:
-    import asyncio
-
-    task = asyncio.current_task()
-    assert task is not None
-
-    def end() -> None:
-        ending.append(time.monotonic() + _CLOSING)
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, end)
-    with contextlib.suppress(asyncio.CancelledError):
-        await _open_and_serve(settings, wanted, door, own)
-
-
-async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
-    import asyncio
-
-    from agent.resources import isolation_lowered, open_for
+async def _serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
+    from agent.resources import open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
     importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
@@ -162,19 +138,13 @@ async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None,
         from agent.serving import ServedAlita
         from agent.store.redact import Redactor
         from mcp_tools.library import Library
-        from mcp_tools.sandbox.protocol import Level
         from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit import AuditLog
 
-        if lowered := isolation_lowered(settings, sandbox.isolation):
-            print_note(f"Warning: {lowered}")
-        if sandbox.isolation.level is Level.WEAK:
-            print_note("Warning: nothing isolates the tools; they run as you, because --no-isolation was said.")
-        log = settings.data_dir / "audit" / "calls.jsonl"
-        with (
-            contextlib.closing(own.library if own else Library(settings.tools_dir, settings.approvals_file)) as library,
-            contextlib.closing(AuditLog(log, redact=Redactor(settings.secrets).text)) as audit,
-        ):
+        warn_of_isolation(settings, sandbox.isolation)
+        served = own.library if own else Library(settings.tools_dir, settings.approvals_file)
+        log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
+        with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings), own.extra if own else None
             server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=extra)
             gc.freeze()
@@ -192,11 +162,9 @@ async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None,
         await _shielded(sandbox.aclose())
 
 
-async def _shielded(ending: Awaitable[None]) -> None:
+async def _shielded(ending: Coroutine[Any, Any, None]) -> None:
     """Lets an ending finish, whatever ends meanwhile."""
-    import asyncio
-
-    task = asyncio.ensure_future(ending)
+    task = asyncio.create_task(ending)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.shield(task)

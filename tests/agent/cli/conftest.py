@@ -24,3 +24,9 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def alita(terminal: Terminal) -> Callable[..., Ended]:
     """Runs the command in an empty folder and an empty home."""
     return terminal.run
+
+
+@pytest.fixture
+def quick(terminal: Terminal) -> Callable[..., Ended]:
+    """The same in this process, for verbs that start none."""
+    return terminal.call

@@ -27,10 +27,19 @@ def refused(capsys, monkeypatch, folder, *arguments):
         (["--submission", "./questions.jsonl"], "questions.jsonl would be the questions and --submission"),
         (["--output", "o.json", "--submission", "link.json"], "o.json would be --output and --submission"),
         (["--output", "o.json", "--submission", "o.ledger.jsonl"], "would be the ledger and --submission"),
-        (["--output", "notes.txt"], "notes.txt is there already, and its ledger notes.ledger.jsonl is not"),
-        (["--submission", "notes.txt"], "notes.txt is there already, and its ledger notes.results.ledger.jsonl is not"),
-        (["--output", "o.json", "--submission", "notes.txt"], "notes.txt is there already, and no benchmark wrote it"),
-        (["--output", "o.txt"], "o.txt is there already, and no benchmark wrote it"),
+        (
+            ["--output", "notes.txt"],
+            "notes.txt is there already, and no benchmark with the ledger notes.ledger.jsonl wrote it",
+        ),
+        (
+            ["--submission", "notes.txt"],
+            "notes.txt is there already, and no benchmark with the ledger notes.results.ledger.jsonl wrote it",
+        ),
+        (
+            ["--output", "o.json", "--submission", "notes.txt"],
+            "notes.txt is there already, and no benchmark with the ledger",
+        ),
+        (["--output", "o.txt"], "o.txt is there already, and no benchmark with the ledger"),
     ],
 )
 def test_no_file_of_another_kind_is_overwritten_even_with_resume(capsys, monkeypatch, tmp_path, arguments, message):

@@ -24,7 +24,7 @@ class Shell(Terminal):
         self.course = course
 
     def ask(self, *arguments: str, **variables: str) -> Ended:
-        return self.run("course", *arguments, "--course", self.course.url, HOME=str(self.home), **variables)
+        return self.call("course", *arguments, "--course", self.course.url, HOME=str(self.home), **variables)
 
     def write(self, name: str, *lines: Any) -> str:
         (self.here / name).write_text(
@@ -148,7 +148,7 @@ def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: t
 
 
 def test_a_server_that_is_not_there_is_told(shell: Shell) -> None:
-    ended = shell.run("course", "questions", "--course", "http://127.0.0.1:9", "--json")
+    ended = shell.call("course", "questions", "--course", "http://127.0.0.1:9", "--json")
     assert ended.code == 1
     assert "cannot be reached" in ended.json["error"]["message"]
 

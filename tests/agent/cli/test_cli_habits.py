@@ -27,7 +27,7 @@ def says(text: str, **more: object) -> dict:
     ("word", "meant"), [("version", "--version"), ("login", "keys set"), ("logs", "runs list"), ("chat", "alita")]
 )
 def test_words_that_look_like_commands_reach_no_model(terminal: Terminal, word: str, meant: str) -> None:
-    got = terminal.run(word)
+    got = terminal.call(word)
     assert got.code == 2
     assert meant in got.err
     assert f'alita ask "{word} …"' in got.err
@@ -45,7 +45,7 @@ def test_a_follow_up_goes_on_with_the_last_question_and_then_with_its_session(te
     assert terminal.run("-m", model, "Which is the capital of France?").out == "Paris\n"
     assert terminal.run("-m", model, "-c", "And of Italy?").out == "Rome\n"
     assert terminal.run("-m", model, "-c", "And of Spain?").out == "Madrid\n"
-    sessions = json.loads(terminal.run("sessions", "list", "--json").out)
+    sessions = json.loads(terminal.call("sessions", "list", "--json").out)
     assert [session["turns"] for session in sessions] == [3]
 
 
@@ -119,14 +119,14 @@ def test_an_answer_that_never_fits_is_none(terminal: Terminal) -> None:
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"type": "nonsense"}'])
 def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
     (terminal.here / "schema.json").write_text(text)
-    got = terminal.run("-m", terminal.script(says("x")), "--schema", "schema.json", "Which?")
+    got = terminal.call("-m", terminal.script(says("x")), "--schema", "schema.json", "Which?")
     assert got.code == 2
     assert "schema.json holds no" in got.err
 
 
 @pytest.mark.parametrize("pair", [("--json", "--json-stream"), ("-q", "-v")])
 def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: tuple[str, str]) -> None:
-    got = terminal.run(*pair, "What?")
+    got = terminal.call(*pair, "What?")
     assert got.code == 2
     assert "exclude each other" in got.err
 
@@ -135,16 +135,16 @@ def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) ->
     file = terminal.home / "config" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("# mine\nmax_steps = 9  # few\n")
-    assert terminal.run("config", "set", "approval", "auto").code == 0
-    assert terminal.run("config", "set", "max_steps", "7").code == 0
+    assert terminal.call("config", "set", "approval", "auto").code == 0
+    assert terminal.call("config", "set", "max_steps", "7").code == 0
     assert file.read_text() == '# mine\nmax_steps = 7  # few\napproval = "auto"\n'
-    assert terminal.run("config", "unset", "approval").code == 0
+    assert terminal.call("config", "unset", "approval").code == 0
     assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
     for wrong in (("max_steps", "many"), ("max_stepz", "7"), ("api_key", "sk-1")):
-        got = terminal.run("config", "set", *wrong)
+        got = terminal.call("config", "set", *wrong)
         assert got.code == 2, wrong
     assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
-    assert "no whole number" in terminal.run("config", "set", "max_steps", "many").err
+    assert "no whole number" in terminal.call("config", "set", "max_steps", "many").err
 
 
 def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) -> None:
@@ -159,23 +159,23 @@ def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) ->
 def test_a_key_is_kept_used_and_never_shown(terminal: Terminal) -> None:
     key = "sk-kept-0123456789abcdef"
     with OpenAIServer().answer("Paris") as server:
-        assert terminal.run("keys", "set", stdin=key).code == 0
+        assert terminal.call("keys", "set", stdin=key).code == 0
         kept = terminal.home / "config" / "keys.json"
         assert kept.stat().st_mode & 0o777 == 0o600
         got = terminal.run("-m", "some-model", "--base-url", server.url, "Which town is it?")
         assert got.out == "Paris\n"
         assert server.headers[-1]["authorization"] == f"Bearer {key}"
-    shown = terminal.run("keys", "list").out + terminal.run("config", "show").out
+    shown = terminal.call("keys", "list").out + terminal.call("config", "show").out
     assert "OPENAI_API_KEY" in shown
     assert key not in shown
-    assert terminal.run("keys", "delete", "OPENAI_API_KEY").code == 0
-    assert terminal.run("keys", "delete", "OPENAI_API_KEY").code == 2
-    assert terminal.run("keys", "set", "NOBODYS_KEY", stdin=key).code == 2
+    assert terminal.call("keys", "delete", "OPENAI_API_KEY").code == 0
+    assert terminal.call("keys", "delete", "OPENAI_API_KEY").code == 2
+    assert terminal.call("keys", "set", "NOBODYS_KEY", stdin=key).code == 2
 
 
 def test_an_exported_key_wins_over_a_kept_one(terminal: Terminal) -> None:
-    terminal.run("keys", "set", stdin="sk-kept-0123456789abcdef")
-    shown = terminal.run("config", "show", OPENAI_API_KEY="sk-exported-9876").out
+    terminal.call("keys", "set", stdin="sk-kept-0123456789abcdef")
+    shown = terminal.call("config", "show", OPENAI_API_KEY="sk-exported-9876").out
     assert "variable OPENAI_API_KEY" in shown
 
 
@@ -204,9 +204,9 @@ def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> N
     model = terminal.script(says("Paris", when="France"), says("Rome", when="Italy"))
     terminal.run("-m", model, "Which is the capital of France?")
     terminal.run("-m", model, "Which is the capital of Italy?")
-    found = json.loads(terminal.run("runs", "search", "CAPITAL", "paris", "--json").out)
+    found = json.loads(terminal.call("runs", "search", "CAPITAL", "paris", "--json").out)
     assert [run["question"] for run in found] == ["Which is the capital of France?"]
-    nothing = terminal.run("runs", "search", "zebra")
+    nothing = terminal.call("runs", "search", "zebra")
     assert nothing.out == ""
     assert "No run has these words" in nothing.err
 
@@ -219,7 +219,7 @@ def test_colour_is_as_it_is_wanted(terminal: Terminal) -> None:
 
 def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Terminal) -> None:
     with OpenAIServer() as server:
-        listed = terminal.run("model", "list", "--base-url", server.url).out
+        listed = terminal.call("model", "list", "--base-url", server.url).out
         assert "offers: gpt-test, tiny-1, tiny-2" in listed
         seen = terminal.run("doctor", "--base-url", server.url, "-m", "tiny-1").out
     assert seen.rstrip().splitlines()[-1].startswith(("Ready: questions go to tiny-1", "Not ready"))

@@ -32,9 +32,15 @@ def environment(home, tmp_path):
 
 @pytest.fixture
 def alita(terminal, home, tmp_path):
-    """Runs `alita …` in an empty folder, without a terminal."""
+    """Runs `alita …` in an empty folder, without a terminal: questions and tests of servers as a process."""
     terminal.home = home
-    return lambda *arguments, **variables: terminal.run(*arguments, MCP_LOG=str(tmp_path / "starts"), **variables)
+
+    def run(*arguments, **variables):
+        starts = arguments[0] != "mcp" or arguments[1] == "test"
+        how = terminal.run if starts else terminal.call
+        return how(*arguments, MCP_LOG=str(tmp_path / "starts"), **variables)
+
+    return run
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def alita(terminal: Terminal, tmp_path: Path) -> Run:
     terminal.here.mkdir()
 
     def run(*arguments: str, **variables: str) -> Ended:
-        return terminal.run(
+        return terminal.call(
             *arguments, **{"HOME": str(tmp_path / "me"), "OPENAI_API_KEY": "sk-never-to-be-written", **variables}
         )
 

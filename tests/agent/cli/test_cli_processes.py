@@ -46,26 +46,26 @@ def test_help_and_version_import_nothing_heavy(flag):
 
 
 @pytest.mark.parametrize("command", [c.name for c in COMMANDS])
-def test_every_command_has_help(alita, command):
-    ended = alita(command, "--help")
+def test_every_command_has_help(quick, command):
+    ended = quick(command, "--help")
     assert ended.code == 0
     assert f"Usage: alita {command}" in ended.out
 
 
-def test_a_line_that_cannot_be_understood_is_an_object_too(alita):
+def test_a_line_that_cannot_be_understood_is_an_object_too(quick):
     """Who reads JSON reads it also when an option does not exist."""
-    ended = alita("tools", "list", "--bogus", "--json")
+    ended = quick("tools", "list", "--bogus", "--json")
     assert ended.code == 2
     assert ended.json["error"]["kind"] == "UsageError"
     assert "--bogus" in ended.json["error"]["message"]
-    ended = alita("--json", "--max-steps", "x", "how many?")
+    ended = quick("--json", "--max-steps", "x", "how many?")
     assert ended.code == 2
     assert ended.json["status"] == "failed"
     assert "--max-steps" in ended.json["error"]
 
 
-def test_a_group_without_a_command_shows_its_help(alita):
-    ended = alita("tools")
+def test_a_group_without_a_command_shows_its_help(quick):
+    ended = quick("tools")
     assert ended.code == 2
     assert "search" in ended.err
     assert "alita:" not in ended.err
@@ -92,49 +92,49 @@ def test_version(alita):
         (("resume",), "No run was left unfinished"),
     ],
 )
-def test_bad_usage_is_told_without_a_traceback_and_exits_2(alita, arguments, said):
-    ended = alita(*arguments)
+def test_bad_usage_is_told_without_a_traceback_and_exits_2(quick, arguments, said):
+    ended = quick(*arguments)
     assert said in ended.err
     assert (ended.code, ended.out) == (2, "")
 
 
 @pytest.mark.parametrize("question", ["", "  \n\t "])
-def test_no_question_is_bad_usage(alita, question):
-    ended = alita("--json", question)
+def test_no_question_is_bad_usage(quick, question):
+    ended = quick("--json", question)
     assert ended.code == 2
     assert ended.json["status"] == "failed"
     assert "question" in ended.json["error"]
     assert "alita:" in ended.err
 
 
-def test_a_bad_settings_file_is_named(alita, tmp_path):
+def test_a_bad_settings_file_is_named(quick, tmp_path):
     (tmp_path / "here" / "alita.toml").write_text("api_key = 'x'")
-    ended = alita("question", "--json")
+    ended = quick("question", "--json")
     assert ended.code == 2
     assert "alita.toml sets api_key" in ended.json["error"]
 
 
-def test_config_show_tells_values_and_sources_and_no_key(alita):
-    ended = alita("config", "show", "--json", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop", ALITA_MAX_STEPS="3")
+def test_config_show_tells_values_and_sources_and_no_key(quick):
+    ended = quick("config", "show", "--json", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop", ALITA_MAX_STEPS="3")
     assert ended.json["max_steps"] == {"value": "3", "source": "variable ALITA_MAX_STEPS"}
     assert ended.json["model"] == {"value": "gpt-5-mini", "source": "default with a key"}
     assert "0123456789" not in ended.out
-    assert "sk-0123" not in alita("config", "show", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop").out
+    assert "sk-0123" not in quick("config", "show", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop").out
 
 
-def test_config_path_names_the_users_file_first(alita, tmp_path):
-    assert alita("config", "path").out.startswith(str(tmp_path / "home" / "config" / "config.toml"))
+def test_config_path_names_the_users_file_first(quick, tmp_path):
+    assert quick("config", "path").out.startswith(str(tmp_path / "home" / "config" / "config.toml"))
 
 
-def test_a_file_is_checked(alita, tmp_path):
+def test_a_file_is_checked(quick, tmp_path):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(FIBONACCI)
     bad.write_text(FIBONACCI.replace("n: int", "n"))
-    assert (alita("tools", "check", str(good), "--json").json, alita("tools", "check", str(good)).code) == (
+    assert (quick("tools", "check", str(good), "--json").json, quick("tools", "check", str(good)).code) == (
         {"ok": True, "findings": [], "passed_tests": 0, "failed_tests": []},
         0,
     )
-    ended = alita("tools", "check", str(bad), "--json")
+    ended = quick("tools", "check", str(bad), "--json")
     assert ended.code == 1
     assert {"rule", "line", "message"} == set(ended.json["findings"][0])
 
@@ -147,18 +147,18 @@ def register(folder: Path, source: str = FIBONACCI) -> None:
     Library(folder).register(Tool("fibonacci", "Computes Fibonacci numbers.", schema, {}, source))
 
 
-def test_the_library_from_the_command_line(alita, tmp_path):
+def test_the_library_from_the_command_line(quick, tmp_path):
     folder = str(tmp_path / "tools")
     register(Path(folder))
-    assert [tool["name"] for tool in alita("tools", "list", "--tools-dir", folder, "--json").json] == ["fibonacci"]
-    shown = alita("tools", "show", "fibonacci", "--tools-dir", folder, "--json").json
+    assert [tool["name"] for tool in quick("tools", "list", "--tools-dir", folder, "--json").json] == ["fibonacci"]
+    shown = quick("tools", "show", "fibonacci", "--tools-dir", folder, "--json").json
     assert shown["inputSchema"]["required"] == ["n"]
     assert shown["source"] == FIBONACCI
-    assert "def fibonacci" in alita("tools", "show", "fibonacci", "--tools-dir", folder).out
-    assert alita("tools", "search", "fibonacci", "numbers", "--tools-dir", folder, "--json").json[0]["score"] > 0
-    assert alita("tools", "delete", "fibonacci", "--tools-dir", folder, "--json").json["ok"]
-    assert alita("tools", "list", "--tools-dir", folder, "--json").json == []
-    ended = alita("tools", "delete", "fibonacci", "--tools-dir", folder, "--json")
+    assert "def fibonacci" in quick("tools", "show", "fibonacci", "--tools-dir", folder).out
+    assert quick("tools", "search", "fibonacci", "numbers", "--tools-dir", folder, "--json").json[0]["score"] > 0
+    assert quick("tools", "delete", "fibonacci", "--tools-dir", folder, "--json").json["ok"]
+    assert quick("tools", "list", "--tools-dir", folder, "--json").json == []
+    ended = quick("tools", "delete", "fibonacci", "--tools-dir", folder, "--json")
     assert (ended.code, ended.json["error"]["kind"]) == (2, "UnknownToolError")
 
 
@@ -173,7 +173,7 @@ def test_a_tool_runs_in_the_sandbox(alita, tmp_path):
     assert alita("tools", "run", str(path), '{"n": 57}').out == "365435296162\n"
 
 
-@pytest.mark.parametrize("body", [b'{"ok":true,"value":NaN}', b'{"ok":true,"value":"\\ud800"}', b"[]"])
+@pytest.mark.parametrize("body", [b'{"ok":true,"value":NaN}', b"[]"])
 def test_a_forged_result_is_an_error_like_any_other(alita, tmp_path, body):
     folder = tmp_path / "tools"
     forged = "\n    ".join(
@@ -218,10 +218,10 @@ def test_what_a_tool_or_its_caller_did_wrong_is_in_the_object(alita, tmp_path, s
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{", "57"])
-def test_arguments_that_are_no_object_are_bad_usage(alita, tmp_path, arguments):
+def test_arguments_that_are_no_object_are_bad_usage(quick, tmp_path, arguments):
     path = tmp_path / "fib.py"
     path.write_text(FIBONACCI)
-    ended = alita("tools", "run", str(path), arguments)
+    ended = quick("tools", "run", str(path), arguments)
     assert ended.code == 2
     assert '{"n": 57}' in ended.err
 
@@ -230,8 +230,8 @@ def test_arguments_that_are_no_object_are_bad_usage(alita, tmp_path, arguments):
     ("arguments", "kind"),
     [(["no_such"], "UnknownToolError"), (["no_such.py"], "UnknownToolError"), (["x", "[1]"], "UnknownToolError")],
 )
-def test_a_call_that_never_was_is_told_in_the_same_object(alita, arguments, kind):
-    ended = alita("tools", "run", *arguments, "--json")
+def test_a_call_that_never_was_is_told_in_the_same_object(quick, arguments, kind):
+    ended = quick("tools", "run", *arguments, "--json")
     assert ended.code == 2
     assert {"ok", "value", "error", "seconds", "isolation"} <= set(ended.json)
     assert (ended.json["ok"], ended.json["value"], ended.json["error"]["kind"]) == (False, None, kind)
@@ -243,36 +243,36 @@ def test_no_isolation_takes_what_there_is_and_warns_where_there_is_none(alita, t
     assert (strong.json["value"], strong.json["isolation"], strong.err) == (34, "strong", "")
 
 
-def test_a_tool_edited_by_hand_is_checked_as_it_is(alita, tmp_path):
+def test_a_tool_edited_by_hand_is_checked_as_it_is(quick, tmp_path):
     folder = tmp_path / "here" / "tools"
     folder.mkdir()
     (folder / "fibonacci.py").write_text(FIBONACCI.replace("return a", "return eval('a')"))
-    ended = alita("tools", "check", "fibonacci", "--tools-dir", str(folder), "--json")
+    ended = quick("tools", "check", "fibonacci", "--tools-dir", str(folder), "--json")
     assert (ended.code, ended.json["ok"]) == (1, False)
     assert "forbidden-builtin" in {finding["rule"] for finding in ended.json["findings"]}
-    assert alita("tools", "check", "nothing", "--tools-dir", str(folder)).code == 2
+    assert quick("tools", "check", "nothing", "--tools-dir", str(folder)).code == 2
 
 
-def test_the_model_without_weights(alita):
-    listed = alita("model", "list", "--json").json
+def test_the_model_without_weights(quick):
+    listed = quick("model", "list", "--json").json
     assert [model["name"] for model in listed["models"]] == ["embedded"]
     assert listed["weights"] == []
-    assert alita("model", "status", "--json").json == {"running": False, "servers": []}
-    assert not alita("model", "path", "--json").json["exists"]
-    assert alita("model", "rm", "--json").json == {"ok": True, "removed": False}
+    assert quick("model", "status", "--json").json == {"running": False, "servers": []}
+    assert not quick("model", "path", "--json").json["exists"]
+    assert quick("model", "rm", "--json").json == {"ok": True, "removed": False}
 
 
-def test_the_weights_of_speech_have_a_name(alita):
+def test_the_weights_of_speech_have_a_name(alita, quick):
     """`speech` names the set of files beside the embedded model's, which needs no name."""
-    path = Path(alita("model", "path", "speech", "--json").json["path"])
-    assert path.parent == Path(alita("model", "path").out.strip()).parent
+    path = Path(quick("model", "path", "speech", "--json").json["path"])
+    assert path.parent == Path(quick("model", "path").out.strip()).parent
     path.mkdir(parents=True)
     (path / "config.json").write_text("{}")
-    assert alita("model", "list", "--json").json["weights"] == [
+    assert quick("model", "list", "--json").json["weights"] == [
         {"model": "speech", "path": str(path / "config.json"), "bytes": 2, "state": "wrong size"}
     ]
-    assert alita("model", "rm", "speech", "--json").json == {"ok": True, "removed": True}
-    assert alita("model", "pull", "spech").code == 2
+    assert quick("model", "rm", "speech", "--json").json == {"ok": True, "removed": True}
+    assert quick("model", "pull", "spech").code == 2
     assert "Fetch the weights (78 MB): alita model pull speech" in alita("doctor").out
 
 
@@ -287,15 +287,15 @@ def test_the_doctor_names_a_remedy_for_everything_that_is_missing(alita):
     assert "alita model pull" in model["remedy"]
 
 
-def test_the_doctor_says_that_an_endpoint_is_not_reached(alita):
-    ended = alita("doctor", LLM_API_BASE="http://127.0.0.1:9/v1")
+def test_the_doctor_says_that_an_endpoint_is_not_reached(quick):
+    ended = quick("doctor", LLM_API_BASE="http://127.0.0.1:9/v1")
     assert "✗ model" in ended.out
     assert "http://127.0.0.1:9/v1 is not reached" in ended.out
 
 
-def test_a_folder_that_cannot_be_written_is_found(alita, tmp_path):
+def test_a_folder_that_cannot_be_written_is_found(quick, tmp_path):
     (tmp_path / "file").write_text("")
-    ended = alita("doctor", "--json", ALITA_HOME=str(tmp_path / "file"))
+    ended = quick("doctor", "--json", ALITA_HOME=str(tmp_path / "file"))
     data = next(check for check in ended.json["checks"] if check["name"] == "data")
     assert not data["ok"]
 

@@ -44,52 +44,52 @@ def shell(tmp_path: Path) -> Shell:
 
 def test_sessions_are_listed_with_their_titles(shell):
     old, new = shell.keep("What is 2^10?"), shell.keep("Who wrote Faust?", "And when?")
-    ended = shell.run("sessions", "list")
+    ended = shell.call("sessions", "list")
     assert (ended.code, ended.err) == (0, "")
     first, second = ended.out.splitlines()
     assert first.startswith(f"{new.id}  2 turns")
     assert first.endswith("Who wrote Faust?")
     assert second.startswith(f"{old.id}  1 turn ")
-    listed = shell.run("sessions", "list", "--json").json
+    listed = shell.call("sessions", "list", "--json").json
     assert [(s["id"], s["turns"]) for s in listed] == [(new.id, 2), (old.id, 1)]
-    assert len(shell.run("sessions", "list", "-n", "1").out.splitlines()) == 1
+    assert len(shell.call("sessions", "list", "-n", "1").out.splitlines()) == 1
 
 
 def test_without_sessions_the_list_says_how_to_start_one(shell):
-    ended = shell.run("sessions", "list")
+    ended = shell.call("sessions", "list")
     assert (ended.code, ended.out) == (0, "")
     assert "Start one with: alita" in ended.err
-    assert shell.run("sessions", "list", "--json").json == []
+    assert shell.call("sessions", "list", "--json").json == []
 
 
 def test_a_damaged_session_is_told_and_the_others_are_listed(shell):
     good, bad = shell.keep("good"), shell.keep("bad")
     (shell.sessions / f"{bad.id}.json").write_text("{")
-    ended = shell.run("sessions", "list")
+    ended = shell.call("sessions", "list")
     assert (ended.code, len(ended.out.splitlines())) == (0, 1)
     assert good.id in ended.out
     assert f"alita sessions delete {bad.id}" in ended.err
-    ended = shell.run("sessions", "show", bad.id)
+    ended = shell.call("sessions", "show", bad.id)
     assert (ended.code, ended.out) == (2, "")
     assert "damaged" in ended.err
-    assert shell.run("sessions", "delete", bad.id).code == 0
-    assert shell.run("sessions", "list").err == ""
+    assert shell.call("sessions", "delete", bad.id).code == 0
+    assert shell.call("sessions", "list").err == ""
 
 
 def test_a_session_is_shown_by_the_end_of_its_id(shell):
     session = shell.keep("What is\x1b[2J 2^10?", "and 2^11?")
-    ended = shell.run("sessions", "show", session.id[-4:])
+    ended = shell.call("sessions", "show", session.id[-4:])
     assert ended.code == 0
     assert "> What is 2^10?\nanswer to What is 2^10?\n  (answered, run run-1)" in ended.out
     assert "\x1b" not in ended.out
-    told = shell.run("sessions", "show", "--json").json
+    told = shell.call("sessions", "show", "--json").json
     assert (told["schema"], told["id"], len(told["turns"])) == (1, session.id, 2)
 
 
 @pytest.mark.parametrize("verb", ["show", "export", "delete"])
 def test_a_session_that_is_not_there_exits_with_2(shell, verb):
     shell.keep("one")
-    ended = shell.run("sessions", verb, "zzzz")
+    ended = shell.call("sessions", verb, "zzzz")
     assert (ended.code, ended.out) == (2, "")
     assert "no session 'zzzz'" in ended.err
     assert "alita sessions list" in ended.err
@@ -97,10 +97,10 @@ def test_a_session_that_is_not_there_exits_with_2(shell, verb):
 
 def test_a_session_is_exported_to_stdout_or_to_a_file(shell):
     session = shell.keep("What is 2^10?")
-    ended = shell.run("sessions", "export", session.id)
+    ended = shell.call("sessions", "export", session.id)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("# What is 2^10?\n")
-    ended = shell.run("sessions", "export", session.id, "--format", "json", "-o", "out.json")
+    ended = shell.call("sessions", "export", session.id, "--format", "json", "-o", "out.json")
     assert (ended.code, ended.out) == (0, "")
     assert json.loads((shell.here / "out.json").read_text())["id"] == session.id
     assert [p.name for p in shell.here.iterdir() if p.is_file()] == ["out.json"]
@@ -108,55 +108,47 @@ def test_a_session_is_exported_to_stdout_or_to_a_file(shell):
 
 def test_an_export_that_cannot_be_written_is_told(shell):
     session = shell.keep("What is 2^10?")
-    ended = shell.run("sessions", "export", session.id, "-o", "no/such/folder.md")
+    ended = shell.call("sessions", "export", session.id, "-o", "no/such/folder.md")
     assert ended.code == 1
     assert "no/such/folder.md cannot be written" in ended.err
-    assert shell.run("sessions", "export", session.id, "--format", "pdf").code == 2
+    assert shell.call("sessions", "export", session.id, "--format", "pdf").code == 2
 
 
 def test_several_sessions_are_deleted_or_none(shell):
     one, two, three = shell.keep("one"), shell.keep("two"), shell.keep("three")
-    assert shell.run("sessions", "delete", one.id, "zzzz").code == 2
-    assert len(shell.run("sessions", "list").out.splitlines()) == 3
-    ended = shell.run("sessions", "delete", one.id, two.id, "--json")
+    assert shell.call("sessions", "delete", one.id, "zzzz").code == 2
+    assert len(shell.call("sessions", "list").out.splitlines()) == 3
+    ended = shell.call("sessions", "delete", one.id, two.id, "--json")
     assert ended.json == {"ok": True, "deleted": [one.id, two.id]}
-    assert three.id in shell.run("sessions", "list").out
+    assert three.id in shell.call("sessions", "list").out
 
 
 def test_a_trace_is_shown_and_opened(shell):
+    """In the terminal, as a page, and in a browser that is a program which writes down how it was called."""
     run_id = shell.asks()
     ended = shell.run("traces", "show")
     assert (ended.code, ended.err) == (0, "")
     assert f"run         {run_id} (answered)" in ended.out
     assert "● step 1: create_tool" in ended.out
-    step = shell.run("traces", "show", run_id[-4:], "--step", "2")
+    step = shell.call("traces", "show", run_id[-4:], "--step", "2")
     assert "step 1" not in step.out.replace('source="step 1', "")
     assert ANSWER in step.out
-    told = shell.run("traces", "show", "--json").json
-    assert told["run"]["run_id"] == run_id
-    missing = shell.run("traces", "show", "--step", "9")
+    assert shell.call("traces", "show", "--json").json["run"]["run_id"] == run_id
+    missing = shell.call("traces", "show", "--step", "9")
     assert (missing.code, missing.out) == (2, "")
     assert "has no step 9" in missing.err
-    assert shell.run("traces", "show", "zzzz").code == 2
+    assert shell.call("traces", "show", "zzzz").code == 2
 
-
-def test_a_page_is_written_where_it_was_said_and_no_browser_is_opened_without_a_display(shell):
-    run_id = shell.asks()
-    ended = shell.run("traces", "open")
+    ended = shell.call("traces", "open")
     page = shell.home / "data" / "runs" / run_id / "trace.html"
     assert (ended.code, ended.out) == (0, f"{page}\n")
     assert "no display" in ended.err
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    ended = shell.run("traces", "open", run_id, "--no-open", "-o", "page.html")
+    ended = shell.call("traces", "open", run_id, "--no-open", "-o", "page.html")
     assert (ended.code, ended.out, ended.err) == (0, "page.html\n", "")
     assert (shell.here / "page.html").read_text() == page.read_text()
 
-
-def test_the_browser_gets_the_page_and_no_key(shell):
-    """The browser is a program that writes down how it was called."""
-    run_id = shell.asks()
-    told = shell.here / "told.json"
-    browser = shell.here / "browser"
+    told, browser = shell.here / "told.json", shell.here / "browser"
     browser.write_text(
         f"#!{sys.executable}\nimport json, os, sys\n"
         f"json.dump({{'argv': sys.argv[1:], 'env': dict(os.environ)}}, open({str(told)!r}, 'w'))\n"

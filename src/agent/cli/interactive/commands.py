@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent.cli import confirmations
+from agent.cli.interactive import desktop
 from agent.cli.interactive.completion import MODES
-from agent.cli.interactive.conversation_commands import (
-    attach,
-    continue_,
-    copy,
-    new,
-    resume,
-    retry,
-    route,
-    save,
-    sessions,
-    trace,
-    undo,
-)
-from agent.cli.screens.lines import cost_text, time_text
-from agent.errors import SettingsError, UsageError
-from agent.models.protocol import Usage
+from agent.cli.output import date_text
+from agent.cli.screen import cost_text, time_text
+from agent.configuration.settings import wish_of
+from agent.conversation import Turn
+from agent.errors import RunError, SettingsError, UsageError
+from agent.events import Event, Note, RunFinished, RunStarted, StepStarted
+from agent.models.protocol import EMBEDDED, Usage
+from agent.store.runs import find_run, find_unfinished, load_run
+from agent.store.sessions import Session, find_session, list_sessions, load_session, new_session
+from agent.store.user_files import write_file
+from mcp_tools.errors import AlitaError
 from mcp_tools.library import Library
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
+    from agent.cli.screen import Screen
+
+SHOWN_TURNS = 3
+LISTED = 20
+FOUND = 10
 
 
 async def help_(terminal: Terminal, argument: str) -> None:
@@ -51,71 +56,19 @@ async def exit_(terminal: Terminal, argument: str) -> None:
     terminal.leaving = True
 
 
-async def approve(terminal: Terminal, argument: str) -> None:
-    """Show or set whether new tools are kept: ask, auto or never."""
-    if argument:
-        if argument not in MODES:
-            raise UsageError(f"There is no approval mode {one_line(argument)!r}.", remedy="One of: ask, auto, never.")
-        terminal.mode = argument
-    terminal.screen.note(f"Approval is {terminal.mode}: {MODES[terminal.mode]}.")
-
-
-async def verbose(terminal: Terminal, argument: str) -> None:
-    """Show model calls too, or no longer."""
-    terminal.verbose = not terminal.verbose
-    terminal.screen.note("Model calls are shown." if terminal.verbose else "Model calls are not shown.")
-
-
-async def edit_(terminal: Terminal, argument: str) -> None:
-    """Write the next question in your editor."""
-    from agent.cli.interactive.desktop import edit
-
-    terminal.draft = await asyncio.to_thread(edit, "")
-    if not terminal.draft:
-        terminal.screen.note("Nothing was written.")
-
-
-async def cost(terminal: Terminal, argument: str) -> None:
-    """Show tokens and money of each turn."""
-    turns = terminal.session.turns
-    if not turns:
-        terminal.screen.note("Nothing was asked yet.")
-        return
-    rows = [(f"{n}", *_took(turn.usage, turn.seconds), one_line(turn.question, 60)) for n, turn in enumerate(turns, 1)]
-    total = sum((turn.usage for turn in turns), Usage())
-    rows.append(("all", *_took(total, sum(turn.seconds for turn in turns)), ""))
-    terminal.screen.rows(rows)
-
-
-def _took(usage: Usage, seconds: float) -> tuple[str, str, str]:
-    tokens = usage.input_tokens + usage.output_tokens
-    return f"{tokens:,} tokens", cost_text(usage) if usage.calls else "no cost", time_text(seconds)
-
-
-KEYS: tuple[tuple[str, str], ...] = (
-    ("Enter", "ask, or do the command"),
-    ("Alt-Enter", "begin a new line; so does Esc, then Enter. A pasted text keeps its lines"),
-    ("Tab", "complete commands, names of tools, ids of runs and sessions, and files"),
-    ("Shift-Tab", "the next approval mode: ask, auto, never"),
-    ("Up, Down", "earlier entries; inside a text of several lines, its lines"),
-    ("Ctrl-R", "search earlier entries"),
-    ("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
-    ("Ctrl-C", "while a question is worked on: finish the step and save; again: stop at once"),
-    ("Ctrl-C", "at the prompt: clear the line; on an empty line twice: leave"),
-    ("Ctrl-D", "on an empty line: leave"),
-    ("@file", 'attach a file to the question; @"a name" when it has blanks'),
-)
-"""Each key, or what is typed like one, and what it does."""
+async def new(terminal: Terminal, argument: str) -> None:
+    """Begin a new session."""
+    terminal.start(new_session(terminal.settings.model))
+    terminal.screen.note("A new session. What was asked before is not known here.")
 
 
 async def model(terminal: Terminal, argument: str) -> None:
     """Show the model, or use another."""
     if not argument:
-        source = next(line.source for line in terminal.settings.explain() if line.name == "model")
+        source = terminal.settings.source_of("model")
         terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME uses another.")
         return
     from agent.cli.doctor import model_findings
-    from agent.models.protocol import EMBEDDED
 
     settings = terminal.settings_with(argument)
     for finding in await asyncio.to_thread(lambda: list(model_findings(settings))):
@@ -128,32 +81,23 @@ async def model(terminal: Terminal, argument: str) -> None:
     terminal.screen.note(f"The model is {argument} from now on.")
 
 
-async def doctor(terminal: Terminal, argument: str) -> None:
-    """Check that everything alita needs is there."""
-    from agent.cli.doctor import diagnose
-
-    terminal.screen.note("Looking …")
-    findings = await asyncio.to_thread(diagnose, terminal.settings)
-    for finding in findings:
-        state = "ok" if finding.ok else "missing" if finding.needed else "not there"
-        terminal.screen.rows([(state, finding.name, finding.detail)])
-        if not finding.ok:
-            terminal.screen.quote(f"    {finding.remedy}")
-
-
-async def mcp(terminal: Terminal, argument: str) -> None:
-    """List the servers of other people's tools."""
-    from agent.consent.external_tools import ConfiguredServers
-
-    found = await asyncio.to_thread(ConfiguredServers, terminal.settings, Path.cwd())
-    terminal.screen.rows([(s.entry.name, s.state, f"{s.reason} {s.remedy}".strip()) for s in found.standings])
-    for problem in found.problems:
-        terminal.screen.note(f"{problem.where}: {problem.message}")
-    if not found.standings:
-        terminal.screen.note("No server is configured. Add one with: alita mcp add")
-
-
-FOUND = 10
+async def route(terminal: Terminal, argument: str) -> None:
+    """Show what was decided in the last run, step by step."""
+    events: Sequence[Event] | None = None if argument else terminal.last_events
+    if events is None:
+        told: list[Event] = []
+        events, run_id = told, _run_id(terminal, argument)
+        try:
+            await terminal.alita.replay(run_id, on_event=told.append)
+        except AlitaError as error:
+            told.append(Note(f"what came then is not in the journal: {error.message}"))
+    if not any(isinstance(event, StepStarted) for event in events):
+        began = any(isinstance(event, RunStarted) for event in events)
+        reason = "The run ended before its first step." if began else "No step was needed: the answer was known."
+        terminal.screen.note(reason)
+    for event in events:
+        if not isinstance(event, RunFinished):
+            terminal.screen.event(event)
 
 
 async def tools(terminal: Terminal, argument: str) -> None:
@@ -193,11 +137,235 @@ async def create(terminal: Terminal, argument: str) -> None:
         )
 
 
+async def approve(terminal: Terminal, argument: str) -> None:
+    """Show or set whether new tools are kept: ask, auto or never."""
+    if argument:
+        mode = next((mode for mode in MODES if mode == argument), None)
+        if mode is None:
+            raise UsageError(f"There is no approval mode {one_line(argument)!r}.", remedy="One of: ask, auto, never.")
+        terminal.mode = mode
+    terminal.screen.note(f"Approval is {terminal.mode}: {MODES[terminal.mode]}.")
+
+
+async def cost(terminal: Terminal, argument: str) -> None:
+    """Show tokens and money of each turn."""
+
+    def took(usage: Usage, seconds: float) -> tuple[str, str, str]:
+        tokens = usage.input_tokens + usage.output_tokens
+        return f"{tokens:,} tokens", cost_text(usage) if usage.calls else "no cost", time_text(seconds)
+
+    turns = terminal.session.turns
+    if not turns:
+        terminal.screen.note("Nothing was asked yet.")
+        return
+    rows = [(str(n), *took(turn.usage, turn.seconds), one_line(turn.question, 60)) for n, turn in enumerate(turns, 1)]
+    whole = took(sum((turn.usage for turn in turns), Usage()), sum(turn.seconds for turn in turns))
+    terminal.screen.rows([*rows, ("all", *whole, "")])
+
+
+async def trace(terminal: Terminal, argument: str) -> None:
+    """Show every call of the last run."""
+    from agent.traces.read import read_trace
+    from agent.traces.terminal import render
+
+    found = read_trace(terminal.settings.runs_dir, _run_id(terminal, argument))
+    terminal.screen.quote(render(found, width=max(terminal.screen.width - 2, 30)))
+
+
+async def sessions(terminal: Terminal, argument: str) -> None:
+    """List the sessions, the newest first."""
+    found = list_sessions(terminal.settings.sessions_dir, limit=LISTED)
+    terminal.screen.rows([(s.id, date_text(s.started), str(len(s.turns)), one_line(s.title, 60)) for s in found])
+    terminal.screen.note("/resume ID goes on with one." if found else "There are no sessions yet.")
+
+
+async def resume(terminal: Terminal, argument: str) -> None:
+    """Go on with an earlier session."""
+    folder = terminal.settings.sessions_dir
+    others = [s.id for s in list_sessions(folder, limit=2) if s.id != terminal.session.id]
+    if not argument and not others:
+        raise UsageError("There is no other session yet.", remedy="Ask on, or begin one with /new.")
+    terminal.start(load_session(folder, find_session(folder, argument) if argument else others[0]))
+    show_turns(terminal.session, terminal.screen)
+
+
+def show_turns(session: Session, screen: Screen) -> None:
+    """The last turns of a session, so that its reader finds the thread."""
+    hidden = len(session.turns) - SHOWN_TURNS
+    before = f", {hidden} more before these" if hidden > 0 else ""
+    screen.note(f"Session {session.id}, {date_text(session.started)}: {len(session.turns)} turns{before}.")
+    for turn in session.turns[-SHOWN_TURNS:]:
+        screen.note("You asked:")
+        screen.quote(turn.question)
+        screen.note("The answer was:" if turn.answer else f"There was no answer ({turn.status.replace('_', ' ')}).")
+        if turn.answer:
+            screen.answer(turn.answer)
+
+
+async def continue_(terminal: Terminal, argument: str) -> None:
+    """Go on with a run that was stopped, the newest if not named."""
+    folder = terminal.settings.runs_dir
+    run_id = find_unfinished(folder, argument or None)
+    turns = terminal.session.turns
+    before = terminal.session.conversation.drop_last() if turns and turns[-1].run_id == run_id else None
+    question = before.question if before else load_run(folder, run_id).question
+    terminal.screen.note("Going on with:")
+    terminal.screen.quote(question)
+    with _in_place_of(before, terminal):
+        await terminal.go_on(run_id, question)
+
+
+async def retry(terminal: Terminal, argument: str) -> None:
+    """Ask the last question again, not from the cache."""
+    turn = terminal.session.conversation.drop_last()
+    if turn is None:
+        raise UsageError("Nothing was asked yet.", remedy="Ask something first.")
+    terminal.screen.note("Asking again:")
+    terminal.screen.quote(turn.question)
+    with _in_place_of(turn, terminal):
+        try:
+            run = load_run(terminal.settings.runs_dir, turn.run_id) if turn.run_id else None
+        except AlitaError:  # it was deleted: the question alone is left
+            run = None
+        files = tuple(Path(file.path) for file in run.files) if run else ()
+        await terminal.ask(turn.question, files, fresh=True, wish=wish_of(run) if run else "answer")
+
+
+@contextmanager
+def _in_place_of(turn: Turn | None, terminal: Terminal) -> Iterator[None]:
+    """Puts a turn back when no other one took its place."""
+    count = len(terminal.session.turns)
+    try:
+        yield
+    finally:
+        if turn and len(terminal.session.turns) == count:
+            terminal.session.conversation.add(turn)
+
+
+async def undo(terminal: Terminal, argument: str) -> None:
+    """Forget the last turn."""
+    turn = terminal.session.conversation.drop_last()
+    if turn is None:
+        raise UsageError("There is nothing to forget.")
+    terminal.last_events = None
+    terminal.save()
+    terminal.screen.note("Forgotten:")
+    terminal.screen.quote(turn.question)
+
+
+async def attach(terminal: Terminal, argument: str) -> None:
+    """Attach a file to the next question; - drops those attached."""
+    if argument == "-":
+        terminal.attached.clear()
+    elif argument:
+        path = _path(argument)
+        if not path.is_file():
+            raise UsageError(f"There is no file {one_line(str(path))}.", remedy="Tab completes the names of files.")
+        if path not in terminal.attached:
+            terminal.attached.append(path)
+    if not terminal.attached:
+        terminal.screen.note("No file is attached.")
+        return
+    terminal.screen.note("With the next question go:")
+    terminal.screen.rows([(path.name, f"{path.stat().st_size:,} bytes") for path in terminal.attached])
+
+
+async def copy(terminal: Terminal, argument: str) -> None:
+    """Copy the last answer."""
+    moves = os.environ.get("TERM") not in {None, "dumb", "unknown"}
+    stream = next((stream for stream in (sys.stdout, sys.stderr) if moves and stream.isatty()), None)
+    terminal.screen.note(desktop.copy(_last_answer(terminal), terminal=stream))
+
+
+async def save(terminal: Terminal, argument: str) -> None:
+    """Write the last answer to a file."""
+    text, path = _last_answer(terminal), _path(argument)
+    if path.is_dir():
+        raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Name a file in it.")
+    question = f"Replace {one_line(path.name, 40)}?"
+    writes = not path.exists() or await confirmations.choose(question, {"y": "yes", "n": "no"}) == "y"
+    if writes:
+        write_file(path, text.rstrip("\n") + "\n")
+    terminal.screen.note(f"Written to {path}." if writes else "Nothing was written.")
+
+
+async def edit(terminal: Terminal, argument: str) -> None:
+    """Write the next question in your editor."""
+    terminal.draft = await asyncio.to_thread(desktop.edit, "")
+    if not terminal.draft:
+        terminal.screen.note("Nothing was written.")
+
+
+async def verbose(terminal: Terminal, argument: str) -> None:
+    """Show model calls too, or no longer."""
+    terminal.verbose = not terminal.verbose
+    terminal.screen.note("Model calls are shown." if terminal.verbose else "Model calls are not shown.")
+
+
+async def mcp(terminal: Terminal, argument: str) -> None:
+    """List the servers of other people's tools."""
+    from agent.consent.external_tools import ConfiguredServers
+
+    found = await asyncio.to_thread(ConfiguredServers, terminal.settings, Path.cwd())
+    terminal.screen.rows([(s.entry.name, s.state, f"{s.reason} {s.remedy}".strip()) for s in found.standings])
+    for problem in found.problems:
+        terminal.screen.note(f"{problem.where}: {problem.message}")
+    if not found.standings:
+        terminal.screen.note("No server is configured. Add one with: alita mcp add")
+
+
+async def doctor(terminal: Terminal, argument: str) -> None:
+    """Check that everything alita needs is there."""
+    from agent.cli.doctor import diagnose
+
+    terminal.screen.note("Looking …")
+    for finding in await asyncio.to_thread(diagnose, terminal.settings):
+        state = "ok" if finding.ok else "missing" if finding.needed else "not there"
+        terminal.screen.rows([(state, finding.name, finding.detail)])
+        if not finding.ok:
+            terminal.screen.quote(f"    {finding.remedy}")
+
+
 def _library(terminal: Terminal) -> Library:
     return Library(terminal.settings.tools_dir, terminal.settings.approvals_file)
 
 
-_COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
+def _run_id(terminal: Terminal, argument: str) -> str:
+    """The run that is named, else that of the session's last turn."""
+    if argument:
+        return find_run(terminal.settings.runs_dir, argument)
+    for turn in reversed(terminal.session.turns):
+        if turn.run_id:
+            return turn.run_id
+    raise RunError("There was no run in this session yet.", remedy="Name one: /trace RUN; `alita runs list` shows all.")
+
+
+def _path(argument: str) -> Path:
+    """The path that was typed, with or without quotes."""
+    return Path(argument.removeprefix("@").strip("\"'")).expanduser().absolute()
+
+
+def _last_answer(terminal: Terminal) -> str:
+    for turn in reversed(terminal.session.turns):
+        if turn.answer:
+            return turn.answer
+    raise UsageError("There is no answer yet.", remedy="Ask something first.")
+
+
+KEYS: tuple[tuple[str, str], ...] = (
+    ("Enter", "ask, or do the command"),
+    ("Alt-Enter", "begin a new line; so does Esc, then Enter. A pasted text keeps its lines"),
+    ("Tab", "complete commands, names of tools, ids of runs and sessions, and files"),
+    ("Shift-Tab", "the next approval mode: ask, auto, never"),
+    ("Up, Down", "earlier entries; inside a text of several lines, its lines"),
+    ("Ctrl-R", "search earlier entries"),
+    ("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
+    ("Ctrl-C", "while a question is worked on: finish the step and save; again: stop at once"),
+    ("Ctrl-C", "at the prompt: clear the line; on an empty line twice: leave"),
+    ("Ctrl-D", "on an empty line: leave"),
+    ("@file", 'attach a file to the question; @"a name" when it has blanks'),
+)
+"""Each key, or what is typed like one, and what it does."""
 
 
 class Command(NamedTuple):
@@ -243,13 +411,14 @@ COMMANDS: tuple[Command, ...] = (
     Command("save", "FILE", save, "files"),
     Command("retry", "", retry),
     Command("undo", "", undo),
-    Command("edit", "", edit_),
+    Command("edit", "", edit),
     Command("verbose", "", verbose),
     Command("mcp", "", mcp),
     Command("doctor", "", doctor),
 )
 """The one registry."""
 _BY_NAME = {command.name: command for command in COMMANDS}
+_COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 def find_command(name: str) -> Command:

@@ -1,19 +1,22 @@
-"""What may come next: commands, names, ids and files, found without knowing how they are shown."""
+"""What may come next at the prompt: commands, names, ids and files; and the files that a question names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_toolkit.completion import Completer, Completion
 
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
+    from prompt_toolkit.document import Document
+
     from agent.configuration.settings import Settings
     from agent.consent.approval import ApprovalMode
-
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]+))')
 _AFTER_A_NAME = ".,;:!?)]}'"
@@ -40,45 +43,25 @@ def mentioned(text: str, folder: Path) -> Mentioned:
     missing: list[str] = []
 
     def replaced(found: re.Match[str]) -> str:
-        name, rest = _split(found[1] or found[2], folder, quoted=bool(found[1]))
-        path = _path(name, folder)
-        if path is None:
+        name, bare = found[1] or found[2], found[1] or found[2].rstrip(_AFTER_A_NAME)
+        path = _file(name, folder)
+        if path is None and (path := _file(bare, folder)) is None:
             if "/" in name or "." in name.strip("."):
                 missing.append(name)
             return found[0]
-        if path not in files:
-            files.append(path)
-        return path.name + rest
+        files.append(path)
+        return path.name + (name[len(bare) :] if _file(name, folder) is None else "")
 
-    return Mentioned(_MENTION.sub(replaced, text), tuple(files), tuple(missing))
-
-
-def quoted(name: str) -> str:
-    """The name as it is written after `@`."""
-    return f'"{name}"' if re.search(r"\s", name) else name
+    replacement = _MENTION.sub(replaced, text)
+    return Mentioned(replacement, tuple(dict.fromkeys(files)), tuple(missing))
 
 
-def _split(name: str, folder: Path, *, quoted: bool) -> tuple[str, str]:
-    """The name, and the punctuation after it that is no part of it."""
-    bare = name.rstrip(_AFTER_A_NAME)
-    if quoted or _path(name, folder) is not None or _path(bare, folder) is None:
-        return name, ""
-    return bare, name[len(bare) :]
-
-
-def _path(name: str, folder: Path) -> Path | None:
+def _file(name: str, folder: Path) -> Path | None:
     try:
         path = folder / Path(name).expanduser()
         return path if name and path.is_file() else None
     except (OSError, RuntimeError, ValueError):
         return None
-
-
-MOST = 200
-"""Choices that are offered at once."""
-_AFTER_AT = re.compile(r'(?:^|\s)@(?:"([^"\n]*)|([^\s"]*))$')
-_COMMAND = re.compile(r"/([a-z]*)")
-_ARGUMENT = re.compile(r"/([a-z]+)[ \t]+(.*)", re.DOTALL)
 
 
 class Choice(NamedTuple):
@@ -88,18 +71,17 @@ class Choice(NamedTuple):
     summary: str = ""
 
 
-class Found(NamedTuple):
-    """The choices, and how much of the text before the cursor each of them replaces."""
-
-    replaced: int
-    choices: Sequence[Choice]
-
-
 Source = Callable[[], Iterable[Choice]]
-NOTHING = Found(0, ())
+MOST = 200
+"""Choices that are offered at once."""
+NEWEST = 50
+"""Runs and sessions that are offered."""
+_AFTER_AT = re.compile(r'(?:^|\s)@(?:"([^"\n]*)|([^\s"]*))$')
+_COMMAND = re.compile(r"/([a-z]*)")
+_ARGUMENT = re.compile(r"/([a-z]+)[ \t]+(.*)", re.DOTALL)
 
 
-class Completion:
+class Choices(Completer):
     """Finds what may come next.
 
     Args:
@@ -110,50 +92,58 @@ class Completion:
     """
 
     def __init__(
-        self, commands: Sequence[Choice], kinds: Mapping[str, str], sources: Mapping[str, Source], folder: Path
+        self, commands: Iterable[Choice], kinds: Mapping[str, str], sources: Mapping[str, Source], folder: Path
     ) -> None:
-        self._commands = commands
+        self._commands = list(commands)
         self._kinds = kinds
         self._sources = sources
         self._folder = folder
 
-    def find(self, before: str) -> Found:
+    def are_quick(self, document: Document) -> bool:
+        """Whether they show themselves while typing: commands and files; for ids and names of tools, Tab asks."""
+        before = document.text_before_cursor
+        return not before.startswith("/") or not re.search(r"\s", before)
+
+    def get_completions(self, document: Document, complete_event: object = None) -> Iterable[Completion]:
         """The choices for the text before the cursor; none in the midst of ordinary words."""
+        typed, choices = self.find(document.text_before_cursor)
+        for choice in choices[:MOST]:
+            shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
+            yield Completion(choice.text, -len(typed), display=shown, display_meta=meta)
+
+    def find(self, before: str) -> tuple[str, list[Choice]]:
+        """What is replaced, and what may take its place."""
         if command := _COMMAND.fullmatch(before):
-            return _fitting(self._commands, command[0])
+            return before, [choice for choice in self._commands if choice.text.startswith(command[0])]
         if argument := _ARGUMENT.fullmatch(before):
             kind, typed = self._kinds.get(argument[1], ""), argument[2]
             if kind == "files":
-                return _fitting(files(typed, self._folder), typed)
+                return typed, self._files(typed)
             try:
-                return _fitting(self._sources[kind](), typed) if kind in self._sources else NOTHING
+                known = list(self._sources[kind]()) if kind in self._sources else []
             except (AlitaError, OSError):  # what cannot be read offers nothing
-                return NOTHING
+                known = []
+            begin = [choice for choice in known if choice.text.startswith(typed)]
+            return typed, begin or [choice for choice in known if typed in choice.text]
         if mention := _AFTER_AT.search(before):
             typed = mention[2] if mention[1] is None else mention[1]
-            choices = [choice for choice in files(typed, self._folder) if choice.text.startswith(typed)]
-            start = len(typed) + (mention[1] is not None)
-            return Found(start, [Choice(quoted(choice.text), choice.summary) for choice in choices[:MOST]])
-        return NOTHING
+            found = [Choice(f'"{c.text}"' if re.search(r"\s", c.text) else c.text) for c in self._files(typed)]
+            return typed if mention[1] is None else f'"{typed}', found
+        return "", []
 
-
-def files(typed: str, folder: Path) -> list[Choice]:
-    """Files and folders that a path may go on with; a folder ends with a slash."""
-    head, _, name = typed.rpartition("/")
-    start = f"{head}/" if "/" in typed else ""
-    try:
-        entries = sorted((folder / Path(start).expanduser()).iterdir(), key=lambda path: path.name)
-    except (OSError, RuntimeError, ValueError):
-        return []
-    wanted = [e for e in entries if e.name.isprintable() and (name.startswith(".") or not e.name.startswith("."))]
-    return [Choice(f"{start}{e.name}{'/' if e.is_dir() else ''}") for e in wanted]
-
-
-def _fitting(choices: Iterable[Choice], typed: str) -> Found:
-    """Those that begin as typed; for ids, also those that contain it."""
-    known = list(choices)
-    fitting = [c for c in known if c.text.startswith(typed)] or [c for c in known if typed and typed in c.text]
-    return Found(len(typed), fitting[:MOST])
+    def _files(self, typed: str) -> list[Choice]:
+        """Files and folders that a path may go on with; a folder ends with a slash."""
+        head, _, name = typed.rpartition("/")
+        start = f"{head}/" if "/" in typed else ""
+        try:
+            entries = sorted((self._folder / Path(start).expanduser()).iterdir(), key=lambda path: path.name)
+        except (OSError, RuntimeError, ValueError):
+            return []
+        return [
+            Choice(f"{start}{entry.name}{'/' if entry.is_dir() else ''}")
+            for entry in entries
+            if entry.name.isprintable() and entry.name.startswith(name or "") and (name or entry.name[0] != ".")
+        ]
 
 
 MODES: dict[ApprovalMode, str] = {
@@ -161,50 +151,30 @@ MODES: dict[ApprovalMode, str] = {
     "auto": "every proved tool is kept",
     "never": "no tool is kept; its result answers the question all the same",
 }
-NEWEST = 50
-"""Runs and sessions that are offered."""
 
 
-def sources_of(settings: Settings) -> Mapping[str, Source]:
-    """For each kind of argument, what it may be."""
+def choices_of(settings: Settings) -> Choices:
+    """What may come next, from the registry of commands and from what alita keeps."""
+    from agent.cli.interactive.commands import COMMANDS
+    from agent.models.protocol import EMBEDDED, ROLES
+    from agent.store.runs import list_runs
+    from agent.store.sessions import list_sessions
+    from mcp_tools.library import Library
 
-    def tools() -> Iterator[Choice]:
-        from mcp_tools.library import Library
-
-        for tool in Library(settings.tools_dir, settings.approvals_file).list():
-            yield Choice(tool.name, one_line(tool.description, 80))
-
-    def runs() -> Iterator[Choice]:
-        from agent.store.runs import list_runs
-
-        for run in list_runs(settings.runs_dir, limit=NEWEST):
-            yield Choice(run.run_id, one_line(run.question, 80))
-
-    def sessions() -> Iterator[Choice]:
-        from agent.store.sessions import list_sessions
-
-        for session in list_sessions(settings.sessions_dir, limit=NEWEST):
-            yield Choice(session.id, session.title)
-
-    def models() -> Iterator[Choice]:
-        from agent.models.protocol import EMBEDDED, ROLES
-
-        named = {name for role in ROLES for name in settings.models_for(role)}
-        yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *settings.models, *named}))
-
-    def modes() -> Iterator[Choice]:
-        yield from (Choice(mode, meaning) for mode, meaning in MODES.items())
-
-    def commands() -> Iterator[Choice]:
-        from agent.cli.interactive.commands import COMMANDS
-
-        yield from (Choice(command.name, command.summary) for command in COMMANDS)
-
-    return {
-        "tools": tools,
-        "runs": runs,
-        "sessions": sessions,
-        "models": models,
-        "modes": modes,
-        "commands": commands,
+    named = {name for role in ROLES for name in settings.models_for(role)}
+    models = sorted({EMBEDDED, settings.model, *settings.models, *named})
+    sources: dict[str, Source] = {
+        "commands": lambda: [Choice(command.name, command.summary) for command in COMMANDS],
+        "models": lambda: map(Choice, models),
+        "modes": lambda: [Choice(mode, meaning) for mode, meaning in MODES.items()],
+        "runs": lambda: [
+            Choice(run.run_id, one_line(run.question, 80)) for run in list_runs(settings.runs_dir, limit=NEWEST)
+        ],
+        "sessions": lambda: [Choice(s.id, s.title) for s in list_sessions(settings.sessions_dir, limit=NEWEST)],
+        "tools": lambda: [
+            Choice(tool.name, one_line(tool.description, 80))
+            for tool in Library(settings.tools_dir, settings.approvals_file).list()
+        ],
     }
+    commands = [Choice(f"/{command.name}", command.summary) for command in COMMANDS]
+    return Choices(commands, {command.name: command.completes for command in COMMANDS}, sources, Path.cwd())

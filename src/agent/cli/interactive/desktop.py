@@ -1,9 +1,8 @@
-"""The user's own editor, for what is too long to type on a line."""
+"""The programs of the user's desktop: the editor, for what is too long to type on a line, and the clipboard."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import os
 import shlex
 import shutil
@@ -14,16 +13,14 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.errors import UsageError
-from agent.store.user_files import write_file
 from mcp_tools import child
-from mcp_tools.atomic import private_folder
 
-FALLBACKS = ("sensible-editor", "nano", "vi")
 _VARIABLES = (
     "TERM*", "COLOR*", "LC_*", "USER", "LOGNAME", "SHELL", "TMPDIR", "EDITOR", "VISUAL", "VIM*", "NVIM_*", "EMACS*",
     "ALTERNATE_EDITOR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
 )  # fmt: skip
-"""What an editor needs, on a terminal or a desktop."""
+"""What an editor or a clipboard needs, on a terminal or a desktop."""
+_REMEDY = "Name one: export EDITOR=nano"
 
 
 def edit(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -46,86 +43,56 @@ def edit_file(file: Path, environment: Mapping[str, str] | None = None) -> None:
         UsageError: There is no editor, or it failed.
     """
     environment = os.environ if environment is None else environment
-    command = _command(environment)
-    try:
-        code = child.popen(
-            [*command, str(file)],
-            env=child.environment(*_VARIABLES, of=environment),
-            cwd=str(file.parent),
-            stdin=None,
-            stdout=None,
-            stderr=None,
-            on_terminal=True,
-        ).wait()
-    except OSError as error:
-        raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
-    if code != 0:
-        raise UsageError(f"The editor {command[0]} ended with status {code}; the text is as it was.")
-
-
-_REMEDY = "Name one: export EDITOR=nano"
-
-
-def _command(environment: Mapping[str, str]) -> list[str]:
     named = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:
-        command = shlex.split(named)
+        usual = [name for name in ("sensible-editor", "nano", "vi") if shutil.which(name)]
+        command = shlex.split(named) or usual[:1]
     except ValueError as error:
         raise UsageError(f"EDITOR is {named!r}, which is no command: {error}.", remedy=_REMEDY) from None
     if not command:
-        command = [name for name in FALLBACKS if shutil.which(name)][:1]
-    if not command:
         raise UsageError("No editor is named, and none was found.", remedy=_REMEDY)
-    return command
+    command.append(str(file))
+    env = child.environment(*_VARIABLES, of=environment)
+    try:
+        process = child.popen(command, env=env, cwd=file.parent, stdin=None, stdout=None, stderr=None, on_terminal=True)
+    except OSError as error:
+        raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
+    if (code := process.wait()) != 0:
+        raise UsageError(f"The editor {command[0]} ended with status {code}; the text is as it was.")
 
 
 LONGEST_THROUGH_A_TERMINAL = 74_000
 """Characters of base64; many terminals take no longer sequence."""
-_PATIENCE = 5.0
 
 
-def copy(text: str, *, terminal: TextIO | None, folder: Path, environment: Mapping[str, str] | None = None) -> str:
+def copy(text: str, *, terminal: TextIO | None, environment: Mapping[str, str] | None = None) -> str:
     """Copies a text and says where it went, as a sentence.
 
     Args:
         text: What to copy; no sequence in it can reach the terminal.
         terminal: Where an escape sequence may be written; None when that is no terminal.
-        folder: Where the file is put when nothing else works.
         environment: The process's own when not given.
 
     Raises:
-        StorageError: Nothing else works, and the file cannot be written.
+        UsageError: No clipboard is reached.
     """
     environment = os.environ if environment is None else environment
-    programs = [["pbcopy"]]
-    if environment.get("DISPLAY"):
-        programs.insert(0, ["xclip", "-selection", "clipboard"])
-    if environment.get("WAYLAND_DISPLAY"):
-        programs.insert(0, ["wl-copy"])
-    for command in programs:
-        if shutil.which(command[0], path=environment.get("PATH")) and _runs(command, text, environment):
-            return f"Copied with {command[0]}."
+    programs = {"wl-copy": "WAYLAND_DISPLAY", "xclip": "DISPLAY", "pbcopy": "PATH"}
+    for program, needed in programs.items():
+        if environment.get(needed) and shutil.which(program, path=environment.get("PATH")):
+            command = [program, "-selection", "clipboard"] if program == "xclip" else [program]
+            # No stream of it is ours but stdin: xclip stays behind to serve the text, and would hold a pipe open.
+            variables = child.environment(*_VARIABLES, of=environment)
+            process = child.popen(command, env=variables, stdin=child.PIPE)
+            try:
+                process.communicate(text.encode("utf-8", "replace"), 5.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            if process.wait() == 0:
+                return f"Copied with {program}."
     packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
-    if terminal is not None and len(packed) <= LONGEST_THROUGH_A_TERMINAL:
-        terminal.write(f"\x1b]52;c;{packed}\x07")
-        terminal.flush()
-        return "Copied through the terminal. If nothing arrives, it does not allow that: use /save FILE."
-    with contextlib.suppress(OSError):
-        private_folder(folder)
-    write_file(folder / "copied.txt", text)
-    return f"Written to {folder / 'copied.txt'}, as no clipboard is reached from here."
-
-
-def _runs(command: list[str], text: str, environment: Mapping[str, str]) -> bool:
-    desktop = child.environment("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", of=environment)
-    try:
-        # No stream of it is ours but stdin: xclip stays behind to serve the text, and would hold a pipe open.
-        process = child.popen(command, env=desktop, stdin=child.PIPE)
-    except OSError:
-        return False
-    try:
-        process.communicate(text.encode("utf-8", "replace"), _PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-    return process.returncode == 0
+    if terminal is None or len(packed) > LONGEST_THROUGH_A_TERMINAL:
+        raise UsageError("No clipboard is reached from here.", remedy="Write it to a file: /save FILE")
+    terminal.write(f"\x1b]52;c;{packed}\x07")
+    terminal.flush()
+    return "Copied through the terminal. If nothing arrives, it does not allow that: use /save FILE."

@@ -1,39 +1,144 @@
-"""The prompt of a full terminal: editing, history, completion, several lines."""
+"""Where what is typed comes from: the prompt of a full terminal, plain lines elsewhere, and what was typed before."""
 
 from __future__ import annotations
 
-import re
+import os
+import signal
 import sys
-import termios
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.filters import Condition, completion_is_selected
-from prompt_toolkit.history import History as PromptHistory
-from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
-from agent.cli.interactive.completion import NOTHING
 from agent.cli.interactive.desktop import edit
-from agent.cli.interactive.reader import Interrupted, Prompt, choices_text
-from mcp_tools.errors import AlitaError
+from agent.errors import AlitaError, StorageError
+from agent.store.redact import Redactor
+from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
-    from prompt_toolkit.document import Document
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyPressEvent as Press
     from prompt_toolkit.output import Output
 
-    from agent.cli.interactive.completion import Completion as Finder
-    from agent.cli.interactive.reader import History
+    from agent.cli.interactive.completion import Choices
+    from agent.cli.interactive.terminal import Terminal
+
+
+class Interrupted(Exception):
+    """Ctrl-C at a prompt. A KeyboardInterrupt would end the event loop when it leaves a task."""
+
+
+class History(FileHistory):
+    """What was typed, in a file that only its owner can read.
+
+    Args:
+        folder: Where the file is.
+        redactor: Takes keys out of what is written.
+    """
+
+    def __init__(self, folder: Path, redactor: Redactor) -> None:
+        super().__init__(folder / "history")
+        self._path = folder / "history"
+        self._redactor = redactor
+        self._problem: StorageError | None = None
+        self._told = False
+
+    def load_history_strings(self) -> Iterable[str]:
+        """The newest first; none when there is no file."""
+        try:
+            return super().load_history_strings()
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        """Appends an entry. One that begins with a blank is not kept, nor is one without content."""
+        if not string.strip() or string.startswith((" ", "\t")):
+            return
+        try:
+            private_folder(self._path.parent)
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._path.chmod(0o600)
+            super().store_string(self._redactor.text(string.replace("\r", "\n")))
+        except OSError as error:
+            self._problem = StorageError(
+                f"{self._path} cannot be written: {error.strerror}.",
+                remedy="What you type is not kept for the next session.",
+            )
+
+    def tell(self, listen: Callable[[AlitaError], None]) -> None:
+        """Tells once that what is typed cannot be kept."""
+        if self._problem and not self._told:
+            self._told = True
+            listen(self._problem)
+
+
+GOES_ON = "\\"
+"""At the end of a line: the entry goes on."""
+
+
+class LineReader:
+    """Reads lines as the terminal gives them; read aloud, readline edits them.
+
+    Args:
+        terminal: The session.
+        history: What was typed before.
+        stream: Where prompts are written.
+    """
+
+    touched = False
+
+    def __init__(self, terminal: Terminal, history: History, stream: TextIO) -> None:
+        self._terminal = terminal
+        self._history = history
+        self._stream = stream
+        self._edits = terminal.screen.spoken and sys.stdout.isatty()
+        if self._edits:
+            import readline  # which `input` uses from now on
+
+            for entry in reversed(list(history.load_history_strings())):
+                readline.add_history(entry.replace("\n", " "))
+
+    async def read(self, default: str = "") -> str:
+        """One entry; see `PromptReader.read`. A default is shown, and an empty line takes it."""
+        if default:
+            self._stream.write("".join(f"  {line}\n" for line in printable(default).split("\n")))
+            self._stream.write("Enter alone takes this text.\n")
+        lines = [self._line(f"alita ({self._terminal.mode})> ")]
+        while lines[-1].endswith(GOES_ON):
+            lines[-1] = lines[-1].removesuffix(GOES_ON)
+            lines.append(self._line("more> "))
+        text = "\n".join(lines)
+        if not text.strip():
+            return default
+        self._history.append_string(text)
+        self._history.tell(self._terminal.screen.error)
+        return text
+
+    def _line(self, prompt: str) -> str:
+        # Ctrl-C is an exception at once; the event loop would only see it after the line.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            if self._edits:
+                return input(prompt)
+            print(prompt, end="", file=self._stream, flush=True)
+            if not (line := sys.stdin.readline()):
+                raise EOFError
+            return line.rstrip("\n")
+        except (EOFError, KeyboardInterrupt) as end:
+            self._stream.write("\n")
+            raise (Interrupted if isinstance(end, KeyboardInterrupt) else EOFError) from None
+        finally:
+            signal.signal(signal.SIGINT, before)
+
 
 STYLE = Style.from_dict(
     {
@@ -45,18 +150,12 @@ STYLE = Style.from_dict(
 )
 
 
-def _is_quick(document: Document) -> bool:
-    """Whether choices show themselves while typing: commands and files; for ids and names of tools, Tab asks."""
-    before = document.text_before_cursor
-    return not before.startswith("/") or not re.search(r"\s", before)
-
-
 class PromptReader:
-    """See `agent.cli.interactive.reader.Reader`.
+    """The prompt of a full terminal: editing, history, completion, several lines.
 
     Args:
-        prompt: What is shown while something is typed, and what its keys do.
-        finder: What may come next.
+        terminal: The session.
+        choices: What may come next.
         history: What was typed before.
         source: The keyboard, for tests; standard input when not given.
         output: The terminal, for tests and where standard output is none.
@@ -64,26 +163,27 @@ class PromptReader:
 
     def __init__(
         self,
-        prompt: Prompt,
-        finder: Finder,
+        terminal: Terminal,
+        choices: Choices,
         history: History,
         *,
         source: Input | None = None,
         output: Output | None = None,
     ) -> None:
-        self._prompt = prompt
-        self.touched = False
-        self._finder = finder
+        self._terminal = terminal
+        self._choices = choices
         self._history = history
+        self.touched = False
+        """Whether anything was typed since the newest `read` began."""
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
             prompt_continuation=lambda width, *_: "·".rjust(max(width - 1, 0)) + " ",
-            history=_Entries(history),
-            completer=_Choices(finder),
+            history=history,
+            completer=choices,
             complete_in_thread=True,
-            complete_while_typing=Condition(lambda: _is_quick(self._session.default_buffer.document)),
-            bottom_toolbar=lambda: one_line(prompt.status(), max(self._session.output.get_size().columns - 1, 10)),
+            complete_while_typing=Condition(lambda: choices.are_quick(self._session.default_buffer.document)),
+            bottom_toolbar=lambda: one_line(terminal.status(), max(self._session.output.get_size().columns - 1, 10)),
             key_bindings=self._bindings(),
             reserve_space_for_menu=6,
             enable_suspend=True,
@@ -99,30 +199,22 @@ class PromptReader:
         self._session.default_buffer.on_text_changed += on_change
 
     async def read(self, default: str = "") -> str:
-        """See `Reader.read`."""
+        """One entry, which may have several lines.
+
+        Args:
+            default: Text that is there already, to be changed.
+
+        Raises:
+            EOFError: Ctrl-D.
+            Interrupted: Ctrl-C on an empty line.
+        """
         self.touched = False
         text: str = await self._session.prompt_async(default=default)
-        self._history.tell(self._prompt.tell)
+        self._history.tell(self._terminal.screen.error)
         return text
 
-    async def choose(self, question: str, choices: Mapping[str, str]) -> str:
-        """See `Reader.choose`."""
-        clear_typeahead(self._session.input)  # an approval is an answer to what was seen
-        if sys.stdin.isatty():
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        asking: PromptSession[str] = PromptSession(
-            f"{printable(question)} {choices_text(choices)} › ",
-            key_bindings=_letters(choices),
-            style=STYLE,
-            interrupt_exception=Interrupted,
-            input=self._session.input,
-            output=self._session.output,
-        )
-        chosen: str = await asking.prompt_async()
-        return chosen
-
     def _message(self) -> StyleAndTextTuples:
-        mode = self._prompt.mode()
+        mode = self._terminal.mode
         return [("bold", "alita"), ("", " ("), (f"class:mode.{mode}", mode), ("", ") "), ("bold", "› ")]
 
     def _bindings(self) -> KeyBindings:
@@ -147,7 +239,7 @@ class PromptReader:
 
         @keys.add("s-tab", filter=~completion_is_selected)
         def next_mode(event: Press) -> None:
-            self._prompt.next_mode()
+            self._terminal.next_mode()
 
         @keys.add("c-c", filter=Condition(lambda: bool(self._session.default_buffer.text)))
         def clear(event: Press) -> None:
@@ -156,28 +248,25 @@ class PromptReader:
 
         @keys.add("c-x", "c-e")
         async def in_editor(event: Press) -> None:
-            await self._edit(event)
+            await self._edit(event.current_buffer)
 
         return keys
 
     def _complete(self, buffer: Buffer) -> None:
         """The only choice at once; of several, what they share, then one after the other."""
         state = buffer.complete_state
-        if state is not None and state.current_completion is not None:
-            buffer.complete_next()
-            return
-        found = self._finder.find(buffer.document.text_before_cursor) if _is_quick(buffer.document) else NOTHING
-        if len(found.choices) == 1:
-            buffer.delete_before_cursor(found.replaced)
-            buffer.insert_text(found.choices[0].text)
-        elif state is not None:
+        if state is None or state.current_completion is None:
+            quick = self._choices.are_quick(buffer.document)
+            found = list(self._choices.get_completions(buffer.document)) if quick else []
+            if len(found) == 1:
+                buffer.apply_completion(found[0])
+                return
+        if state is not None:
             buffer.complete_next()
         else:
             buffer.start_completion(insert_common_part=True)
 
-    async def _edit(self, event: Press) -> None:
-        buffer = event.current_buffer
-
+    async def _edit(self, buffer: Buffer) -> None:
         def edited() -> str | AlitaError:
             try:
                 return edit(buffer.text)
@@ -189,53 +278,7 @@ class PromptReader:
             buffer.text = result
             buffer.cursor_position = len(result)
         else:
-            await run_in_terminal(lambda: self._prompt.tell(result))
+            await run_in_terminal(lambda: self._terminal.screen.error(result))
 
 
-class _Choices(Completer):
-    """The finder as the prompt wants it."""
-
-    def __init__(self, finder: Finder) -> None:
-        self._finder = finder
-
-    def get_completions(self, document: Document, complete_event: object) -> Iterable[Completion]:
-        found = self._finder.find(document.text_before_cursor)
-        for choice in found.choices:
-            shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
-            yield Completion(choice.text, -found.replaced, display=shown, display_meta=meta)
-
-
-class _Entries(PromptHistory):
-    """The history as the prompt wants it."""
-
-    def __init__(self, history: History) -> None:
-        super().__init__()
-        self._history = history
-
-    def load_history_strings(self) -> Iterable[str]:
-        return reversed(self._history.load())
-
-    def store_string(self, string: str) -> None:
-        self._history.add(string)
-
-
-def _letters(choices: Mapping[str, str]) -> KeyBindings:
-    """One key is the answer; every other key does nothing."""
-    keys = KeyBindings()
-
-    @keys.add(Keys.Any)
-    @keys.add("enter")
-    def nothing(event: Press) -> None:
-        pass
-
-    def bind(letter: str) -> None:
-        def take(event: Press) -> Any:
-            event.current_buffer.insert_text(letter)
-            event.app.exit(result=letter)
-
-        keys.add(letter)(take)
-        keys.add(letter.upper())(take)
-
-    for letter in choices:
-        bind(letter)
-    return keys
+Reader = PromptReader | LineReader

@@ -8,20 +8,22 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit.output import create_output
 
 from agent.alita import Alita, Listener
 from agent.answering.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.ask import explanation, source_lines
-from agent.cli.confirmations import ask_about_project, ask_before_fetching, ask_whether_called, ask_whether_kept
-from agent.cli.interactive.commands import COMMANDS, command_of
-from agent.cli.interactive.completion import MODES, Choice, Completion, mentioned, sources_of
-from agent.cli.interactive.reader import History, Interrupted, LineReader, Prompt, Reader
-from agent.cli.screens.screen import Screen, open_screen
-from agent.cli.screens.turn import Turn, listen, on_interrupt, unechoed
+from agent.cli.confirmations import ask_about_project, ask_before_fetching
+from agent.cli.interactive.commands import command_of, show_turns
+from agent.cli.interactive.completion import choices_of, mentioned
+from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
+from agent.cli.screen import Screen, count_of
+from agent.cli.turn import Turn, listen, on_interrupt, unechoed
 from agent.configuration.settings_sources import KEYS, read_settings, variables
-from agent.consent.approval import ApprovalMode, Approve, Proposal
+from agent.consent.approval import ApprovalMode, Proposal
 from agent.consent.external_tools import CallProposal
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
@@ -33,7 +35,6 @@ from mcp_tools import child
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.cli.screens.screen import Screen
     from agent.configuration.settings import Settings
 
 
@@ -43,7 +44,7 @@ class Terminal:
     Args:
         flags: Settings from the command line, which a change of the model keeps.
         screen: Where it is shown.
-        reader: Makes the reader, which asks the session for its prompt.
+        reader: Makes the reader, which looks at the session.
         session: The conversation to go on with; a new one when not given.
     """
 
@@ -51,7 +52,7 @@ class Terminal:
         self,
         flags: Mapping[str, Any],
         screen: Screen,
-        reader: Callable[[Prompt], Reader],
+        reader: Callable[[Terminal], Reader],
         *,
         settings: Settings,
         session: Session | None = None,
@@ -59,7 +60,7 @@ class Terminal:
         self.settings = settings
         self.screen = screen
         self.session = session or new_session(settings.model)
-        source = next(line.source for line in settings.explain() if line.name == "approval")
+        source = settings.source_of("approval")
         self.mode: ApprovalMode = "ask" if source == "default" else settings.approval
         self.verbose = False
         self.attached: list[Path] = []
@@ -71,13 +72,13 @@ class Terminal:
         """Tools that the user did not want."""
         self.draft = ""
         """The text at the next prompt."""
-        self.reader = reader(Prompt(lambda: self.mode, self._status, self._next_mode, screen.error))
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
         self._alita: Alita | None = None
         self._turn: Turn | None = None
         """The question under way."""
         self._saved = session is not None
+        self.reader = reader(self)
 
     @property
     def alita(self) -> Alita:
@@ -108,42 +109,48 @@ class Terminal:
             fresh: Whether an earlier answer to the same question does not count.
             wish: Whether an answer is wanted, or the tool that gives such answers.
         """
+        conversation, approve = self.session.conversation, self._approve
 
-        def asked(listener: Listener, approve: Approve) -> Coroutine[Any, Any, Answer]:
-            conversation = self.session.conversation
+        def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
             return self.alita.ask(
-                question, files=files, on_event=listener, approve=approve, conversation=conversation, wish=wish
+                question, files=files, on_event=listen, approve=approve, conversation=conversation, wish=wish
             )
 
         with self.alita.asking_anew() if fresh else contextlib.nullcontext():
-            return await self._run_turn(question, asked)
+            return await self._take_turn(question, work)
 
     async def go_on(self, run_id: str, question: str) -> Answer:
-        """Goes on with a run that was stopped; what it had paid for is not paid again.
-
-        Args:
-            run_id: The run.
-            question: What was asked.
-        """
-        return await self._run_turn(
-            question, lambda listener, approve: self.alita.resume(run_id, on_event=listener, approve=approve)
+        """Goes on with a run that was stopped; what it had paid for is not paid again."""
+        return await self._take_turn(
+            question, lambda listen: self.alita.resume(run_id, on_event=listen, approve=self._approve)
         )
 
-    async def _run_turn(self, question: str, ask: Callable[[Listener, Approve], Coroutine[Any, Any, Answer]]) -> Answer:
+    async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
-        reported = False
+        error: AlitaError | None = None
         try:
             with unechoed() if self.screen.animated else contextlib.nullcontext():
-                answer = await turn.take(lambda listener: ask(listener, lambda one: self._approve(one, turn)))
-        except AlitaError as error:
+                answer = await turn.take(work)
+        except AlitaError as raised:
+            error = raised
             self.screen.error(error)
-            reported = True
             answer = turn.answer_so_far() or Answer("", status_of(error), run_id=turn.run_id, error=error.message)
         finally:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
-            self._keep(question, answer, turn.events)
-        self._show(answer, reported=reported)
+            if answer.run_id or answer.status == "answered":  # what was refused before it began is no turn
+                self.last_events = turn.events
+                self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
+                self.save()
+        if answer.text and answer.status in {"answered", "limit"}:
+            self.screen.answer(answer.text)
+            if lines := source_lines(answer):
+                self.screen.note("\n".join(lines))
+        if answer.status == "interrupted":
+            saved = f" and saved as {answer.run_id}: /continue goes on with it" if answer.run_id else ""
+            self.screen.note(f"Stopped{saved}. /retry asks again.")
+        elif answer.status != "answered" and error is None:
+            self.screen.note(explanation(answer))
         return answer
 
     def settings_with(self, model: str) -> Settings:
@@ -246,25 +253,16 @@ class Terminal:
         await self.ask(question, files)
 
     async def _confirm(self, call: CallProposal) -> bool:
-        """Asks whether an external tool is called, in every mode; a question that is not answered is a no."""
+        """Asks whether an external tool is called, in every mode."""
         assert self._turn is not None
-        with self._turn.paused():
-            try:
-                return await ask_whether_called(call, self.screen, self.reader.choose)
-            except Interrupted:
-                self._turn.interrupt()
-                return False
+        return await self._turn.confirm(call)
 
-    async def _approve(self, proposal: Proposal, turn: Turn) -> bool:
-        """Decides in the mode that holds now; a question that is not answered is a no."""
+    async def _approve(self, proposal: Proposal) -> bool:
+        """Decides in the mode that holds now."""
+        assert self._turn is not None
         if self.mode != "ask":
             return self.mode == "auto"
-        with turn.paused():
-            try:
-                word = await ask_whether_kept(proposal, self.screen, self.reader.choose, always=True)
-            except Interrupted:
-                turn.interrupt()
-                return False
+        word = await self._turn.approve(proposal, always=True)
         if word == "always":
             self.mode = "auto"
             self.screen.note("From now on every proved tool is kept; /approve ask asks again.")
@@ -272,38 +270,17 @@ class Terminal:
             self.refused.append(proposal.name)
         return word != "no"
 
-    def _keep(self, question: str, answer: Answer, events: Sequence[Event]) -> None:
-        """Adds a turn to the session. What was refused before it began is none."""
-        if answer.run_id or answer.status == "answered":
-            self.last_events = events
-            self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
-            self.save()
+    def status(self) -> str:
+        """The line below the prompt."""
+        turns = count_of(len(self.session.turns), "turn") if self.session.turns else "new session"
+        attached = f"{len(self.attached)} attached" if self.attached else ""
+        parts = (turns, attached, "/help", "Shift-Tab: approval", self.settings.model)
+        return " · ".join(filter(None, parts))
 
-    def _show(self, answer: Answer, *, reported: bool) -> None:
-        if answer.text and answer.status in {"answered", "limit"}:
-            self.screen.answer(answer.text)
-            if lines := source_lines(answer):
-                self.screen.note("\n".join(lines))
-        if answer.status == "interrupted":
-            saved = f" and saved as {answer.run_id}: /continue goes on with it" if answer.run_id else ""
-            self.screen.note(f"Stopped{saved}. /retry asks again.")
-        elif answer.status != "answered" and not reported:
-            self.screen.note(explanation(answer))
-
-    def _status(self) -> str:
-        turns = len(self.session.turns)
-        parts = [
-            f"{turns} turn{'' if turns == 1 else 's'}" if turns else "new session",
-            *([f"{len(self.attached)} attached"] if self.attached else []),
-            "/help",
-            "Shift-Tab: approval",
-            self.settings.model,
-        ]
-        return " · ".join(parts)
-
-    def _next_mode(self) -> None:
-        modes = list(MODES)
-        self.mode = modes[(modes.index(self.mode) + 1) % len(modes)]
+    def next_mode(self) -> None:
+        """Shift-Tab."""
+        following: dict[ApprovalMode, ApprovalMode] = {"ask": "auto", "auto": "never", "never": "ask"}
+        self.mode = following[self.mode]
 
 
 def open_terminal(
@@ -340,13 +317,16 @@ def open_terminal(
     session = latest_session(settings) if latest else None
     if resume:
         session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
-    screen = open_screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)
-    make_reader = _reader(settings, stream, screen)
+    screen = Screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)
+    history = History(settings.data_dir, Redactor(settings.secrets))
 
-    from agent.cli.interactive.conversation_commands import show_turns
-    from agent.cli.interactive.terminal import Terminal
+    def reader(terminal: Terminal) -> Reader:
+        """The one that suits the screen."""
+        if not screen.animated:
+            return LineReader(terminal, history, stream)
+        return PromptReader(terminal, choices_of(settings), history, output=create_output(stdout=stream))
 
-    terminal = Terminal(flags, screen, make_reader, settings=settings, session=session)
+    terminal = Terminal(flags, screen, reader, settings=settings, session=session)
     terminal.verbose = verbose
     terminal.attached.extend(path.absolute() for path in files)
     if session is not None:
@@ -354,23 +334,3 @@ def open_terminal(
     else:
         screen.note(f"alita, with the model {settings.model}. Ask something; /help shows the rest, Ctrl-D leaves.")
     exits.run(terminal.run())
-
-
-def _reader(settings: Settings, stream: TextIO, screen: Screen) -> Callable[[Prompt], Reader]:
-    """Makes the reader that suits the screen."""
-    history = History(settings.data_dir, Redactor(settings.secrets))
-    if not screen.animated:
-        return lambda prompt: LineReader(prompt, history, stream, editing=settings.plain)
-    from prompt_toolkit.output import create_output
-
-    from agent.cli.interactive.prompt import PromptReader
-
-    output = create_output(stdout=stream)
-    return lambda prompt: PromptReader(prompt, completion_of(settings), history, output=output)
-
-
-def completion_of(settings: Settings) -> Completion:
-    """What may come next, from the registry and from what alita keeps."""
-    commands = [Choice(f"/{command.name}", command.summary) for command in COMMANDS]
-    kinds = {command.name: command.completes for command in COMMANDS}
-    return Completion(commands, kinds, sources_of(settings), Path.cwd())

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.cli.interactive.reader import Prompt
+from agent.cli import confirmations
 from agent.cli.interactive.terminal import Terminal
-from agent.cli.screens.screen import Screen
+from agent.cli.screen import Screen
 from agent.configuration.settings_sources import read_settings
 from agent.store.sessions import Session
 from support.fibonacci import Line, write_script
@@ -25,34 +25,30 @@ class ListReader:
 
     touched = False
 
-    def __init__(self, prompt: Prompt, typed: list[Typed], asked: list[str]) -> None:
-        self.prompt = prompt
-        self.defaults: list[str] = []
+    def __init__(self, typed: list[Typed]) -> None:
         self._typed = typed
-        self._asked = asked
 
     async def read(self, default: str = "") -> str:
-        self.defaults.append(default)
-        return self._next(EOFError)
-
-    async def choose(self, question: str, choices: Mapping[str, str]) -> str:
-        self._asked.append(question)
-        return self._next(EOFError)
-
-    def _next(self, end: type[BaseException]) -> str:
-        entry = self._typed.pop(0) if self._typed else end
+        entry = self._typed.pop(0) if self._typed else EOFError
         if isinstance(entry, str):
             return entry
         if isinstance(entry, type):
             raise entry
         return entry(self)
 
+    async def choose(self, question: str, choices: Mapping[str, str], *, spoken: bool = False) -> str:
+        try:
+            return await self.read()
+        except EOFError:
+            return ""
+
 
 class Sitting:
     """One session after the other, at the same desk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
+        self._monkeypatch = monkeypatch
         self.asked: list[str] = []
         """The questions of `choose`."""
         self.terminal: Terminal
@@ -67,12 +63,16 @@ class Sitting:
         given = {"model": self.model or "scripted:none", "tools_dir": self.folder / "tools", **flags}
         stream = io.StringIO()
         self.asked.clear()
+        reader = ListReader(list(typed))
+
+        async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = False) -> str:
+            self.asked.append(question)
+            return await reader.choose(question, choices)
+
+        self._monkeypatch.setattr(confirmations, "choose", choose)
+        settings = read_settings(given)
         self.terminal = Terminal(
-            given,
-            Screen(stream),
-            lambda prompt: ListReader(prompt, list(typed), self.asked),
-            settings=read_settings(given),
-            session=session,
+            given, Screen(stream, folds=True), lambda _: reader, settings=settings, session=session
         )
         await self.terminal.run()
         return stream.getvalue()
@@ -86,4 +86,4 @@ class Sitting:
 def sitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sitting:
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.chdir(tmp_path)
-    return Sitting(tmp_path)
+    return Sitting(tmp_path, monkeypatch)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from prompt_toolkit.data_structures import Size
@@ -10,9 +11,8 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from agent.cli.interactive.commands import KEYS
-from agent.cli.interactive.completion import Choice, Completion
-from agent.cli.interactive.prompt import PromptReader
-from agent.cli.interactive.reader import History, Interrupted, Prompt
+from agent.cli.interactive.completion import Choice, Choices
+from agent.cli.interactive.prompt import History, Interrupted, PromptReader
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 
@@ -31,9 +31,16 @@ class Desk:
         self.errors: list[AlitaError] = []
         self.history = History(folder / "data", Redactor())
         (folder / "two words.txt").write_text("")
-        finder = Completion([Choice("/help", "tells"), Choice("/show", "a tool")], {}, {}, folder)
-        prompt = Prompt(lambda: self.modes[0], lambda: "status\x1b[2J", self.next_mode, self.errors.append)
-        self.reader = PromptReader(prompt, finder, self.history, source=keyboard, output=Narrow())
+        choices = Choices([Choice("/help", "tells"), Choice("/show", "a tool")], {}, {}, folder)
+        self.screen = SimpleNamespace(error=self.errors.append)
+        self.reader = PromptReader(self, choices, self.history, source=keyboard, output=Narrow())
+
+    @property
+    def mode(self) -> str:
+        return self.modes[0]
+
+    def status(self) -> str:
+        return "status\x1b[2J"
 
     def next_mode(self) -> None:
         self.modes.append(self.modes.pop(0))
@@ -42,21 +49,11 @@ class Desk:
         self.keyboard.send_text(keys)
         return await asyncio.wait_for(self.reader.read(default), 10)
 
-    async def chosen(self, keys: str) -> str:
-        asking = asyncio.create_task(self.reader.choose("Keep it?", {"y": "yes", "n": "no"}))
-        await asyncio.sleep(0.1)
-        self.keyboard.send_text(keys)
-        return await asyncio.wait_for(asking, 10)
-
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with create_pipe_input() as keyboard:
         yield Desk(keyboard, tmp_path)
-
-
-async def test_enter_submits(desk: Desk) -> None:
-    assert await desk.typed("hello\r") == "hello"
 
 
 async def test_alt_enter_begins_a_new_line(desk: Desk) -> None:
@@ -106,7 +103,7 @@ async def test_a_default_stands_there_to_be_changed(desk: Desk) -> None:
 
 async def test_what_was_entered_is_kept_and_comes_back_with_the_arrow(desk: Desk) -> None:
     await desk.typed("first\x1b\rline\r")
-    assert desk.history.load() == ["first\nline"]
+    assert list(desk.history.load_history_strings()) == ["first\nline"]
     assert await desk.typed("\x1b[A\r") == "first\nline"
 
 
@@ -147,18 +144,6 @@ async def test_an_editor_that_fails_leaves_the_entry(desk: Desk, monkeypatch: py
     desk.keyboard.send_text("\r")
     assert await asyncio.wait_for(reading, 10) == "draft"
     assert "status 1" in desk.errors[0].message
-
-
-@pytest.mark.parametrize(("keys", "letter"), [("y", "y"), ("N", "n"), ("x \r\x1b[Ay", "y")])
-async def test_a_choice_is_one_of_its_letters(desk: Desk, keys: str, letter: str) -> None:
-    assert await desk.chosen(keys) == letter
-
-
-async def test_a_choice_can_be_left(desk: Desk) -> None:
-    with pytest.raises(EOFError):
-        await desk.chosen("\x04")
-    with pytest.raises(Interrupted):
-        await desk.chosen("\x03")
 
 
 def test_every_key_of_the_registry_is_told_once() -> None:

@@ -14,9 +14,7 @@ from rich.console import Console
 from agent import events as e
 from agent.answering.answer import Answer
 from agent.cli.output import rows_of
-from agent.cli.screens.lines import Line
-from agent.cli.screens.moving import LiveLine, MovingScreen, is_markdown
-from agent.cli.screens.screen import Screen
+from agent.cli.screen import Line, Screen, is_markdown
 from agent.errors import UsageError
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -45,16 +43,20 @@ def sixty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def rich_screen(stream: io.StringIO) -> MovingScreen:
+def rich_screen(stream: io.StringIO) -> Screen:
     console = Console(file=stream, width=60, force_terminal=True, highlight=False, markup=False, emoji=False)
-    return MovingScreen(console, LiveLine(stream, lambda: 60))
+    return Screen(stream, console=console, folds=True)
+
+
+def plain_screen(stream: io.StringIO) -> Screen:
+    return Screen(stream, folds=True)
 
 
 def spoken_screen(stream: io.StringIO) -> Screen:
-    return Screen(stream, spoken=True)
+    return Screen(stream, spoken=True, folds=True)
 
 
-SCREENS: list[Callable[[io.StringIO], Screen]] = [rich_screen, Screen, spoken_screen]
+SCREENS: list[Callable[[io.StringIO], Screen]] = [rich_screen, plain_screen, spoken_screen]
 WAYS: dict[str, Callable[[Screen, str], None]] = {
     "answer": lambda screen, text: screen.answer(text),
     "quote": lambda screen, text: screen.quote(text),
@@ -167,7 +169,7 @@ The answer is:
 
 
 def test_a_run_without_movement_has_the_same_lines() -> None:
-    assert story(Screen) == story(rich_screen)
+    assert story(plain_screen) == story(rich_screen)
 
 
 @pytest.mark.parametrize("text", ["2*3*5*7", "__init__", "# 1", "list<int>", "1. first", "a_b_c", "3 < 4 > 2"])
@@ -211,28 +213,31 @@ def test_the_first_lines_of_a_source_have_their_numbers() -> None:
         ]
 
 
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 def test_a_growing_answer_is_drawn_above_the_live_line_and_removed_before_it_is_printed() -> None:
-    stream = io.StringIO()
+    stream = Tty()
     screen = rich_screen(stream)
-    screen.streamed("one\n\n- two\x1b[2J")
-    screen.working("thinking")
-    grown = _COLOUR.sub("", stream.getvalue())
-    assert grown.startswith("  one")
-    assert "• two" in grown
-    assert grown.endswith("thinking")
-    assert "\x1b" not in grown
-    stream.truncate(0)
-    stream.seek(0)
-    screen.working("")
+    screen.streamed("one\n\n- two\x1b[2J\x1b[31m")
+    screen.begin_work(lambda width: "thinking\x1b[2J"[:width])
+    screen.end_work()
+    drawn = _COLOUR.sub("", stream.getvalue())
+    assert re.search(r"  one\s+• two\s+⠋ thinking", drawn)
+    assert "\x1b[2J" not in drawn
+    assert drawn.count("\x1b[1A\x1b[2K") >= 2, "its rows are removed"
     screen.answer("one")
-    assert re.match(r"\r\x1b\[\dA\x1b\[J  one\n", _COLOUR.sub("", stream.getvalue()))
+    assert _COLOUR.sub("", stream.getvalue()).endswith("  one\n")
 
 
 def test_an_answer_goes_to_standard_output_too_when_that_is_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     import sys
 
     stream = io.StringIO()
-    MovingScreen(Console(file=stream, width=60), LiveLine(stream), answers=sys.stdout).answer("4\x1b[2J2")
+    console = Console(file=stream, width=60, force_terminal=True)
+    Screen(stream, console=console, answers=sys.stdout).answer("4\x1b[2J2")
     assert capsys.readouterr().out == "42\n"
     assert "42" in stream.getvalue()
     quiet = io.StringIO()

@@ -13,69 +13,58 @@ from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.answering.answer import Answer
-from agent.cli.screens.lines import cost_text, time_text
-from agent.events import AnswerWritten, Event, RunStarted
+from agent.cli.confirmations import Word, ask_whether_called, ask_whether_kept
+from agent.cli.screen import cost_text, time_text
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.cli.screens.screen import Screen
+    from agent.cli.screen import Screen
+    from agent.consent.approval import Proposal
+    from agent.consent.external_tools import CallProposal
 
 
 class Activity:
-    """What a turn is doing, since when, and what it has used.
+    """What a turn is doing, since when, and what it has used."""
 
-    Args:
-        clock: Seconds, for tests.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._started = clock()
-        self._step = self._of = 0
-        self._route = ""
-        self._doing = "thinking"
-        self.usage = Usage()
-
-    @property
-    def seconds(self) -> float:
-        """Since the turn began."""
-        return self._clock() - self._started
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._step, self._route, self._doing = "", "", "thinking"
+        self._usage = Usage()
 
     def see(self, event: e.Event) -> None:
         """Takes an event into account."""
         match event:
             case e.StepStarted():
-                self._step, self._of = event.step, event.of
+                self._step = f"step {event.step}/{event.of}"
                 self._route = self._doing = event.action
             case e.ModelStarting():
                 self._doing = event.progress
             case e.ModelCalled():
-                self.usage = self.usage + event.usage
+                self._usage = self._usage + event.usage
                 self._doing = self._route or "thinking"
             case e.SpecWritten():
                 self._doing = f"writing {event.signature.removeprefix('def ').partition('(')[0]}"
-            case e.CandidateChecked() | e.TrialFinished():
-                number = event.number if isinstance(event, e.CandidateChecked) else event.candidate
+            case e.CandidateChecked(number=number) | e.TrialFinished(candidate=number):
                 self._doing = f"{self._route or 'create_tool'}, candidate {number}"
             case _:
                 pass
 
     def text(self, width: int) -> str:
-        """One line of at most `width` characters; what is being done is shortened first."""
-        tokens = self.usage.input_tokens + self.usage.output_tokens
-        rest = [time_text(self.seconds), f"{tokens / 1000:.1f}k tokens" if tokens else ""]
-        if self.usage.calls:
-            rest.append(cost_text(self.usage))
-        step = f"step {self._step}/{self._of}" if self._of else ""
-        room = max(width - len(" · ".join(part for part in (step, *rest, "") if part)) - 3, 8)
-        text = " · ".join(part for part in (step, one_line(self._doing, room), *rest) if part)
-        return one_line(f"{text} · Ctrl-C stops" if len(text) + 16 <= width else text, width)
+        """One line of at most `width` characters."""
+        tokens = self._usage.input_tokens + self._usage.output_tokens
+        parts = (
+            self._step,
+            one_line(self._doing, max(width - 50, 12)),
+            time_text(time.monotonic() - self._started),
+            f"{tokens / 1000:.1f}k tokens" if tokens else "",
+            cost_text(self._usage) if self._usage.calls else "",
+            "Ctrl-C stops",
+        )
+        return one_line(" · ".join(filter(None, parts)), width)
 
 
-TICK = 0.1
-"""Seconds between two frames of the live line."""
 Ask = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
@@ -92,7 +81,7 @@ class Turn:
     def __init__(
         self, alita: Alita, screen: Screen, *, verbose: bool = False, hears: Listener = lambda _: None
     ) -> None:
-        self.events: list[Event] = []
+        self.events: list[e.Event] = []
         self._alita = alita
         self._screen = screen
         self._verbose = verbose
@@ -100,9 +89,8 @@ class Turn:
         self._activity = Activity()
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
-        self.is_draining = False
-        self._paused = False
         self.run_id = ""
+        self.is_draining = False
         self.is_cancelled = False
         """Whether Ctrl-C was pressed twice."""
 
@@ -113,27 +101,35 @@ class Turn:
             AlitaError: The run failed; `answer_so_far` is what is left of it.
         """
         self._task = asyncio.create_task(ask(self._listen))
-        ticking = asyncio.create_task(self._tick()) if self._screen.animated else None
+        self._screen.begin_work(self._describe)
         try:
             with on_interrupt(self.interrupt):
                 return await self._task
         except asyncio.CancelledError:
-            return self._stopped()
+            stopped = Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
+            return self.answer_so_far() or stopped
         finally:
-            if ticking is not None:
-                ticking.cancel()
-            self._screen.working("")
+            self._screen.end_work()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Meanwhile, the keyboard and the last line belong to a question that is asked."""
-        self._paused = True
-        self._screen.working("")
+        self._screen.end_work()
         try:
             yield
         finally:
-            self._paused = False
+            self._screen.begin_work(self._describe)
             listen()
+
+    async def confirm(self, call: CallProposal) -> bool:
+        """Asks whether an external tool is called."""
+        with self.paused():
+            return await ask_whether_called(call, self._screen)
+
+    async def approve(self, proposal: Proposal, *, always: bool = False) -> Word:
+        """Asks whether a new tool is kept."""
+        with self.paused():
+            return await ask_whether_kept(proposal, self._screen, always=always)
 
     def interrupt(self) -> None:
         """Ctrl-C: the first lets the step finish, the second stops at once."""
@@ -145,33 +141,27 @@ class Turn:
         self._screen.note("Finishing this step, then saving. Ctrl-C again stops at once.")
         self._alita.drain()
 
-    def _listen(self, event: Event) -> None:
+    def answer_so_far(self) -> Answer | None:
+        """What the run has answered, with what it cost, if it began."""
+        newest = self._alita.newest
+        return newest if newest is not None and newest.run_id == self.run_id != "" else None
+
+    def _describe(self, width: int) -> str:
+        text = self._activity.text(width)
+        return one_line(f"finishing · {text}", width) if self.is_draining else text
+
+    def _listen(self, event: e.Event) -> None:
         self.events.append(event)
-        if isinstance(event, RunStarted):
+        if isinstance(event, e.RunStarted):
             self.run_id = event.run_id
         self._activity.see(event)
         self._hears(event)
-        if isinstance(event, AnswerWritten):
+        if isinstance(event, e.AnswerWritten):
             self._written += event.text
             self._screen.streamed(self._written)
             return
         self._written = ""
         self._screen.event(event, verbose=self._verbose)
-
-    async def _tick(self) -> None:
-        while True:
-            if not self._paused:
-                text = self._activity.text(max(self._screen.width - 3, 10))
-                self._screen.working(f"finishing · {text}" if self.is_draining else text)
-            await asyncio.sleep(TICK)
-
-    def _stopped(self) -> Answer:
-        return self.answer_so_far() or Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
-
-    def answer_so_far(self) -> Answer | None:
-        """What the run has answered, with what it cost, if it began."""
-        newest = self._alita.newest
-        return newest if newest is not None and newest.run_id == self.run_id != "" else None
 
 
 @contextlib.contextmanager

@@ -1,0 +1,404 @@
+"""How runs and sessions are shown: each event as a line, on a terminal, in a file or read aloud."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from agent import events as e
+from agent.answering.answer import Answer
+from agent.cli.output import columns, print_text, rows_of
+from agent.models.protocol import Usage
+from mcp_tools.errors import AlitaError
+from mcp_tools.text import one_line, printable
+from mcp_tools.tool import call_text
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.live import Live
+
+LONGEST_NOTE = 2_000
+LONGEST_SPOKEN = 400
+_SPOKEN = {" → ": " gives ", " ✗ ": " failed: ", " — ": ", because: ", " · ": ", "}
+"""What the signs of a line say, so that a reader does not say their names."""
+
+
+class Line(NamedTuple):
+    """One line of the account that a run gives on stderr."""
+
+    label: str
+    text: str
+    mark: str = " "
+    style: str = ""
+    """A rich style."""
+    whole: bool = False
+    """Never shortened: it says what went wrong, and where."""
+
+    def plain(self, width: int) -> str:
+        """The line as text of at most `width` characters, unless it must be whole."""
+        head = f"{self.mark} {self.label:<7} "
+        return head + one_line(self.text, max((LONGEST_NOTE if self.whole else width) - len(head), 10))
+
+    @property
+    def spoken(self) -> str:
+        """The line as a sentence for those who hear it: no signs."""
+        text = one_line(self.text, LONGEST_SPOKEN)
+        for sign, words in _SPOKEN.items():
+            text = text.replace(sign, words)
+        return _ended(f"{self.label.capitalize()}: {text}" if self.label else text[:1].upper() + text[1:])
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."
+
+
+def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
+    """The line of an event, or None when it has none; model calls have one only with `verbose`."""
+    if isinstance(event, e.ModelCalled) and not verbose:
+        return None
+    describe = _LINES.get(type(event))
+    return describe(event) if describe else None
+
+
+def _result(label: str, what: str, event: Any, result: str = "", *, whole: bool = False) -> Line:
+    """What came of something, or why it failed."""
+    if event.ok:
+        return Line(label, what + result)
+    return Line(label, f"{what} ✗ {event.message}", style="yellow", whole=whole)
+
+
+def _file(event: e.FileRead) -> Line:
+    lost = f"; not shown: {' '.join(event.lost)}" if event.lost else ""
+    return _result("file", event.name, event, f", {event.type}: {event.where}{lost}", whole=True)
+
+
+def _page(event: e.PageRead) -> Line:
+    via = "" if event.via == "plain" else f", {event.via}"
+    return _result("page", (event.ok and event.title) or event.url, event, f" ({event.size:,} characters{via})")
+
+
+def _called(event: e.ToolCalled) -> Line:
+    call, result = one_line(call_text(event.name, event.arguments), 60), one_line(event.preview, 60)
+    text = f"{call} {'→' if event.ok else '✗'} {result} ({time_text(event.seconds)})"
+    return Line("call", text, style="" if event.ok else "yellow")
+
+
+def _registered(event: e.ToolRegistered) -> Line:
+    path, here = Path(event.path), Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return Line("saved", f"{shown} ({event.status})", style="green")
+
+
+def _model(event: e.ModelCalled) -> Line:
+    tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
+    return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
+
+
+_LINES: dict[type, Callable[[Any], Line | None]] = {
+    e.RunStarted: lambda it: Line("resume", f"{it.run_id}: {it.question}", "●") if it.resumed else None,
+    e.Restated: lambda it: Line("asked", it.question, "●", whole=True),
+    e.StepStarted: lambda it: Line("decide", it.action + (f" — {it.reason}" if it.reason else ""), "●", "bold"),
+    e.ModelCalled: _model,
+    e.ToolFound: lambda it: Line(
+        "found", f"{it.name} {f'at the server {it.server}' if it.server else 'in the library'}"
+    ),
+    e.SpecWritten: lambda it: Line("spec", it.signature.removeprefix("def ").rstrip(":")),
+    e.CandidateChecked: lambda it: (
+        Line("check", f"candidate {it.number} ok")
+        if it.ok
+        else Line("check", f"candidate {it.number} ✗ {'; '.join(it.findings)}", style="yellow")
+    ),
+    e.TrialFinished: lambda it: _result("trial", f"candidate {it.candidate}", it, f" → {it.preview}"),
+    e.ToolRegistered: _registered,
+    e.ToolRefused: lambda it: Line("refused", f"{it.name} is not kept: {it.reason}", style="yellow", whole=True),
+    e.ToolCalled: _called,
+    e.FileRead: _file,
+    e.WebSearched: lambda it: _result(
+        "search", it.source, it, f": {it.query} → {count_of(len(it.found), 'hit')}", whole=True
+    ),
+    e.PageRead: _page,
+    e.BrowserStepped: lambda it: _result("browser", f"{it.step}. {it.action}", it, f" at {it.url}"),
+    e.InstructionFound: lambda it: Line("warning", str(it), style="bold yellow"),
+    e.ActionRefused: lambda it: Line("refused", str(it), style="bold yellow", whole=True),
+    e.LeakBlocked: lambda it: Line("blocked", f"{it.address}: {it.reason}", style="yellow"),
+    e.Warned: lambda it: Line("warning", it.text, style="bold yellow", whole=True),
+    e.Note: lambda it: Line("note", it.text, style="yellow", whole=True),
+    e.RunFinished: lambda it: summary(it.answer),
+}
+"""The line of each kind of event; the others have none."""
+
+
+def summary(answer: Answer) -> Line:
+    """The last line of a run: how it ended and what it took."""
+    usage = answer.usage
+    tokens = usage.input_tokens + usage.output_tokens
+    counts = ((answer.steps, "step"), (usage.calls, "model call"), (tokens, "token"))
+    parts = [
+        answer.status.replace("_", " ") + (f" ({answer.limit})" if answer.limit else ""),
+        *(count_of(n, noun) for n, noun in counts if n),
+        time_text(answer.seconds),
+        cost_text(usage) if usage.cost != 0 else "",
+        f"run {answer.run_id}" if answer.run_id else "",
+    ]
+    return Line("done", " · ".join(filter(None, parts)), "●", "bold", whole=True)
+
+
+def count_of(number: int, noun: str) -> str:
+    """The number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def cost_text(usage: Usage) -> str:
+    """Money in words; an unknown price is shown as unknown, never as nothing."""
+    if usage.cost is None:
+        return "cost unknown"
+    return f"${usage.cost:.4f}" if usage.cost else "no cost"
+
+
+def time_text(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+_UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
+"""Signs that draw, of which a reader would say the names."""
+_WIDTH_OF_A_FILE = 160
+MOST_STREAMED = 12
+"""Rows of a growing answer that are shown; what scrolled away could not be drawn over."""
+
+
+class Screen:
+    """Shows text for people.
+
+    Whatever it is given may come from a model: it cannot steer the terminal, and no row of it begins where a prompt
+    does. A terminal whose cursor may move has a live line below what scrolls up.
+
+    Args:
+        stream: A terminal or a file.
+        spoken: Whether it is read aloud: whole sentences, no signs, no movement.
+        quiet: Whether of a run only warnings are shown.
+        answers: Where answers go besides, when standard output is no terminal.
+        folds: Whether what is long goes on in further rows, as suits a terminal; in a file it stays one line, unless
+            told.
+        console: The terminal's; made for the stream when not given.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        spoken: bool = False,
+        quiet: bool = False,
+        answers: TextIO | None = None,
+        folds: bool | None = None,
+        console: Console | None = None,
+    ) -> None:
+        from rich.console import Console
+
+        self._stream = stream
+        self._console = console or Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._styled = self._console.is_terminal and not self._console.is_dumb_terminal and not spoken
+        self.animated = self._styled and stream.isatty() and bool(os.environ.get("TERM")) and not quiet
+        """Whether the cursor may move, so that there is a live line."""
+        self.spoken = spoken
+        self._quiet = quiet
+        self._answers = answers
+        self._folds = stream.isatty() if folds is None else folds
+        self._fetching = ("", -1)
+        self._live: Live | None = None
+        self._growing = ""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        if self._styled:
+            return self._console.width
+        return shutil.get_terminal_size().columns if self._folds else _WIDTH_OF_A_FILE
+
+    def note(self, text: str) -> None:
+        """A remark of ours."""
+        self.quote(text, head="", style="dim")
+
+    def error(self, error: AlitaError) -> None:
+        """What happened and what to do next."""
+        self.quote(_ended(error.message), head="Error: ", style="red")
+        if error.remedy:
+            self.quote(error.remedy)
+
+    def event(self, event: e.Event, *, verbose: bool = False) -> None:
+        """The line of an event of a run, if it has one."""
+        if self._quiet:
+            if isinstance(event, e.Warned):
+                self.note(f"alita: {event.text}")
+            return
+        line = line_of(event, verbose=verbose)
+        if isinstance(event, e.ModelStarting) and not self.animated:  # else the live line says it
+            news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
+            if news != self._fetching:  # a new text or a further fifth, not each percent
+                line, self._fetching = Line("model", event.progress), news
+        if line is not None:
+            self.line(line)
+
+    def line(self, line: Line) -> None:
+        """One line of the account of a run, cut to the width unless it must be whole."""
+        if self.spoken:
+            self.quote(line.spoken)
+        elif line.whole and self._folds:
+            self.quote(line.text, head=f"{line.mark} {line.label:<7} ", indent=" " * 10, style=line.style)
+        else:
+            from rich.cells import cell_len, set_cell_size
+
+            text, width = line.plain(self.width), self.width
+            fits = line.whole or cell_len(text) <= width
+            self._write(text if fits else f"{set_cell_size(text, width - 1)}…", line.style)
+
+    def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
+        """Columns, the last one as long as it likes; where it is read aloud, a sentence for each row."""
+        if self.spoken:
+            for row in rows:
+                self.quote(_ended(", ".join(cell for cell in row if cell.strip())))
+        elif rows:
+            self._write("\n".join(columns(rows, self.width, indent="  ")))
+
+    def answer(self, text: str) -> None:
+        """The text of an answer; Markdown where it is written so."""
+        if self._answers is not None:
+            print_text(text)
+        if self._styled:
+            self._print(answer_text(text))
+        elif self._answers is None:
+            if self.spoken:
+                self._write("The answer is:")
+            self.quote(text)
+
+    def streamed(self, text: str) -> None:
+        """The answer as far as it is written, above the live line; `answer` takes its place."""
+        self._growing = text
+
+    def code(self, source: str, *, first: int | None = None) -> None:
+        """A source behind its line numbers; with `first`, so many lines of it."""
+        source = printable(source).rstrip("\n")
+        if self._styled:
+            from rich.padding import Padding
+            from rich.syntax import Syntax
+
+            look: dict[str, Any] = {"theme": "ansi_dark", "background_color": "default"}
+            shown = Syntax(source, "python", line_numbers=True, word_wrap=True, line_range=(None, first), **look)
+            self._print(Safe(Padding(shown, (0, 0, 0, 2))))
+            return
+        for number, line in enumerate(source.split("\n")[:first], 1):
+            self.quote(line, head=f"  {number:>3}  ", indent=" " * 7)
+
+    def begin_work(self, describe: Callable[[int], str]) -> None:
+        """Shows what is happening now, and the growing answer above it, until `end_work`.
+
+        Args:
+            describe: Says it in at most so many columns.
+        """
+        if not self.animated or self._live is not None:
+            return
+        from rich.console import Group
+        from rich.live import Live
+        from rich.spinner import Spinner
+        from rich.text import Text
+
+        spinner = Spinner("dots")
+
+        def view() -> RenderableType:
+            spinner.update(text=Text(printable(describe(max(self.width - 3, 10)))))
+            return Group(answer_text(self._growing, last=MOST_STREAMED), spinner) if self._growing else spinner
+
+        self._live = Live(
+            console=self._console, get_renderable=view, refresh_per_second=10, transient=True,
+            redirect_stdout=False, redirect_stderr=False,
+        )  # fmt: skip
+        self._live.start(refresh=True)
+
+    def end_work(self) -> None:
+        """Removes the live line: something else is shown, or the keyboard is needed."""
+        self._growing = ""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def quote(self, text: str, *, head: str = "  ", indent: str = "  ", style: str = "") -> None:
+        """A text of several lines, indented."""
+        width = self.width if self._folds else 1_000_000
+        self._write("\n".join(rows_of(text, width, head=head, indent=indent)), style)
+
+    def _write(self, text: str, style: str = "") -> None:
+        """Prints what fits already."""
+        from rich.text import Text
+
+        self._growing = ""
+        if self._styled:
+            self._console.print(Text(text, style), soft_wrap=True)
+        else:
+            print(text.translate(_UNSPOKEN) if self.spoken else text, file=self._stream, flush=True)
+
+    def _print(self, shown: Safe) -> None:
+        self._growing = ""
+        self._console.print(shown)
+
+
+_BLOCKS = re.compile(
+    r"^ {0,3}(?:#{1,6} |```|~~~|> |\|.*\||[-*+] \S|\d{1,3}[.)] \S)|\*\*\S[^*\n]*\*\*|\[[^\]\n]+\]\([^)\s]+\)",
+    re.MULTILINE,
+)
+
+
+def is_markdown(text: str) -> bool:
+    """Whether a text of several lines is written in Markdown. A single line is a result, and is shown as it stands."""
+    return "\n" in text.strip() and _BLOCKS.search(text) is not None
+
+
+class Safe:
+    """What another renderable shows, character by character fit for a terminal.
+
+    Markdown may spell characters as entities, so that cleaning the source is not enough.
+
+    Args:
+        inner: What is shown.
+        last: How many of its lines, from the end; all when not given.
+    """
+
+    def __init__(self, inner: RenderableType, last: int | None = None) -> None:
+        self._inner = inner
+        self._last = last
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lines without links and other controls, and without blanks at their ends, which a narrower window wraps."""
+        from rich.segment import Segment
+
+        lines = console.render_lines(self._inner, options, pad=False)
+        for line in lines[-self._last :] if self._last else lines:
+            kept = [(printable(text), style) for text, style, control in line if not control]
+            while kept and not kept[-1][0].strip():
+                kept.pop()
+            for number, (text, style) in enumerate(kept, 1):
+                shown = text.rstrip() if number == len(kept) else text
+                yield Segment(shown, style.update_link(None) if style else None)
+            yield Segment.line()
+
+
+def answer_text(text: str, *, last: int | None = None) -> Safe:
+    """An answer: Markdown where it is written so, else the text with its own line ends."""
+    from rich.markdown import Markdown
+    from rich.padding import Padding
+    from rich.text import Text
+
+    clean = printable(text).strip("\n")
+    shown: RenderableType = Text(clean, overflow="fold")
+    if is_markdown(clean):
+        from markdown_it import MarkdownIt
+
+        shown = markdown = Markdown(clean, code_theme="ansi_dark", hyperlinks=False)
+        # rich leaves out what it takes for HTML: `list<int>` would lose its half.
+        markdown.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(clean)
+    return Safe(Padding(shown, (0, 0, 0, 2)), last)
