@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from agent.answering.answer import Answer
@@ -17,6 +17,7 @@ from agent.models.protocol import Role, Usage
 from agent.question import LONGEST_QUESTION
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
+from mcp_tools.records import as_plain, from_plain
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
@@ -65,23 +66,6 @@ class Turn:
             error=answer.error,
             asked=time.time() - answer.seconds,
         )
-
-    def as_json(self) -> dict[str, Json]:
-        """The turn as a session's file holds it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
-        """The turn that `as_json` wrote.
-
-        Raises:
-            KeyError, TypeError, AttributeError, ValueError: It is none.
-        """
-        for name in ("question", "answer", "run_id", "status"):
-            if not isinstance(data[name], str):
-                raise ValueError(f"{name} is no text")
-        tools = {name: tuple(map(str, data.get(name, ()))) for name in ("tools_created", "tools_used")}
-        return cls(**{**data, **tools, "usage": Usage(**data.get("usage", {}))})
 
     @property
     def shown(self) -> str:
@@ -133,11 +117,7 @@ class Conversation:
 
     def as_json(self) -> dict[str, Json]:
         """What a session's file holds of it."""
-        return {
-            "summary": self.summary,
-            "summarised": self.summarised,
-            "turns": [turn.as_json() for turn in self.turns],
-        }
+        return {"summary": self.summary, "summarised": self.summarised, "turns": list(map(as_plain, self.turns))}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
@@ -146,14 +126,11 @@ class Conversation:
         Raises:
             KeyError, TypeError, AttributeError, ValueError: It is none.
         """
-        turns = [Turn.from_json(turn) for turn in data["turns"]]
+        turns = from_plain(list[Turn], data["turns"])
+        if not all(isinstance(text, str) for turn in turns for text in (turn.question, turn.answer, turn.status)):
+            raise ValueError("a turn is no text")
         summarised = min(max(int(data.get("summarised", 0)), 0), len(turns))
         return cls(turns, str(data.get("summary", "")), summarised)
-
-    @classmethod
-    def for_a_run(cls, conversation: Conversation) -> Self:
-        """What one run needs of a conversation: the summary, and the turns that it does not stand for."""
-        return cls(list(conversation.open_turns), conversation.summary)
 
 
 FOLLOWS = "follows"
@@ -208,7 +185,7 @@ async def _recorded(context: Context, message: str, conversation: Conversation |
     """What the run knows of the conversation; None where that is lost."""
 
     async def take() -> Json:
-        return Conversation.for_a_run(conversation).as_json() if conversation else None
+        return Conversation(conversation.open_turns, conversation.summary).as_json() if conversation else None
 
     recorded = await context.journal.call("conversation", {"message": message}, take)
     if recorded is None:

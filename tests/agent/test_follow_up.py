@@ -105,7 +105,7 @@ async def test_a_short_conversation_is_shown_whole_without_a_call(bench):
 async def test_of_a_long_conversation_old_turns_become_a_summary_and_new_ones_stay_whole(bench):
     strong = bench({"text": "They spoke of questions 0 to 30."})
     source = long_talk(60)
-    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    shown = await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     assert "They spoke of questions 0 to 30." in shown
     assert len(shown) < LIMITS.history
     assert "Question 59?" in shown
@@ -119,9 +119,9 @@ async def test_of_a_long_conversation_old_turns_become_a_summary_and_new_ones_st
 async def test_a_summary_is_not_written_again_for_the_next_question(bench):
     strong = bench({"text": "A summary."})
     source = long_talk(60)
-    await compact(strong.context, Conversation.for_a_run(source), source)
+    await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     source.add(Turn("One more?", "yes", "r", "answered"))
-    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    shown = await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     assert strong.script.played == 1
     assert "A summary." in shown
     assert "One more?" in shown
@@ -130,10 +130,10 @@ async def test_a_summary_is_not_written_again_for_the_next_question(bench):
 async def test_a_later_summary_is_made_from_the_earlier_one(bench):
     strong = bench({"when": "Question 0?", "text": "First summary."}, {"when": "First summary.", "text": "Second."})
     source = long_talk(60)
-    await compact(strong.context, Conversation.for_a_run(source), source)
+    await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     for turn in long_talk(60).turns:
         source.add(turn)
-    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    shown = await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     assert "Second." in shown
     assert "First summary." not in shown
 
@@ -146,7 +146,7 @@ async def test_a_later_summary_is_made_from_the_earlier_one(bench):
 async def test_without_a_summary_the_newest_turns_are_shown_and_it_is_told(bench, reply):
     strong = bench(reply)
     source = long_talk(60)
-    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    shown = await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     assert "Question 59?" in shown
     assert "Question 0?" not in shown
     assert "only the newest turns are seen" in strong.notes
@@ -156,7 +156,7 @@ async def test_without_a_summary_the_newest_turns_are_shown_and_it_is_told(bench
 async def test_a_summary_that_is_too_long_ends_with_a_whole_sentence(bench):
     strong = bench({"text": "One sentence. " * 200})
     source = long_talk(60)
-    await compact(strong.context, Conversation.for_a_run(source), source)
+    await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     assert len(source.summary) <= LONGEST_SUMMARY
     assert source.summary.endswith("One sentence.")
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
@@ -58,11 +58,6 @@ class Session:
     def turns(self) -> list[Turn]:
         """What was asked and answered, oldest first."""
         return self.conversation.turns
-
-    @property
-    def summary(self) -> str:
-        """What stands for the oldest turns in a prompt."""
-        return self.conversation.summary
 
     def as_json(self) -> dict[str, Json]:
         """The content of its file."""
@@ -144,33 +139,9 @@ def _when(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-__all__ = [
-    "Damaged",
-    "Session",
-    "damaged_sessions",
-    "delete_session",
-    "export_session",
-    "find_session",
-    "go_on",
-    "latest_session",
-    "list_sessions",
-    "load_session",
-    "new_session",
-    "save_session",
-]
-
 _LOCK = ".lock"
 _LOOKED_BACK = 20
 """Runs among which the last answered one is looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """A file that is no session any more."""
-
-    id: str
-    message: str
-    remedy: str
 
 
 def new_session(model: str) -> Session:
@@ -191,7 +162,8 @@ def save_session(folder: Path, session: Session, redactor: Redactor) -> Session:
     with _writing(folder):
         if session.revision != _revision_on_disk(folder, session.id):
             branched_off = session.id if session.revision else session.parent
-            session = replace(session, id=_free_id(folder), parent=branched_off, revision=0)
+            free = next(each for each in iter(new_id, "") if not _path(folder, each).exists())
+            session = replace(session, id=free, parent=branched_off, revision=0)
         saved = replace(session, revision=session.revision + 1, changed=time.time())
         data = json.dumps(redactor.json(saved.as_json()), ensure_ascii=False, indent=1)
         write_file(_path(folder, saved.id), data)
@@ -212,7 +184,15 @@ def load_session(folder: Path, session_id: str) -> Session:
                 f"{path} has schema {data['schema']!r}; this version reads {SCHEMA}.",
                 remedy="Use the version of alita that wrote it.",
             )
-        return _from_json(data, session_id, path.stat().st_mtime)
+        return Session(
+            session_id,
+            str(data["model"]),
+            float(data["started"]),
+            Conversation.from_json(data),
+            int(data["revision"]),
+            data["parent"],
+            path.stat().st_mtime,
+        )
     except FileNotFoundError:
         remedy = "`alita sessions list` shows all sessions."
         raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
@@ -277,8 +257,15 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
 
 def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
     """Sessions, the one used last first; `damaged_sessions` has those that cannot be read."""
+
+    def last_use(session_id: str) -> tuple[int, str]:
+        try:
+            return _path(folder, session_id).stat().st_mtime_ns, session_id
+        except OSError:
+            return 0, session_id
+
     found: list[Session] = []
-    for session_id in _by_last_use(folder):
+    for session_id in sorted(_ids(folder), key=last_use, reverse=True):
         if limit is not None and len(found) >= limit:
             break
         with contextlib.suppress(SessionError):
@@ -286,14 +273,14 @@ def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
     return found
 
 
-def damaged_sessions(folder: Path) -> list[Damaged]:
-    """What stands in the folder and cannot be read, each with its remedy."""
-    found: list[Damaged] = []
+def damaged_sessions(folder: Path) -> list[SessionError]:
+    """Why files in the folder cannot be read, each with its remedy."""
+    found = []
     for session_id in _ids(folder):
         try:
             load_session(folder, session_id)
         except SessionError as error:
-            found.append(Damaged(session_id, error.message, error.remedy))
+            found.append(error)
     return found
 
 
@@ -312,18 +299,6 @@ def delete_session(folder: Path, session_id: str) -> None:
             raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
 
 
-def _from_json(data: dict[str, Any], session_id: str, changed: float) -> Session:
-    return Session(
-        session_id,
-        str(data["model"]),
-        float(data["started"]),
-        Conversation.from_json(data),
-        int(data["revision"]),
-        data["parent"],
-        changed,
-    )
-
-
 def _revision_on_disk(folder: Path, session_id: str) -> int:
     """0 when there is no file, -1 when it cannot be read."""
     if not _path(folder, session_id).exists():
@@ -332,12 +307,6 @@ def _revision_on_disk(folder: Path, session_id: str) -> int:
         return load_session(folder, session_id).revision
     except SessionError:
         return -1
-
-
-def _free_id(folder: Path) -> str:
-    while _path(folder, session_id := new_id()).exists():
-        pass
-    return session_id
 
 
 def _path(folder: Path, session_id: str) -> Path:
@@ -353,16 +322,6 @@ def _ids(folder: Path) -> list[str]:
     except OSError as error:
         raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
     return sorted(name[: -len(".json")] for name in names if name.endswith(".json") and ID.fullmatch(name[:-5]))
-
-
-def _by_last_use(folder: Path) -> list[str]:
-    def last_use(session_id: str) -> tuple[int, str]:
-        try:
-            return _path(folder, session_id).stat().st_mtime_ns, session_id
-        except OSError:
-            return 0, session_id
-
-    return sorted(_ids(folder), key=last_use, reverse=True)
 
 
 @contextlib.contextmanager
