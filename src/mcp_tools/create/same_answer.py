@@ -41,7 +41,7 @@ def agree(value: Json, expected: Json, *, exact: bool = False) -> bool:
         if exact or written is None or (len(written[1]) == 1 and abs(expected) < 1):
             return False
         # 540.20 was written as 540.2: zeros at the end do not survive
-        return abs(value - expected) <= 0.5000001 * 10 ** -max(2, len(written[1]))
+        return bool(abs(value - expected) <= 0.5000001 * 10 ** -max(2, len(written[1])))
     if isinstance(value, list) and isinstance(expected, list):
         return len(value) == len(expected) and all(
             agree(*pair, exact=exact) for pair in zip(value, expected, strict=True)
