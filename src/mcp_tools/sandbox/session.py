@@ -170,10 +170,10 @@ class _Process:
         """Runs a block of code."""
         block = self._block = _Block(number, limits)
         self._pipes.start(limits.output_bytes)
+        self._set_clock(block, run=True)
         try:
-            # only then: a process that is still being stopped after the last block could not write in one piece
+            # a process that is still to be stopped after the last block would be torn out of what it writes
             await self._zygote.begin(self._call, limits.cpu_seconds, lambda: self._late("cpu_time"))
-            self._set_clock(block, run=True)
             self._pipes.messages.send({"run": number, "code": code, "modules": modules})
             await block.settled.wait()
         except BaseException:

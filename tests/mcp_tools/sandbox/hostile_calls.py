@@ -1,6 +1,6 @@
 """A program that attacks a sandbox from inside its calls, for any user and back end: one line of JSON per attack.
 
-python hostile_calls.py BACKEND [ATTACK…]
+python hostile_calls.py BACKEND FOLDER [ATTACK…]
 """
 
 # ruff: noqa: ASYNC240, E501 - it may block; tables of one-line programs
@@ -17,9 +17,10 @@ import tempfile
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
-from hostile_helpers import below, eventually, needs
+from hostile_helpers import at_once, below, eventually, needs
 from hostile_sessions import SESSION_ATTACKS
 
 from mcp_tools.sandbox import Job, Limits, Outcome, Problem
@@ -101,7 +102,7 @@ async def idle(sandbox: WarmSandbox) -> int:
     """How many processes there are when no call is running."""
     await works(sandbox)
     count = len(below(os.getpid()))
-    for _ in range(10):
+    for _ in range(3):
         await asyncio.sleep(0.1)
         count = max(count, len(below(os.getpid())))
     return count
@@ -136,17 +137,22 @@ async def closing_is_bounded(sandbox: WarmSandbox, folder: Path) -> None:
 
 
 async def forged_reports(sandbox: WarmSandbox, folder: Path) -> None:
-    for name, body in FORGED.items():
-        await works(sandbox)
+    async def forged(name: str, body: bytes) -> None:
         first = sandbox._zygotes.get(Environment())
         outcome = await call(sandbox, f"{REPORT}def f():\n    report({body!r})\n    os._exit(0)")
         needs(outcome.problem is not None and outcome.problem.kind == "result", (name, outcome))
         needs(first not in sandbox._zygotes.values() or first is None, f"{name}: the interpreter was not replaced")
-    for name, body in RAW.items():
+
+    async def raw(name: str, body: str) -> None:
         started = time.monotonic()
-        outcome = await call(sandbox, f"import os, time\ndef f():\n    {body}", wall_seconds=9, result_bytes=100_000)
-        needs(outcome.problem is not None and outcome.problem.kind in ("result", "result_size"), (name, outcome))
-        needs(time.monotonic() - started < 8, f"{name}: it was noticed at the time limit only")
+        outcome = await call(sandbox, f"import os, time\ndef f():\n    {body}", wall_seconds=19, result_bytes=100_000)
+        needs(outcome.problem is not None and outcome.problem.kind == "result", (name, outcome))
+        needs(time.monotonic() - started < 18, f"{name}: it was noticed at the time limit only")
+
+    await works(sandbox)
+    await forged("alone", b"[]")
+    await at_once([partial(forged, *one) for one in FORGED.items()])
+    await at_once([partial(raw, *one) for one in RAW.items()])
     await works(sandbox)
 
 
@@ -170,12 +176,12 @@ async def time_is_measured_outside(sandbox: WarmSandbox, folder: Path) -> None:
 async def full_and_closed_folders(sandbox: WarmSandbox, folder: Path) -> None:
     """What is full, closed or deep is removed, or its interpreter replaced: the next call has its whole quota."""
     closed = "import os\ndef f():\n    os.mkdir('d', 0o300)\n    for n in range(4):\n        open(f'd/{n}', 'wb').write(bytes(30_000_000))\n    try:\n        os.chmod('d', 0); os.chmod('.', 0)\n    except PermissionError:\n        pass\n    return 1"
-    deep = "import os\ndef f():\n    for n in range(3000):\n        os.mkdir('d' * 200)\n        os.chdir('d' * 200)\n    return 1"
+    deep = "import os\ndef f():\n    for n in range(500):\n        os.mkdir('d' * 200)\n        os.chdir('d' * 200)\n    return 1"
     fresh = "def f():\n    for n in range(3):\n        open(str(n), 'wb').write(bytes(30_000_000))\n    return 1"
-    for source in (closed, closed, closed, deep) * 2:
+    for source in (closed, deep) * 2:
         outcome = await call(sandbox, source, wall_seconds=30)
         needs(outcome.ok or "scratch folder" in str(outcome.problem), outcome)
-    for _ in range(4):
+    for _ in range(3):
         outcome = await call(sandbox, fresh, wall_seconds=30)
         needs(outcome.ok, outcome)
 
@@ -236,7 +242,7 @@ async def read(sandbox: WarmSandbox, path: Path) -> Outcome:
 
 async def replaced_files(sandbox: WarmSandbox, folder: Path) -> None:
     path = folder / "a.txt"
-    for n in range(4):
+    for n in range(2):
         new = folder / "new"
         new.write_text(f"{n}")
         new.chmod(0o644)
@@ -303,16 +309,15 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-async def main(backend: str, *names: str) -> None:
+async def main(backend: str, folder: str, *names: str) -> None:
     """Runs the attacks, all if none is named, then closes the sandbox: nothing may be left."""
     signal.alarm(540)
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-    folder = Path(tempfile.gettempdir())
     sandbox = create(backend)
     await sandbox.open()
     print(json.dumps({"attack": "opening", "failure": "", "level": sandbox.isolation.level}), flush=True)
     for name in names or ATTACKS:
-        inner = folder / name
+        inner = Path(folder) / name
         inner.mkdir()
         inner.chmod(0o755)
         failure = ""
@@ -321,9 +326,10 @@ async def main(backend: str, *names: str) -> None:
             await asyncio.wait_for(ATTACKS[name](sandbox, inner), 120)
         except Exception:
             failure = traceback.format_exc()
-        print(json.dumps({"attack": name, "failure": failure, "seconds": time.monotonic() - started}), flush=True)
+        seconds = round(time.monotonic() - started, 1)
+        print(json.dumps({"attack": name, "failure": failure, "seconds": seconds}), flush=True)
     await sandbox.aclose()
-    left = [entry.name for entry in folder.glob("alita-sandbox-*")]
+    left = [entry.name for entry in Path(tempfile.gettempdir()).glob("alita-sandbox-*")]
     print(
         json.dumps({"attack": "closing", "failure": f"left: {left}" if left or below(os.getpid()) else ""}), flush=True
     )

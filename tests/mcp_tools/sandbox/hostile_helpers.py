@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 
@@ -20,6 +20,19 @@ async def eventually(condition: Callable[[], bool], seconds: float = 15.0) -> bo
             return False
         await asyncio.sleep(0.05)
     return True
+
+
+async def at_once(attempts: list[Callable[[], Awaitable[None]]], most: int = 5) -> None:
+    """Makes some attempts at the same time."""
+    places = asyncio.Semaphore(most)
+
+    async def one(attempt: Callable[[], Awaitable[None]]) -> None:
+        async with places:
+            await attempt()
+
+    async with asyncio.TaskGroup() as group:
+        for attempt in attempts:
+            group.create_task(one(attempt))
 
 
 def below(pid: int) -> set[int]:

@@ -149,8 +149,9 @@ class Zygote:
         poll.register(self._woken, select.POLLIN)
         patience = _FIRST_CALL_MILLISECONDS
         while True:
-            spares = sum(not one.call for one in self._children.values())
-            idle = self._later or (spares < _SPARES and self._roots)
+            running = sum(one.call != 0 for one in self._children.values())
+            spares = len(self._children) - running
+            idle = not running if self._later else spares < _SPARES and self._roots
             watching = any(one.call and not one.paused for one in self._children.values())
             events = dict(poll.poll(patience if idle else _WATCH_SECONDS * 1000 if watching else None))
             if idle and not events:
