@@ -93,14 +93,7 @@ LINT_RULES: tuple[LintRule, ...] = (
     LintRule("reference", "error", "a $ref stays inside its schema"),
     LintRule("length", "error", "no text is longer than a reader would read"),
     LintRule("depth", "error", "nothing is nested deeper than 60 levels"),
-    LintRule("control", "error", "no control characters and no line separators but line feeds and tabs"),
-    LintRule("ansi", "error", "no escape sequences, which steer a terminal"),
-    LintRule("bidi", "error", "no characters that turn the direction of writing"),
-    LintRule("tag", "error", "no tag characters, which spell out hidden text"),
-    LintRule("zero-width", "error", "nothing that takes no room; joiners stay inside emoji, Arabic and Indic writing"),
-    LintRule("variation-selector", "error", "no variation selector but one after an emoji: a chain of them hides data"),
-    LintRule("private-use", "error", "no characters without an agreed meaning"),
-    LintRule("surrogate", "error", "no half characters, which UTF-8 cannot carry"),
+    LintRule("hidden", "error", "no characters that cannot be seen, steer a terminal, or have no agreed meaning"),
     LintRule("instruction", "warning", "no orders to the model that reads it"),
     LintRule("concealment", "warning", "nothing that is to be kept from the user"),
     LintRule("markup", "warning", "no tags and markers that speak to a model, such as <IMPORTANT>"),
@@ -121,52 +114,34 @@ def flag(rule: str, where: str, message: str) -> Flag:
     return Flag(rule, where, message, SEVERITIES[rule])
 
 
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_ANSI = re.compile(r"[\x1b\x9b\x9d\x90]")
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0")
 """Letters and marks without a glyph, which Unicode does not class as formats."""
 _SELECTORS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI = re.compile(
     "[0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
 )
-_RULES_OF_CATEGORIES = {
-    "Cc": "control",
-    "Zl": "control",
-    "Zp": "control",
-    "Cf": "zero-width",
-    "Co": "private-use",
-    "Cs": "surrogate",
-}
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+_UNASSIGNED = ((0xE0000, 0xE0FFF), (0xFFF0, 0xFFF8), (0xFDD0, 0xFDEF))
 
 
-def hidden_characters(text: str, *, lines: bool = True) -> Iterator[tuple[str, str]]:
-    """The rule that each unfit character breaks, with the character written so that it can be seen."""
+def _hidden_characters(text: str, *, lines: bool) -> Iterator[str]:
+    """Characters that a reader does not see, written so that they can be; joiners inside emoji and words may stay."""
     if text.isascii() and (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
         return
     joiners = joiners_in_place(text)
     for position, character in enumerate(text):
         if (lines and character in "\n\t") or position in joiners:
             continue
-        if rule := _rule(character, text[position - 1] if position else ""):
-            yield rule, f"U+{ord(character):04X}"
+        if _is_hidden(character, text[position - 1] if position else ""):
+            yield f"U+{ord(character):04X}"
 
 
-def _rule(character: str, before: str) -> str:
-    """The rule that a character breaks after the one before it; empty when none."""
+def _is_hidden(character: str, before: str) -> bool:
     point = ord(character)
-    if _ANSI.match(character):
-        return "ansi"
-    if character in _BIDI:
-        return "bidi"
-    if 0xE0000 <= point <= 0xE007F:
-        return "tag"
-    if _SELECTORS.match(character):
-        return "" if character in "\ufe0e\ufe0f" and _EMOJI.match(before) else "variation-selector"
-    if character in _FILLERS or 0xE0080 <= point <= 0xE0FFF or 0xFFF0 <= point <= 0xFFF8:
-        return "zero-width"
-    if 0xFDD0 <= point <= 0xFDEF or point & 0xFFFE == 0xFFFE:
-        return "private-use"
-    return _RULES_OF_CATEGORIES.get(unicodedata.category(character), "")
+    if _SELECTORS.match(character):  # one after an emoji shows its form, a chain of them hides data
+        return not (character in "\ufe0e\ufe0f" and _EMOJI.match(before))
+    unassigned = point & 0xFFFE == 0xFFFE or any(first <= point <= last for first, last in _UNASSIGNED)
+    return character in _FILLERS or unassigned or unicodedata.category(character) in _UNSEEN
 
 
 _USER = r"(?:the |your )?(?:user|human|person|owner|customer|anyone|anybody)s?"
@@ -220,7 +195,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
+def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
     """The rule that each suspicious phrase breaks, with the phrase; one of a rule is enough."""
     folded = _folded(text)
     for rule, pattern in _compiled().items():
@@ -258,23 +233,32 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 class _Text(NamedTuple):
-    """One string of a definition."""
-
     text: str
     where: str
     is_key: bool
 
 
 def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
-    """What speaks against a definition, errors first; at most a hundred flags.
+    """What speaks against a definition, also of another server, errors first; at most a hundred flags.
 
-    Args:
-        definition: An MCP tool object; of another server's too.
-        warnings: Whether suspicious phrases are looked for, which takes most of the time.
+    Looking for suspicious phrases, which are warnings, takes most of the time.
     """
-    flags: list[Flag] = [*_shape(definition), *_schemas(definition), *_texts(definition, warnings=warnings)]
-    unique = list(dict.fromkeys(flags))
-    return sorted(unique, key=lambda found: found.severity)[:_MOST_FLAGS]
+    flags = [*_shape(definition)]
+    total = 0
+    for found in _walk(definition):
+        if isinstance(found, Flag):
+            flags.append(found)
+            continue
+        flags += _errors(found)
+        if warnings:
+            text = found.text[:_LONGEST_TEXT].replace("_", " " if found.is_key else "_")
+            flags += [flag(rule, found.where, f"it says {_shown(p)}") for rule, p in _suspicious_phrases(text)]
+        total += len(found.text)
+        if total > _LONGEST_ALTOGETHER:
+            told = f"all texts together exceed {_LONGEST_ALTOGETHER:,} characters"
+            flags.append(flag("length", "definition", told))
+            break
+    return sorted(dict.fromkeys(flags), key=lambda found: found.severity)[:_MOST_FLAGS]
 
 
 def _shape(definition: dict[str, Json]) -> Iterator[Flag]:
@@ -283,63 +267,32 @@ def _shape(definition: dict[str, Json]) -> Iterator[Flag]:
         yield flag("shape", "name", "it is no text")
     elif not _NAME.fullmatch(name):
         yield flag("name", "name", f"{_shown(name)} cannot name a tool; use 1 to 128 of A-Z a-z 0-9 . _ -")
-    for key, longest in (("title", _LONGEST_TITLE), ("description", _LONGEST_TEXT)):
-        text = definition.get(key)
-        if text is not None and not isinstance(text, str):
+    for key in ("title", "description"):
+        if not isinstance(definition.get(key) or "", str):
             yield flag("shape", key, "it is no text")
-        elif text is not None and len(text) > longest:
-            yield flag("length", key, f"it has {len(text):,} characters; {longest:,} are allowed")
     if not isinstance(definition.get("annotations") or {}, dict):
         yield flag("shape", "annotations", "they are no object")
-
-
-def _schemas(definition: dict[str, Json]) -> Iterator[Flag]:
-    for key in ("inputSchema", "outputSchema"):
-        schema = definition.get(key)
-        if schema is None and key == "outputSchema":
-            continue
+    given, promised = definition.get("inputSchema"), definition.get("outputSchema")
+    for key, schema in (("inputSchema", given), ("outputSchema", {"type": "object"} if promised is None else promised)):
         if not isinstance(schema, dict) or schema.get("type") != "object":
             yield flag("schema-root", key, 'its root must say "type": "object"')
-    given = definition.get("inputSchema")
     properties = given.get("properties") if isinstance(given, dict) else None
-    for name in properties if isinstance(properties, dict) else ():
-        if isinstance(name, str) and not name.isascii():
-            where = f"inputSchema.properties.{_shown(name)} (key)"
-            yield flag("parameter-name", where, f"{name!a} has characters beyond ASCII")
-
-
-def _texts(definition: dict[str, Json], *, warnings: bool) -> Iterator[Flag]:
-    total = 0
-    for found in _walk(definition):
-        if isinstance(found, Flag):
-            yield found
-            continue
-        total += len(found.text)
-        yield from _errors(found)
-        if warnings:
-            yield from _warnings(found)
-        if total > _LONGEST_ALTOGETHER:
-            yield flag("length", "definition", f"all texts together exceed {_LONGEST_ALTOGETHER:,} characters")
-            return
+    for parameter in properties if isinstance(properties, dict) else ():
+        if isinstance(parameter, str) and not parameter.isascii():
+            where = f"inputSchema.properties.{_shown(parameter)} (key)"
+            yield flag("parameter-name", where, f"{parameter!a} has characters beyond ASCII")
 
 
 def _errors(found: _Text) -> Iterator[Flag]:
     text, where, is_key = found
-    longest = _LONGEST_KEY if is_key else _LONGEST_TEXT
+    longest = _LONGEST_KEY if is_key else _LONGEST_TITLE if where == "title" else _LONGEST_TEXT
     if len(text) > longest:
         yield flag("length", where, f"it has {len(text):,} characters; {longest:,} are allowed")
-        text = text[:longest]
-    one_liner = is_key or where in {"name", "title"}
-    for rule, character in dict.fromkeys(hidden_characters(text, lines=not one_liner)):
-        yield flag(rule, where, f"it holds {character}")
+    is_one_line = is_key or where in {"name", "title"}
+    for character in dict.fromkeys(_hidden_characters(text[:longest], lines=not is_one_line)):
+        yield flag("hidden", where, f"it holds {character}")
     if where.rpartition(".")[2] in _REFERENCES and not is_key and not text.startswith("#"):
         yield flag("reference", where, f"{_shown(text)} leads out of the schema")
-
-
-def _warnings(found: _Text) -> Iterator[Flag]:
-    text = found.text[:_LONGEST_TEXT]
-    for rule, phrase in suspicious_phrases(text.replace("_", " ") if found.is_key else text):
-        yield flag(rule, found.where, f"it says {_shown(phrase)}")
 
 
 def _walk(definition: Json) -> Iterator[_Text | Flag]:

@@ -111,9 +111,7 @@ LONGEST_NAME = 64
 """Of a function, at the models' endpoints; MCP allows twice as much."""
 LONGEST_DESCRIPTION = 600
 _DEEPEST_LINT = 100
-_REFUSED = frozenset(
-    {"shape", "depth", "control", "ansi", "bidi", "tag", "zero-width", "variation-selector", "private-use", "surrogate"}
-)
+_REFUSED = frozenset({"shape", "depth", "hidden"})
 """Rules of the lint that leave a tool out. Long texts are cut here, and foreign names and schemas made plain."""
 
 

@@ -178,7 +178,7 @@ def test_a_definition_with_unseen_characters_is_never_served(library: Library) -
     """Neither after a registration nor after an approval."""
     library.register(make_tool(description="Adds\u200b two."))
     assert names(library) == []
-    assert "the rule zero-width: description: it holds U+200B" in reasons(library)["nth_fibonacci"]
+    assert "the rule hidden: description: it holds U+200B" in reasons(library)["nth_fibonacci"]
     with pytest.raises(LibraryError, match="must not be served"):
         library.approve("nth_fibonacci")
     assert names(library) == []
