@@ -23,7 +23,7 @@ from agent.consent.external_tools import ConfiguredServers
 from agent.errors import UsageError
 from agent.hosts.clients import NAMES, Machine, find_host, server_command
 from agent.hosts.settings_file import planned, snippet, write
-from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, put, read, take_out
+from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, put, read
 from mcp_tools.clients.config_parser import REFUSED_VARIABLE, is_secret_name, parse_document, steering_variables
 from mcp_tools.clients.definitions import listing_of, suspicions_of
 from mcp_tools.clients.servers import Link
@@ -149,7 +149,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     if scope == "project" and (steering := steering_variables(entry)):
         refused = f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}."
         raise UsageError(refused, remedy="Add the server for you alone: --scope user")
-    put(path, placed)
+    put(path, entry.name, placed)
     if scope == "user":
         return placed
     for name, value in {**entry.environment, **entry.headers}.items():
@@ -254,7 +254,7 @@ def remove(name: Name, as_json: options.AsJson = False) -> None:
         raise UsageError(
             f"{entry.path} belongs to another program.", remedy=f"Leave it there and say: alita mcp disable {name}"
         )
-    take_out(entry.path, name)
+    put(entry.path, name, None)
     print_done(as_json, f"Removed {name} from {entry.path}.", removed=name)
 
 
@@ -295,7 +295,7 @@ def _switch(name: str, configured: ConfiguredServers, *, off: bool) -> None:
     if entry.scope == "project":
         configured.decisions.switch(entry, configured.project, off=off)
     if entry.scope == "user" or (entry.is_off and not off):
-        put(entry.path, replace(entry, is_off=off))
+        put(entry.path, name, replace(entry, is_off=off))
 
 
 def _configured() -> ConfiguredServers:

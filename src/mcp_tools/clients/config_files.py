@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from mcp_tools.clients.config_parser import (
 )
 from mcp_tools.errors import ServersFileError
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
 
 USER_FILE = "mcp.json"
 """In the user's config folder."""
@@ -55,59 +53,36 @@ def read(path: Path, scope: Scope) -> Parsed:
     return Parsed() if text is None else parse(text, path, scope)
 
 
-def put(path: Path, entry: ServerEntry) -> None:
-    """Adds a server to a file, or changes it there.
-
-    Raises:
-        ServersFileError: The file cannot be read or written, or has comments that would be lost.
-    """
-    with _changing(path) as servers:
-        known = servers.get(entry.name)
-        others = {key: value for key, value in known.items() if key not in _OURS} if isinstance(known, dict) else {}
-        servers[entry.name] = others | as_form(entry)
-
-
-def take_out(path: Path, name: str) -> None:
-    """Removes a server from a file.
-
-    Raises:
-        ServersFileError: The file cannot be read or written, or has comments that would be lost.
-    """
-    with _changing(path) as servers:
-        servers.pop(name, None)
-
-
 _OURS = frozenset({"type", "command", "args", "env", "cwd", "url", "headers", "disabled", "enabled", "alita"})
 
 
-@contextlib.contextmanager
-def _changing(path: Path) -> Iterator[dict[str, Json]]:
-    """The servers of a file, to be changed in place; written whole or not at all."""
-    document = _document(path)
-    has_other = "mcpServers" not in document and isinstance(document.get("servers"), dict)
-    servers = document.setdefault("servers" if has_other else "mcpServers", {})
-    if not isinstance(servers, dict):
-        raise ServersFileError(f"{path}: `mcpServers` is no object.", remedy="Correct it by hand.")
-    yield servers
+def put(path: Path, name: str, entry: ServerEntry | None) -> None:
+    """Adds a server to a file, changes it there, or removes it. What else is in the file stays.
+
+    Raises:
+        ServersFileError: The file cannot be read or written, or has comments that would be lost.
+    """
+    text = _text(path) or "{}"
+    try:
+        document = load_jsonc(text)
+        if not isinstance(document, dict):
+            raise ValueError("it is no JSON object")
+        has_other = "mcpServers" not in document and isinstance(document.get("servers"), dict)
+        servers = document.setdefault("servers" if has_other else "mcpServers", {})
+        if not isinstance(servers, dict):
+            raise ValueError("`mcpServers` is no object")
+    except ValueError as error:
+        raise ServersFileError(f"{path} is damaged: {error}.", remedy="Correct it by hand.") from None
+    if has_comments(text):
+        raise ServersFileError(f"{path} has comments, which would be lost.", remedy="Change it by hand.")
+    known = servers.pop(name, {})
+    if entry is not None:
+        others = {key: value for key, value in known.items() if key not in _OURS} if isinstance(known, dict) else {}
+        servers[name] = others | as_form(entry)
     try:
         write_atomically(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ServersFileError(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def _document(path: Path) -> dict[str, Json]:
-    text = _text(path)
-    if text is None or not text.strip():
-        return {}
-    try:
-        document = load_jsonc(text)
-    except ValueError as error:
-        raise ServersFileError(f"{path} is not JSON: {error}.", remedy="Correct it by hand.") from None
-    if has_comments(text):
-        raise ServersFileError(f"{path} has comments, which would be lost.", remedy="Change it by hand.")
-    if not isinstance(document, dict):
-        raise ServersFileError(f"{path} is no JSON object.", remedy="Correct it by hand.")
-    return document
 
 
 def _text(path: Path) -> str | None:
@@ -169,7 +144,7 @@ class Expanded:
 
 
 def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) -> Expanded:
-    """Puts the values of variables into an entry.
+    """Puts the values of variables into an entry of the folder that the user works in.
 
     An input `ID` is the variable of that name in capitals.
 
@@ -183,26 +158,27 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
 
     variables = {name: filled(value) for name, value in entry.environment.items()}
     headers = {name: filled(value) for name, value in entry.headers.items()}
-    secrets.update(_secret_values({**variables, **headers}))
-    url = filled(entry.url)
-    _require_one_line([url, *headers.values()], entry)
+    url, folder = filled(entry.url), filled(entry.folder)
+    for name, value in {**variables, **headers}.items():
+        if is_secret_name(name):
+            secrets |= {value, value.rpartition(" ")[2]}  # of `Bearer x` the x too
+    if not all(value.isprintable() and value.isascii() for value in (url, *headers.values())):
+        raise ServersFileError(
+            f"The address or a header of the server {entry.name!r} holds a character that no request can carry.",
+            remedy="Look at the variables that it uses: perhaps one ends with a line break.",
+        )
+    # What is in the current folder is code for a server of that project alone.
+    is_here = folder or entry.scope == "project"
     return Expanded(
         entry,
         filled(entry.command),
         tuple(map(filled, entry.arguments)),
         variables,
-        _folder(entry, filled(entry.folder), environment, current),
+        current / Path(folder).expanduser() if is_here else Path(environment.get("HOME") or NEUTRAL),
         url,
         headers,
         tuple(sorted((s for s in secrets if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)),
     )
-
-
-def _folder(entry: ServerEntry, named: str, environment: Mapping[str, str], current: Path) -> Path:
-    """Where the server runs: what is in the current folder is code for a server of that project alone."""
-    if named or entry.scope == "project":
-        return current / Path(named).expanduser()
-    return Path(environment.get("HOME") or NEUTRAL)
 
 
 def _value(
@@ -232,29 +208,13 @@ def _value(
             remedy=f"In {entry.path}, write ${{NAME}} or ${{NAME:-default}}.",
         )
     value = environment.get(name)
-    if value is None or (not value and default is not None):
-        if default is None:
-            raise ServersFileError(
-                f"The server {entry.name!r} needs the variable {name}, which is not set.",
-                remedy=f"Export {name}, or write ${{{name}:-default}} in {entry.path}.",
-            )
+    if not value and default is not None:
         return default
+    if value is None:
+        raise ServersFileError(
+            f"The server {entry.name!r} needs the variable {name}, which is not set.",
+            remedy=f"Export {name}, or write ${{{name}:-default}} in {entry.path}.",
+        )
     if is_secret_name(name) or not (name in _PLAIN_VARIABLES or _PLAIN_VALUE.fullmatch(value)):
         hide(value)
     return value
-
-
-def _secret_values(named: Mapping[str, str]) -> Iterator[str]:
-    """Values whose names say that they are secret, and of `Bearer x` the x too."""
-    for name, value in named.items():
-        if is_secret_name(name):
-            yield value
-            yield value.rpartition(" ")[2]
-
-
-def _require_one_line(values: list[str], entry: ServerEntry) -> None:
-    if not all(value.isprintable() and value.isascii() for value in values):
-        raise ServersFileError(
-            f"The address or a header of the server {entry.name!r} holds a character that no request can carry.",
-            remedy="Look at the variables that it uses: perhaps one ends with a line break.",
-        )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.clients.config_files import PROJECT_FILES, configured, put, read, take_out
+from mcp_tools.clients.config_files import PROJECT_FILES, configured, put, read
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.trust import Decisions, standing_of
 from mcp_tools.errors import ServersFileError
@@ -64,12 +64,12 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "mcp.json"
-    put(path, ServerEntry("new", command="x"))
+    put(path, "new", ServerEntry("new", command="x"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(json.dumps({"other": [1], "mcpServers": {"new": {"command": "y", "note": "mine"}, "old": A}}))
     path.chmod(0o644)
-    put(path, ServerEntry("new", command="z", arguments=("é",)))
-    take_out(path, "old")
+    put(path, "new", ServerEntry("new", command="z", arguments=("é",)))
+    put(path, "old", None)
     assert json.loads(path.read_text()) == {
         "other": [1],
         "mcpServers": {"new": {"note": "mine", "command": "z", "args": ["é"]}},
@@ -82,7 +82,7 @@ def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> 
     ("text", "said"),
     [
         ('{"mcpServers": {}, /* mine */ "x": 1}', "has comments"),
-        ("{", "is not JSON"),
+        ("{", "is damaged"),
         ("[]", "is no JSON object"),
         ('{"mcpServers": 3}', "`mcpServers` is no object"),
     ],
@@ -91,7 +91,7 @@ def test_a_file_that_would_be_damaged_is_left_alone(tmp_path: Path, text: str, s
     path = tmp_path / "mcp.json"
     path.write_text(text)
     with pytest.raises(ServersFileError, match=said):
-        put(path, ServerEntry("new", command="x"))
+        put(path, "new", ServerEntry("new", command="x"))
     assert path.read_text() == text
 
 
