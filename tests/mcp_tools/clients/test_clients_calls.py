@@ -15,23 +15,15 @@ async def call(servers, name, **arguments) -> Reply:
     return await servers.call(name, arguments)
 
 
-async def test_a_structured_single_value_is_a_value(start):
-    reply = await call(start(calc=plain()), "calc__add", a=1, b=2)
+async def test_what_comes_back_is_told_as_data(start):
+    servers = start(calc=plain())
+    reply = await call(servers, "calc__add", a=1, b=2)
     assert (reply.ok, reply.value, reply.text) == (True, 3, '{"result": 3}')
-
-
-@pytest.mark.parametrize(("said", "value"), [("42", 42), ("a word", None), ("", None)])
-async def test_text_is_material_unless_it_is_a_number(start, said, value):
-    reply = await call(start(calc=plain()), "calc__echo", text=said)
-    assert (reply.ok, reply.value, reply.text) == (True, value, said or "(an empty result)")
-
-
-async def test_text_cannot_steer_a_terminal(start):
-    assert (await call(start(calc=plain()), "calc__echo", text="a\x1b[31mb\u202ec")).text == "abc"
-
-
-async def test_every_kind_of_content_is_told(start):
-    reply = await call(start(calc=plain()), "calc__rich")
+    for said, value in (("42", 42), ("a word", None), ("", None)):  # text is material unless it is a number
+        reply = await call(servers, "calc__echo", text=said)
+        assert (reply.ok, reply.value, reply.text) == (True, value, said or "(an empty result)")
+    assert (await call(servers, "calc__echo", text="a\x1b[31mb\u202ec")).text == "abc"
+    reply = await call(servers, "calc__rich")
     assert reply.text.splitlines() == [
         "first",
         "[image image/png, 6 bytes]",
@@ -43,26 +35,17 @@ async def test_every_kind_of_content_is_told(start):
     ]
 
 
-async def test_what_a_tool_says_of_its_failure_is_told(start):
-    reply = await call(start(calc=plain()), "calc__fail")
+async def test_what_goes_wrong_is_in_the_reply(start):
+    servers = start(calc=plain())
+    reply = await call(servers, "calc__fail")
     assert (reply.ok, reply.text, reply.kind) == (False, "the disk is on fire", "tool")
-
-
-async def test_a_result_that_breaks_its_promise_is_told_as_such_and_is_no_value(start):
-    reply = await call(start(calc=plain()), "calc__lie")
-    assert reply.ok
-    assert reply.value is None
+    reply = await call(servers, "calc__lie")
+    assert (reply.ok, reply.value) == (True, None)
     assert "not what the tool's outputSchema promises: " in reply.text
-
-
-async def test_arguments_that_do_not_fit_are_not_sent(start):
-    reply = await call(start(calc=plain()), "calc__add", a="x")
+    reply = await call(servers, "calc__add", a="x")
     assert (reply.ok, reply.kind) == (False, "arguments")
     assert 'a is "x" (string), expected integer' in reply.text
-
-
-async def test_an_unknown_tool_is_told_with_the_nearest(start):
-    reply = await call(start(calc=plain()), "calc__ad")
+    reply = await call(servers, "calc__ad")
     assert (reply.kind, "did you mean calc__add" in reply.text) == ("unknown", True)
 
 

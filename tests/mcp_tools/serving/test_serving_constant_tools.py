@@ -60,24 +60,22 @@ async def test_call_tool_checks_the_arguments_of_the_tool(desk: Desk, mode: str)
     assert error_of(itself)["kind"] == "unknown_tool"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "value", "printed"),
-    [
-        ({"source": "print(6 * 7)"}, None, "42\n"),
-        ({"source": "def f(x: int) -> int:\n    return x + 1", "arguments": {"x": 4}}, 5, ""),
-        ({"source": "def f():\n    return 1\ndef g():\n    return 2", "arguments": {}}, 2, ""),
-        ({"source": "def f():\n    return 1\ndef g():\n    return 2", "function": "f"}, 1, ""),
-        ({"source": "from double import double\nprint(double(4))"}, None, "8\n"),
-    ],
-)
-async def test_run_code_gives_what_is_printed_and_returned(
-    desk: Desk, mode: str, arguments: dict[str, Any], value: Any, printed: str
-) -> None:
+PROGRAMS: list[tuple[dict[str, Any], Any, str]] = [
+    ({"source": "print(6 * 7)"}, None, "42\n"),
+    ({"source": "def f(x: int) -> int:\n    return x + 1", "arguments": {"x": 4}}, 5, ""),
+    ({"source": "def f():\n    return 1\ndef g():\n    return 2", "arguments": {}}, 2, ""),
+    ({"source": "def f():\n    return 1\ndef g():\n    return 2", "function": "f"}, 1, ""),
+    ({"source": "from double import double\nprint(double(4))"}, None, "8\n"),
+]
+
+
+async def test_run_code_gives_what_is_printed_and_returned(desk: Desk, mode: str) -> None:
     desk.has(tool())
     async with desk.client(mode) as client:
-        result = await client.call_tool("run_code", arguments)
-    assert result.structured_content == {"value": value, "stdout": printed, "stderr": "", "cut": False}
-    assert (result.meta or {})["alita/sandbox"]["level"] == "strong"
+        for arguments, value, printed in PROGRAMS:
+            result = await client.call_tool("run_code", arguments)
+            assert result.structured_content == {"value": value, "stdout": printed, "stderr": "", "cut": False}
+            assert (result.meta or {})["alita/sandbox"]["level"] == "strong"
 
 
 @pytest.mark.parametrize(
@@ -173,26 +171,25 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("answer", "allowed"), ANSWERS.values(), ids=ANSWERS.keys())
-async def test_a_person_is_asked_before_a_file_is_read(
-    desk: Desk, mode: str, answer: ElicitResult, allowed: bool
-) -> None:
+async def test_a_person_is_asked_before_a_file_is_read(desk: Desk, mode: str) -> None:
     path = desk.folder / "notes.txt"
     path.write_text("something")
-    asked: list[str] = []
-    oracle = Oracle()
+    for answer, allowed in ANSWERS.values():
+        asked: list[str] = []
+        oracle = Oracle()
 
-    async def person(_: object, params: Any) -> ElicitResult:
-        asked.append(params.message)
-        return answer
+        async def person(
+            _: object, params: Any, asked: list[str] = asked, answer: ElicitResult = answer
+        ) -> ElicitResult:
+            asked.append(params.message)
+            return answer
 
-    async with desk.client(mode, agent=oracle, elicitation_callback=person) as client:
-        result = await client.call_tool("ask", {"question": "why", "files": [str(path)]})
-    assert asked == [f"May alita read {path}?"]
-    assert (not result.is_error) == allowed
-    assert list(oracle.files) == ([path] if allowed else [])
-    if not allowed:
-        assert error_of(result)["kind"] == "denied"
+        async with desk.client(mode, agent=oracle, elicitation_callback=person) as client:
+            result = await client.call_tool("ask", {"question": "why", "files": [str(path)]})
+        assert asked == [f"May alita read {path}?"]
+        assert (not result.is_error) == allowed
+        assert list(oracle.files) == ([path] if allowed else [])
+        assert allowed or error_of(result)["kind"] == "denied"
 
 
 async def test_a_client_that_cannot_ask_is_refused(desk: Desk, mode: str) -> None:
