@@ -242,20 +242,9 @@ async def serve_http(
 
 
 def _listening(door: Door) -> socket.socket:
+    family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
-        found = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(128)
-        except OSError:
-            listener.close()
-            raise
+        return socket.create_server((door.host, door.port), family=family, backlog=128)
     except OSError as error:
-        raise UsageError(
-            f"{door.host}:{door.port} cannot be served on: {error.strerror or error}.",
-            remedy="Choose another port, or 0 for a free one.",
-        ) from None
-    return listener
+        message = f"{door.host}:{door.port} cannot be served on: {error.strerror or error}."
+        raise UsageError(message, remedy="Choose another port, or 0 for a free one.") from None
