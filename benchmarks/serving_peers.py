@@ -75,7 +75,7 @@ async def serve_soak(folder: Path) -> None:
     from mcp_tools.library import Library
     from mcp_tools.sandbox import Limits, open_sandbox
     from mcp_tools.server import build_server
-    from mcp_tools.serving.call import ServerLimits
+    from mcp_tools.serving.client_call import ServerLimits
 
     sandbox = await open_sandbox()
     limits = ServerLimits(call=Limits(wall_seconds=SOAK_SECONDS, cpu_seconds=SOAK_SECONDS))

@@ -25,10 +25,10 @@ from pydantic import ValidationError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
-from mcp_tools.serving.call import ConstantTool, ServerLimits
 from mcp_tools.serving.calling import Calling, Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
+from mcp_tools.serving.client_call import ConstantTool, ServerLimits
 from mcp_tools.serving.constant_tools import Agent, ConstantTools
 from mcp_tools.serving.resources import Completions, Document, Prompt, Prompts, Resources
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mcp_types import ElicitResult, InputRequiredResult
 
 from mcp_tools.server import Extra
-from mcp_tools.serving.call import COMPLETE, Call, ConstantTool, Reply, error_reply, value_reply
+from mcp_tools.serving.client_call import COMPLETE, Call, ConstantTool, Reply, error_reply, value_reply
 from mcp_tools.serving.constant_tools import definition
 from mcp_tools.serving.file_access import can_ask, elicited
 from mcp_tools.serving.resources import Document, Prompt

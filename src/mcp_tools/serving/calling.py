@@ -24,7 +24,8 @@ from mcp_tools.library import validate_arguments
 from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
-from mcp_tools.serving.call import (
+from mcp_tools.serving.catalogue import Catalogue, page_of
+from mcp_tools.serving.client_call import (
     FRESH,
     META_SANDBOX,
     Call,
@@ -38,7 +39,6 @@ from mcp_tools.serving.call import (
     sandbox_meta,
     value_reply,
 )
-from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.file_access import can_ask, files_in, granted, with_real_paths
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool

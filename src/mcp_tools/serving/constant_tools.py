@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.protocol import Job
-from mcp_tools.serving.call import (
+from mcp_tools.serving.calling import Runner
+from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.client_call import (
     Call,
     ConstantTool,
     Reply,
@@ -22,8 +24,6 @@ from mcp_tools.serving.call import (
     problem_reply,
     value_reply,
 )
-from mcp_tools.serving.calling import Runner
-from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

@@ -20,7 +20,7 @@ from mcp_types import (
     InputRequiredResult,
 )
 
-from mcp_tools.serving.call import Call, Reply, error_reply
+from mcp_tools.serving.client_call import Call, Reply, error_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import UsageError
-from mcp_tools.serving.call import ServerLimits
 from mcp_tools.serving.calling import GONE
+from mcp_tools.serving.client_call import ServerLimits
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server

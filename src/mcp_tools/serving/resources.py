@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcp_tools.serving.call import COMPLETE, FIXED, FRESH, ServerLimits
 from mcp_tools.serving.catalogue import Catalogue, page_of
+from mcp_tools.serving.client_call import COMPLETE, FIXED, FRESH, ServerLimits
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json, Tool
 

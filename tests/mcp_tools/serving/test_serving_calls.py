@@ -15,7 +15,7 @@ from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.serving.call import ServerLimits
+from mcp_tools.serving.client_call import ServerLimits
 from support.busy import falls_idle
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -206,7 +206,7 @@ async def test_a_changed_tool_with_right_hashes_waits_for_approval(desk: Desk, m
 
 
 async def test_progress_is_told_while_a_tool_runs(desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_tools.serving.call._HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr("mcp_tools.serving.client_call._HEARTBEAT_SECONDS", 0.1)
     desk.has(tool("rest", "import time; time.sleep(0.5); return n"))
     told: list[tuple[float, str | None]] = []
 

@@ -13,7 +13,7 @@ from mcp_types import ElicitResult
 
 from mcp_tools.errors import UsageError
 from mcp_tools.sandbox.protocol import Limits
-from mcp_tools.serving.call import ServerLimits
+from mcp_tools.serving.client_call import ServerLimits
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

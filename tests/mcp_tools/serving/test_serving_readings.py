@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_tools.server import Extra
-from mcp_tools.serving.call import ServerLimits
+from mcp_tools.serving.client_call import ServerLimits
 from mcp_tools.serving.resources import Document, Prompt
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
