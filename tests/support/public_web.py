@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent.web.http import Http
+from agent.web.http import MOST, Http
+from agent.web.response import Response, response_of
 from support.web_server import WebServer
 
 
@@ -20,3 +21,8 @@ def public_client(web: WebServer) -> Http:
 
     client.guard.addresses = addresses  # type: ignore[method-assign]  # there is no public address to serve at
     return client
+
+
+async def get(client: Http, url: str, limit: int = MOST) -> Response:
+    """The page at an address, of so many bytes at most."""
+    return await client.fetch(url, lambda opened: response_of(opened, limit))

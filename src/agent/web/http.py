@@ -69,10 +69,6 @@ class Http:
         self._paces: dict[str, _Pace] = {}
         self._robots: dict[str, asyncio.Task[Rules]] = {}
 
-    async def get(self, url: str, *, limit: int = MOST) -> Response:
-        """The page at an address, of so many bytes at most; see `fetch`."""
-        return await self.fetch(url, lambda opened: response_of(opened, limit))
-
     async def ask_json(
         self,
         url: str,

@@ -60,11 +60,6 @@ class Response:
         """The body as text."""
         return decoded(self.body, self.charset)
 
-    @property
-    def media_type(self) -> str:
-        """What the server calls it: `text/html`."""
-        return media_type(self.headers.get("content-type", ""))
-
 
 async def response_of(opened: httpx2.Response, limit: int, *, cut: bool = False) -> Response:
     """Reads the body, as far as the limit goes.

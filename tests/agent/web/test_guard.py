@@ -10,6 +10,7 @@ import pytest
 from agent.web.guard import AddressGuard, Resolver
 from agent.web.http import Http
 from agent.web.page import WebProblem
+from support.public_web import get
 from support.web_server import Answer, WebServer
 
 PRIVATE = (
@@ -74,7 +75,7 @@ async def test_no_way_of_writing_this_machine_leads_to_it(web: WebServer, host: 
     web.page("/secret", "here")
     client = Http()
     with pytest.raises(WebProblem) as caught:
-        await client.get(f"http://{host}:{web.port}/secret")
+        await get(client, f"http://{host}:{web.port}/secret")
     assert caught.value.reason in ("private_address", "dns", "refused_address")
     assert web.requests == []
     await client.aclose()
@@ -93,7 +94,7 @@ async def test_no_way_of_writing_this_machine_leads_to_it(web: WebServer, host: 
 async def test_addresses_that_are_made_to_mislead_are_refused(url: str) -> None:
     client = Http(allow_private=True, resolve=_names(example_com=["127.0.0.1"]))
     with pytest.raises(WebProblem) as caught:
-        await client.get(url)
+        await get(client, url)
     assert caught.value.reason == "refused_address"
     assert "word" not in caught.value.message
     await client.aclose()
@@ -106,7 +107,7 @@ async def test_a_redirect_to_a_private_address_is_refused(web: WebServer) -> Non
         web.page("/go", "", status=302, headers={"Location": target.format(web.port)})
         client, _ = _through_one_door(web)
         with pytest.raises(WebProblem) as caught:
-            await client.get(f"http://door.example:{web.port}/go")
+            await get(client, f"http://door.example:{web.port}/go")
         assert caught.value.reason == "private_address"
         assert "/inner" not in web.paths()
         await client.aclose()
@@ -142,7 +143,7 @@ async def test_a_name_that_changes_its_address_is_seen_where_it_is_connected_to(
     assert await guard.addresses("rebind.example", 80) == ["93.184.216.34"]
     client = Http(resolve=resolve)
     with pytest.raises(WebProblem, match=r"127\.0\.0\.1") as caught:
-        await client.get(f"http://rebind.example:{web.port}/a")
+        await get(client, f"http://rebind.example:{web.port}/a")
     assert caught.value.reason == "private_address"
     assert web.requests == []
     await client.aclose()
@@ -158,7 +159,7 @@ async def test_a_lookup_is_made_once_for_each_connection(web: WebServer) -> None
         return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
 
     client = Http(allow_private=True, robots=False, resolve=resolve)
-    response = await client.get(f"http://name.example:{web.port}/a")
+    response = await get(client, f"http://name.example:{web.port}/a")
     assert (response.text, asked) == ("text", ["name.example"])
     assert web.requests[0].headers["host"] == f"name.example:{web.port}"
     await client.aclose()
@@ -172,7 +173,7 @@ async def test_of_several_addresses_only_the_public_ones_are_left() -> None:
 async def test_the_next_address_is_taken_when_one_does_not_answer(web: WebServer) -> None:
     web.page("/a", "text")
     client = Http(allow_private=True, resolve=_names(two_example=["127.0.0.9", "127.0.0.1"]))
-    assert (await client.get(f"http://two.example:{web.port}/a")).text == "text"
+    assert (await get(client, f"http://two.example:{web.port}/a")).text == "text"
     await client.aclose()
 
 
@@ -205,7 +206,7 @@ async def test_an_international_name_is_asked_for_in_its_ascii_form(web: WebServ
         return ["127.0.0.1"]
 
     client = Http(allow_private=True, robots=False, resolve=resolve)
-    await client.get(f"http://bücher.example:{web.port}/a")
+    await get(client, f"http://bücher.example:{web.port}/a")
     assert asked == ["xn--bcher-kva.example"]
     await client.aclose()
 
@@ -232,12 +233,12 @@ async def test_a_proxy_of_the_environment_is_used_and_private_addresses_are_stil
     monkeypatch.setenv(proxy, web.url)
     web.page("http://public.example/a", "through the proxy")
     client = Http(robots=False, resolve=_names(public_example=["8.8.8.8"], inner_example=["10.0.0.1"]))
-    assert (await client.get("http://public.example/a")).text == "through the proxy"
+    assert (await get(client, "http://public.example/a")).text == "through the proxy"
     web.page("http://unknown.example/a", "known to the proxy alone")
-    assert (await client.get("http://unknown.example/a")).text == "known to the proxy alone"
+    assert (await get(client, "http://unknown.example/a")).text == "known to the proxy alone"
     for url in ("http://inner.example/a", "http://169.254.169.254/latest", "http://2130706433/"):
         with pytest.raises(WebProblem) as caught:
-            await client.get(url)
+            await get(client, url)
         assert caught.value.reason in ("private_address", "dns")
     assert web.paths() == ["http://public.example/a", "http://unknown.example/a"]
     await client.aclose()
@@ -248,5 +249,5 @@ async def test_a_proxy_is_left_aside_for_the_hosts_of_no_proxy(web: WebServer, m
     monkeypatch.setenv("no_proxy", "near.example")
     web.page("/a", "directly")
     client = Http(allow_private=True, robots=False, resolve=_names(near_example=["127.0.0.1"]))
-    assert (await client.get(f"http://near.example:{web.port}/a")).text == "directly"
+    assert (await get(client, f"http://near.example:{web.port}/a")).text == "directly"
     await client.aclose()

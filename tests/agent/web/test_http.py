@@ -16,6 +16,7 @@ import pytest
 from agent.web.http import MOST, Http
 from agent.web.page import Reason, WebProblem
 from agent.web.response import StatusProblem
+from support.public_web import get
 from support.web_server import Answer, WebServer, certificate
 
 
@@ -29,21 +30,21 @@ async def _asked(web: WebServer) -> None:
 
 async def _fails(client: Http, url: str, **more: int) -> WebProblem:
     with pytest.raises(WebProblem) as caught:
-        await client.get(url, **more)
+        await get(client, url, **more)
     assert caught.value.remedy
     return caught.value
 
 
 async def test_a_page_comes_with_its_address_headers_and_charset(web: WebServer, client: Http) -> None:
     web.page("/a", "grün".encode("latin-1"), headers={"Content-Type": "text/html; charset=ISO-8859-1", "X-One": "1"})
-    response = await client.get(f"{web.url}/a#part")
+    response = await get(client, f"{web.url}/a#part")
     assert (response.url, response.status, response.text) == (f"{web.url}/a", 200, "grün")
-    assert (response.headers["x-one"], response.charset, response.media_type) == ("1", "cp1252", "text/html")
+    assert (response.headers["x-one"], response.charset) == ("1", "cp1252")
 
 
 async def test_blanks_and_other_letters_in_an_address_are_encoded(web: WebServer, client: Http) -> None:
     web.route("/*", lambda asked: Answer(200, asked.path))
-    assert (await client.get(f"{web.url}/a b/ü?q=c d")).text == "/a%20b/%C3%BC?q=c%20d"
+    assert (await get(client, f"{web.url}/a b/ü?q=c d")).text == "/a%20b/%C3%BC?q=c%20d"
 
 
 async def test_redirects_are_followed_with_cookies(web: WebServer, client: Http) -> None:
@@ -54,7 +55,7 @@ async def test_redirects_are_followed_with_cookies(web: WebServer, client: Http)
 
     web.route("/door", door)
     web.page("/start", "", status=301, headers={"Location": "door"})
-    response = await client.get(f"{web.url}/start")
+    response = await get(client, f"{web.url}/start")
     assert (response.text, response.url) == ("inside", f"{web.url}/door")
 
 
@@ -75,13 +76,13 @@ async def test_a_redirect_to_no_page_is_refused(web: WebServer, client: Http, ta
 
 async def test_a_redirect_without_a_target_is_the_page_itself(web: WebServer, client: Http) -> None:
     web.page("/a", "moved, but where?", status=302, headers={})
-    assert (await client.get(f"{web.url}/a")).text == "moved, but where?"
+    assert (await get(client, f"{web.url}/a")).text == "moved, but where?"
 
 
 @pytest.mark.parametrize("status", [502, 429])
 async def test_a_busy_server_is_asked_again(web: WebServer, client: Http, status: int) -> None:
     web.route("/a", answers=[Answer(status), Answer(status), Answer(200, "at last")])
-    assert (await client.get(f"{web.url}/a")).text == "at last"
+    assert (await get(client, f"{web.url}/a")).text == "at last"
 
 
 @pytest.mark.parametrize(("status", "asked"), [(404, 1), (500, 1), (503, 3)])
@@ -99,7 +100,7 @@ async def test_retry_after_is_heeded_as_seconds_and_as_a_date(web: WebServer, cl
     after = formatdate(time.time() + 2, usegmt=True) if date else "1"
     web.route("/a", answers=[Answer(429, b"", {"Retry-After": after}), Answer(200, "now")])
     began = time.monotonic()
-    assert (await client.get(f"{web.url}/a")).text == "now"
+    assert (await get(client, f"{web.url}/a")).text == "now"
     assert time.monotonic() - began > 0.9
 
 
@@ -113,18 +114,18 @@ async def test_a_long_retry_after_is_told_instead_of_waited_for(web: WebServer, 
 async def test_while_a_host_wants_to_be_left_alone_nobody_else_asks_it(web: WebServer, client: Http) -> None:
     web.route("/a", answers=[Answer(429, b"", {"Retry-After": "1"}), Answer(200)])
     web.page("/b", "b")
-    first = asyncio.create_task(client.get(f"{web.url}/a"))
+    first = asyncio.create_task(get(client, f"{web.url}/a"))
     await _asked(web)
     await asyncio.sleep(0.1)
     began = time.monotonic()
-    await client.get(f"{web.url}/b")
+    await get(client, f"{web.url}/b")
     assert time.monotonic() - began > 0.6
     await first
 
 
 async def test_a_connection_that_breaks_is_tried_again(web: WebServer, client: Http) -> None:
     web.route("/a", answers=[Answer(200, "half", cut=True), Answer(200, "whole")])
-    assert (await client.get(f"{web.url}/a")).text == "whole"
+    assert (await get(client, f"{web.url}/a")).text == "whole"
     web.route("/b", answers=[Answer(200, "half", cut=True)])
     assert (await _fails(client, f"{web.url}/b")).reason == "connection"
     assert web.paths().count("/b") == 3
@@ -208,7 +209,7 @@ async def test_tls_is_checked_against_the_name_and_not_the_address(tmp_path: Pat
     with WebServer(own) as server:
         server.page("/a", "safe")
         client = Http(allow_private=True, resolve=tls_names, tls=trusting)  # type: ignore[arg-type]  # a Resolver
-        assert (await client.get(f"{server.at('shop.example')}/a")).text == "safe"
+        assert (await get(client, f"{server.at('shop.example')}/a")).text == "safe"
         for host in ("other.example", "127.0.0.1"):
             problem = await _fails(client, f"{server.at(host)}/a")
             assert problem.reason == "tls"
@@ -240,7 +241,7 @@ async def test_robots_txt_is_heeded_and_read_once(web: WebServer, client: Http) 
     web.page("/private/open", "open")
     problem = await _fails(client, f"{web.url}/private/a")
     assert (problem.reason, web.paths()) == ("robots", [])
-    assert (await client.get(f"{web.url}/private/open")).text == "open"
+    assert (await get(client, f"{web.url}/private/open")).text == "open"
     assert [one.path for one in web.requests].count("/robots.txt") == 1
 
 
@@ -258,14 +259,14 @@ async def test_robots_txt_counts_at_the_end_of_a_redirect_too(web: WebServer, cl
 async def test_without_usable_robots_txt_everything_is_allowed(web: WebServer, client: Http, answer: Answer) -> None:
     web.route("/robots.txt", lambda _: answer)
     web.page("/a", "text")
-    assert (await client.get(f"{web.url}/a")).text == "text"
+    assert (await get(client, f"{web.url}/a")).text == "text"
 
 
 async def test_robots_txt_can_be_left_aside(web: WebServer) -> None:
     web.page("/robots.txt", "User-agent: *\nDisallow: /", headers={})
     web.page("/a", "text")
     client = Http(allow_private=True, robots=False)
-    assert (await client.get(f"{web.url}/a")).text == "text"
+    assert (await get(client, f"{web.url}/a")).text == "text"
     assert len(web.requests) == 1
     await client.aclose()
 
@@ -276,7 +277,7 @@ async def test_one_host_gets_only_so_many_requests_at_once(web: WebServer, clien
         return Answer(200, "a")
 
     web.route("/*", slow)
-    await asyncio.gather(*(client.get(f"{web.url}/{number}") for number in range(15)))
+    await asyncio.gather(*(get(client, f"{web.url}/{number}") for number in range(15)))
     assert 5 < web.most_in_flight <= 10
 
 
@@ -310,13 +311,13 @@ async def test_an_api_that_fails(web: WebServer, client: Http, answer: Answer, r
 
 async def test_a_read_that_is_given_up_leaves_nothing_behind(web: WebServer, client: Http) -> None:
     web.route("/slow", lambda _: (web.released.wait(5), Answer(200))[1])
-    task = asyncio.create_task(client.get(f"{web.url}/slow"))
+    task = asyncio.create_task(get(client, f"{web.url}/slow"))
     await _asked(web)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     web.page("/a", "goes on")
-    assert (await client.get(f"{web.url}/a")).text == "goes on"
+    assert (await get(client, f"{web.url}/a")).text == "goes on"
     web.released.set()
 
 

@@ -86,11 +86,6 @@ class Engines:
         """Engines that are not asked: why, and until when by the monotonic clock."""
         self._found: dict[tuple[str, int, str], list[Result]] = {}
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The engines in order."""
-        return tuple(engine.name for engine in self._engines)
-
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
 

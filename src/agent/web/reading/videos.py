@@ -179,9 +179,8 @@ def _time(seconds: float) -> str:
 def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests.Session:
     """A session of the package's own HTTP library, whose every request is sent by ours: guarded and limited."""
     import requests
-    from requests.adapters import BaseAdapter  # type: ignore[import-untyped]  # it has no stubs
 
-    class Adapter(BaseAdapter):  # type: ignore[misc]  # it has no types
+    class Session(requests.Session):  # type: ignore[misc]  # it has no types
         """Hands requests over."""
 
         def send(self, request: requests.PreparedRequest, **_: Any) -> requests.Response:
@@ -201,13 +200,8 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
             response.request = request
             return response
 
-        def close(self) -> None:
-            """Nothing is open."""
-
-    session = requests.Session()
+    session = Session()
     session.trust_env = False
-    session.mount("https://", Adapter())
-    session.mount("http://", Adapter())
     return session
 
 

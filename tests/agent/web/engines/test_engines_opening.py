@@ -12,7 +12,7 @@ import pytest
 from agent.configuration.settings import ENGINES, Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event
-from agent.web.engines.search_engines import FirstOf, engine_states, open_engines, open_reader
+from agent.web.engines.search_engines import FirstOf, engine_states, names_of, open_engines, open_reader
 from agent.web.http import Http
 from agent.web.page import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
@@ -53,7 +53,7 @@ def test_the_engines_in_order(tmp_path: Path, variables: dict[str, str], names: 
     (tmp_path / "pages").mkdir()
     if "ALITA_WEB_INDEX" in variables:
         variables = {"ALITA_WEB_INDEX": str(tmp_path / variables["ALITA_WEB_INDEX"])}
-    assert open_engines(settings_of(tmp_path, **variables), Http()).names == names
+    assert names_of(settings_of(tmp_path, **variables)) == names
 
 
 async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None:
