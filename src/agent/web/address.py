@@ -28,7 +28,7 @@ _BEHIND = ".,;:!?*_"  # signs that follow an address in a text, and are not part
 def is_address(text: str) -> bool:
     """Whether a text is the whole address of a page, of the web or of an own index, and not a file's name."""
     text = text.strip()
-    return bool(_ADDRESS.fullmatch(text)) and (text[:5].lower() == "file:" or bool(_split(text).hostname))
+    return bool(_ADDRESS.fullmatch(text)) and (text[:5].lower() == "file:" or bool(split_address(text).hostname))
 
 
 def addresses_in(text: str) -> list[str]:
@@ -49,7 +49,7 @@ def canonical(url: str) -> str:
     Scheme, `www.`, mobile hosts, the usual ports, fragments that are no routes, tracking parameters, the order of
     parameters and a final slash tell nothing.
     """
-    parts = _split(url.strip())
+    parts = split_address(url.strip())
     port = None
     with suppress(ValueError):
         port = parts.port
@@ -65,7 +65,7 @@ def route_of(url: str) -> str:
 
     Servers never see it: only a browser shows such a page.
     """
-    fragment = _split(url.strip()).fragment
+    fragment = split_address(url.strip()).fragment
     plain = unquote(fragment)
     is_route = plain.startswith(("/", "!")) and plain.strip("/!") and not _PICTURES.match(plain)
     return fragment if is_route else ""
@@ -73,7 +73,7 @@ def route_of(url: str) -> str:
 
 def host_of(url: str) -> str:
     """The host without `www.` and the like, in lower case; empty where there is none."""
-    host = (_split(url.strip()).hostname or "").rstrip(".").lower()
+    host = (split_address(url.strip()).hostname or "").rstrip(".").lower()
     return _MOBILE_INSIDE.sub(r"\1.", _FRONT.sub("", host))
 
 
@@ -95,7 +95,7 @@ def source_of(url: str) -> str:
     return registered or ".".join(host.split(".")[-2:])
 
 
-def _split(url: str) -> SplitResult:
+def split_address(url: str) -> SplitResult:
     """The parts of an address; of one without a scheme too, and of one that cannot be read none."""
     try:
         parts = urlsplit(url if "//" in url else f"//{url}")

@@ -12,9 +12,10 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib.resources import files
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from agent.events import Event, LeakBlocked
+from agent.web.address import split_address
 
 PASSAGE = 12  # words in a row that two texts do not share by chance
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
@@ -40,22 +41,17 @@ def leak_in(address: str, text: str = "") -> str | None:
     places, words = _known_leaks()
     plain = _plain(address)
     # an archive and a reader of pages get addresses in their path or query
-    for host, path in map(_parts, [plain, *(f"https://{inner}" for inner in _SCHEME.split(plain)[1:])]):
+    for one in [plain, *(f"https://{inner}" for inner in _SCHEME.split(plain)[1:])]:
+        parts = split_address(one)
+        host = (parts.hostname or "").removeprefix("www.").rstrip(".")
         for known, pattern in places:
-            if (host == known or host.endswith(f".{known}")) and re.search(pattern, path):
+            if (host == known or host.endswith(f".{known}")) and re.search(
+                pattern, f"{parts.path}?{parts.query}".lower()
+            ):
                 return f"{known} holds a copy of the dataset"
     if found := words.search(f"{plain}\n{text}"):
         return f"it speaks of {found[0].lower()!r}"
     return None
-
-
-def _parts(address: str) -> tuple[str, str]:
-    """Host, and path with query; empty for what is no address."""
-    try:
-        parts = urlsplit(address if "//" in address else f"//{address}")
-        return (parts.hostname or "").removeprefix("www.").rstrip("."), f"{parts.path}?{parts.query}".lower()
-    except ValueError:
-        return "", ""
 
 
 def _plain(address: str) -> str:

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -146,16 +147,6 @@ def _fits(sample: bytes, name: str) -> bool:
 
 
 _PASSING = frozenset({408, 425, 429, 502, 503, 504})
-_MEANINGS = {
-    401: "it wants a login",
-    402: "it wants to be paid",
-    403: "access is refused",
-    404: "there is no such page",
-    410: "the page was taken away for good",
-    429: "it was asked too often",
-    451: "it is withheld for legal reasons",
-    503: "the server is overloaded or closed",
-}
 
 
 class StatusProblem(WebProblem):
@@ -166,7 +157,7 @@ class StatusProblem(WebProblem):
     """
 
     def __init__(self, response: Response) -> None:
-        meaning = f": {_MEANINGS[response.status]}" if response.status in _MEANINGS else ""
+        meaning = f" ({HTTPStatus(response.status).phrase})" if response.status in set(HTTPStatus) else ""
         after = retry_after(response.headers)
         waits = f" It may be asked again in {after:g} s." if after else ""
         super().__init__(

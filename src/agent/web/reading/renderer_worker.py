@@ -13,13 +13,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from agent.web.chromium import FLAGS, SANDBOXES
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page, Playwright, Response
+    from playwright.async_api import Browser, Page, Playwright, ProxySettings, Response
 
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
 _MOST = 8_000_000  # characters of a page
@@ -76,7 +75,7 @@ async def _serve(asked: dict[str, Any], replies: TextIO) -> None:
 
     async with async_playwright() as playwright:
         try:
-            browser, has_sandbox = await launched(playwright, asked["chrome"], asked["proxy"], SANDBOXES)
+            browser, has_sandbox = await _launched(playwright, asked["chrome"], asked["proxy"])
         except Error as error:
             told: dict[str, Any] = {"unstarted": _first_line(error)}
         else:
@@ -99,34 +98,22 @@ async def _outcome(browser: Browser, url: str, seconds: float) -> dict[str, Any]
         return {"problem": _first_line(error)}
 
 
-async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: Sequence[bool]) -> tuple[Browser, bool]:
-    """A browser, in a sandbox of its own where the machine allows that, and whether it is in one.
-
-    Args:
-        playwright: Starts it.
-        chrome: The program.
-        proxy: Through which every request goes, those to this machine too.
-        sandboxes: Whether it has a sandbox, in the order to try.
-
-    Raises:
-        Error: Of Playwright; it does not start.
-    """
+async def _launched(playwright: Playwright, chrome: str, proxy: str) -> tuple[Browser, bool]:
+    """A browser, in a sandbox of its own where the machine allows that, and whether it is in one."""
     from playwright.async_api import Error
 
-    for has_sandbox in sandboxes:
+    server: ProxySettings = {"server": proxy, "bypass": "<-loopback>"}  # requests to this machine go through it too
+    for has_sandbox in SANDBOXES:
         try:
             browser = await playwright.chromium.launch(
-                executable_path=chrome,
-                args=[*FLAGS, _NO_PICTURES],
-                proxy={"server": proxy, "bypass": "<-loopback>"},
-                chromium_sandbox=has_sandbox,
+                executable_path=chrome, args=[*FLAGS, _NO_PICTURES], proxy=server, chromium_sandbox=has_sandbox
             )
         except Error:
-            if has_sandbox == sandboxes[-1]:
+            if has_sandbox == SANDBOXES[-1]:
                 raise
         else:
             return browser, has_sandbox
-    raise ValueError("there is no way to start it")
+    raise AssertionError("the last way returns or raises")
 
 
 async def _drawn(browser: Browser, url: str, seconds: float) -> dict[str, Any]:
