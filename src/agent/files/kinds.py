@@ -88,8 +88,6 @@ _SUFFIXES: dict[str, str] = {
 _MAIL = re.compile(
     r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
 )
-_PDB = re.compile(r"(HEADER|TITLE |ATOM  |HETATM|REMARK)")
-_CIF = re.compile(r"^data_\S*\s", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,13 +330,9 @@ def _is_json(text: str, *, cut: bool = False) -> bool:
 def _lined(text: str, named: str) -> str:
     """Kinds that their lines give away; named text stays what it is called where nothing speaks against it."""
     lines = text.splitlines()[:40]
-    if sum(bool(_PDB.match(line)) for line in lines) >= max(2, len(lines) // 2):
-        return "pdb"
-    if _CIF.match(text) and re.search(r"^\s*(_\w+[.\w]|loop_)", text, re.M | re.I):
-        return "cif"
     if named in ("", "txt", "eml") and _is_mail(lines):
         return "eml"
-    if named in ("json", "jsonl", "jsonld", "xml", "html", "svg", "eml", "pdb", "cif"):
+    if named in ("json", "jsonl", "jsonld", "xml", "html", "svg", "eml"):
         return "txt"
     if named in ("", "txt") and (kind := _delimited(lines)):
         return kind

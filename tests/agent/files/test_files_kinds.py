@@ -91,8 +91,8 @@ CONTENT: dict[str, tuple[bytes, str, str]] = {
     "program": (b"import os\nprint(1)\n", "a.py", "source"),
     "program without a name": (b"#!/usr/bin/env python3\nprint(1)\n", "run", "source"),
     "mail": (MAIL, "a", "eml"),
-    "molecule": (PDB, "a.txt", "pdb"),
-    "crystal": (b"data_1ABC\n#\n_entry.id 1ABC\n", "a.txt", "cif"),
+    "molecule": (PDB, "a.ent", "pdb"),
+    "crystal": (b"data_1ABC\n#\n_entry.id 1ABC\n", "a.mmcif", "cif"),
     "noise": (bytes(range(256)) * 4, "a.xlsx", "binary"),
     "nothing": (b"", "a.csv", "empty"),
 }
