@@ -57,12 +57,7 @@ class _Member(NamedTuple):
 
 
 class Archive(Contents):
-    """An archive, unpacked into a temporary folder.
-
-    Args:
-        source: The file.
-        limits: What may come out of it.
-    """
+    """An archive, unpacked into a temporary folder."""
 
     count = None
     """Not known: members are opened when they are read."""

@@ -109,15 +109,7 @@ def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = Fal
 def others_told(
     forms: Mapping[Any, Sequence[int]], unit: str, first: int, most: int, shown: Callable[[int], str]
 ) -> list[str]:
-    """The first entry or line of each form that the first ones do not show.
-
-    Args:
-        forms: The numbers of those of each form, from 1.
-        unit: What they are: `line`.
-        first: How many are shown anyway.
-        most: Forms that are told.
-        shown: The entry with a number as it is shown.
-    """
+    """The first entry or line of each form that the first ones do not show; `forms` holds their numbers, from 1."""
     others = [numbers for numbers in forms.values() if numbers[0] > first]
     told = [
         f"{unit} {numbers[0]:,}, one of {len(numbers):,} of another form: {shown(numbers[0])}"
@@ -146,12 +138,7 @@ def trimmed(parts: Sequence[Part]) -> list[Part]:
 
 
 def rendered(parts: Sequence[Part], room: int) -> Shown:
-    """The parts as text.
-
-    Args:
-        parts: Of one file.
-        room: Characters; what one part does not need, the others get.
-    """
+    """The parts of a file as text of `room` characters; what one part does not need, the others get."""
     rooms = shares([_size(part) for part in parts], room)
     shown = [_rendered(part, room) for part, room in zip(parts, rooms, strict=True)]
     if len(parts) == 1 and not parts[0]["name"]:

@@ -81,10 +81,6 @@ def main(warm: str = "") -> None:
 def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
     """Takes from the process what reading does not need, for good.
 
-    Args:
-        limits: What it may take.
-        granted: What it may `read`, and the folders that it may `write`.
-
     Raises:
         FileProblem: The kernel refused a layer that it offers.
     """
@@ -118,11 +114,6 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
 
 def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = None) -> dict[str, Any]:
     """The reply to a request.
-
-    Args:
-        request: What to do with which file.
-        limits: What it may take.
-        ask: Has alita do what this process may not.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.

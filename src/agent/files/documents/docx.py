@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -66,7 +66,7 @@ class _Reading:
         self.notes: dict[str, str] = {}
         """The text of notes and comments by mark: `^1`."""
         self.changes: list[str] = []
-        self.is_hidden = self.is_merged = self.has_formulas = False
+        self.told: list[str] = []
 
     def blocks(self) -> list[str]:
         """All paragraphs and tables, then headers and footers, then tracked changes."""
@@ -89,14 +89,13 @@ class _Reading:
 
     def lost(self) -> list[str]:
         """What the text does not show."""
-        told = {
-            "The text has tracked changes as if all were accepted; they are listed at its end.": bool(self.changes),
-            "Hidden text is shown like the rest.": self.is_hidden,
-            "Some table cells are merged: their text stands in the first of them.": self.is_merged,
-            "Of formulas only the letters are shown, not fractions and powers.": self.has_formulas,
-        }
-        lost = [*self.drawn.lost, *(sentence for sentence, holds in told.items() if holds)]
-        return [*lost, "Fonts, colours, macros and page breaks are not shown."]
+        changes = ["The text has tracked changes as if all were accepted; they are listed at its end."]
+        return [
+            *self.drawn.lost,
+            *(changes if self.changes else []),
+            *dict.fromkeys(self.told),
+            "Fonts, colours, macros and page breaks are not shown.",
+        ]
 
     def _roots(self, name: str) -> list[tuple[Any, Any]]:
         """The parts of a kind, such as `footnotes`, each with its XML."""
@@ -130,44 +129,39 @@ class _Lists:
     """Counts the lists of a document while its paragraphs go by."""
 
     def __init__(self, numbering: list[Any]) -> None:
-        self._levels: dict[str, dict[int, Any]] = {}
-        self._lists: dict[str, tuple[str, dict[int, int]]] = {}
-        self._counts: dict[str, Counter[int]] = {}
-        self._begun: set[str] = set()
-        for one in numbering:
-            if _name(one) == "abstractNum":
-                levels = {int(level.get(f"{_W}ilvl", 0)): level for level in one.iter(f"{_W}lvl")}
-                self._levels[one.get(f"{_W}abstractNumId", "")] = levels
-            elif _name(one) == "num":
-                restarts = {
-                    int(level.get(f"{_W}ilvl", 0)): int(_value(level, "startOverride") or 1)
-                    for level in one.iter(f"{_W}lvlOverride")
-                }
-                self._lists[one.get(f"{_W}numId", "")] = (_value(one, "abstractNumId"), restarts)
+        abstract = {
+            one.get(f"{_W}abstractNumId"): {
+                int(level.get(f"{_W}ilvl", 0)): (
+                    int(_value(level, "start") or 1),
+                    _value(level, "numFmt"),
+                    _value(level, "lvlText"),
+                )
+                for level in one.iter(f"{_W}lvl")
+            }
+            for one in numbering
+            if _name(one) == "abstractNum"
+        }
+        self._levels = {one.get(f"{_W}numId"): abstract.get(_value(one, "abstractNumId"), {}) for one in numbering}
+        self._counts = defaultdict[str, Counter[int]](Counter)
 
     def mark(self, number: str, level: int) -> str:
         """What stands before the next paragraph of this list: `2.1.`, `b)`, `-`; empty where it is none."""
-        abstract, restarts = self._lists.get(number, ("", {}))
-        levels = self._levels.get(abstract, {})
+        levels = self._levels.get(number, {})
         if level not in levels:
             return "-" if number not in ("", "0") else ""
-        starts = {at: int(_value(one, "start") or 1) for at, one in levels.items()}
-        counts = self._counts.setdefault(abstract, Counter())
-        if number not in self._begun:
-            self._begun.add(number)
-            for at in restarts:
-                counts[at] = 0
+        counts = self._counts[number]
         counts[level] += 1
         for deeper in [at for at in counts if at > level]:
             del counts[deeper]
-        text, style = _value(levels[level], "lvlText"), _value(levels[level], "numFmt")
+        _, style, text = levels[level]
         if style in ("bullet", "none"):
             return "-" if style == "bullet" else ""
         for at in range(level + 1):
-            count = starts.get(at, 1) - 1 + max(counts[at], 1)
+            start, style, _ = levels.get(at, (1, "", ""))
+            count = start - 1 + max(counts[at], 1)
             letter = chr(ord("a") + (count - 1) % 26)
-            spelt = {"lowerLetter": letter, "upperLetter": letter.upper()}.get(_value(levels.get(at), "numFmt"))
-            text = text.replace(f"%{at + 1}", spelt or str(count))
+            spelt = {"lowerLetter": letter, "upperLetter": letter.upper()}.get(style, str(count))
+            text = text.replace(f"%{at + 1}", spelt)
         return text.strip()
 
 
@@ -228,7 +222,7 @@ class _Part:
         if name in ("drawing", "pict", "object"):
             return self._drawing(node)
         if name == "oMath":
-            reading.has_formulas = True
+            reading.told.append("Of formulas only the letters are shown, not fractions and powers.")
             return "".join(one.text or "" for one in node.iter("{*}t"))
         return _SIGNS.get(name, "")
 
@@ -241,7 +235,7 @@ class _Part:
         if name in ("ins", "moveTo") and text.strip():
             self._reading.changes.append(f"[inserted by {node.get(f'{_W}author')}: {text}]")
         if name == "r" and text.strip() and node.find(f"{_W}rPr/{_W}vanish") is not None:
-            self._reading.is_hidden = True
+            self._reading.told.append("Hidden text is shown like the rest.")
         return f"({text})" if name == "rt" else text
 
     def _drawing(self, node: Any) -> str:
@@ -274,7 +268,8 @@ class _Part:
             properties = cell.find(f"{_W}tcPr")
             merge = properties.find(f"{_W}vMerge") if properties is not None else None
             span = int(_value(properties, "gridSpan") or 1)
-            self._reading.is_merged |= merge is not None or span > 1
+            if merge is not None or span > 1:
+                self._reading.told.append("Some table cells are merged: their text stands in the first of them.")
             covered = merge is not None and merge.get(f"{_W}val") != "restart"
             yield "" if covered else _Part(self._part, self._reading).line(cell)
             yield from [""] * min(span - 1, 100)

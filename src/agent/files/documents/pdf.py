@@ -55,13 +55,7 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
 
 
 class PdfContents(Contents):
-    """An open PDF.
-
-    Args:
-        document: As pdfium has it.
-        stem: What the files that are saved are called.
-        limits: What reading may take.
-    """
+    """An open PDF."""
 
     kind = "pdf"
 

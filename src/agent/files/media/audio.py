@@ -42,14 +42,7 @@ def open_sound(source: Source, limits: ReadLimits) -> Contents:
 
 
 class Sound(Contents):
-    """A sound whose speech is written down as it is read, each stretch once.
-
-    Args:
-        source: A file with a track of sound.
-        length: Its seconds.
-        lost: Told what is missing.
-        summary: What it is.
-    """
+    """A sound whose speech is written down as it is read, each stretch once."""
 
     def __init__(self, source: Source, length: float, lost: list[str], summary: str = "") -> None:
         self.kind, self.facts, self.lost, self.summary = source.kind, {}, lost, summary

@@ -40,13 +40,7 @@ def full_sheets(path: Path) -> tuple[list[Sheet], list[str]]:
 
 
 class FullSheet(Sheet):
-    """A sheet with its notes.
-
-    Args:
-        sheet: As openpyxl reads it, with formulas.
-        computed: The same with values instead of formulas; None where there are no formulas.
-        theme: The colours of the workbook's theme.
-    """
+    """A sheet with its notes; `computed` is the same with values in place of formulas, None where there are none."""
 
     def __init__(self, sheet: Any, computed: Any, theme: list[str]) -> None:
         self._sheet, self._computed, self._theme = sheet, computed, theme
@@ -170,12 +164,7 @@ def _formula(value: Any) -> str:
 
 
 def colour_of(color: Any, theme: list[str]) -> str:
-    """`FF0000` of a colour of openpyxl; empty where there is none.
-
-    Args:
-        color: What openpyxl read.
-        theme: The colours of the workbook's theme, `theme_colours`.
-    """
+    """`FF0000` of a colour of openpyxl; empty where there is none."""
     if color is None:
         return ""
     if color.type == "rgb" and isinstance(color.rgb, str):

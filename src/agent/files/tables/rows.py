@@ -133,12 +133,7 @@ def columns_told(
 
 
 def values_told(values: Mapping[str, int], decimal: str = ".") -> str:
-    """What some values are: of which kind, from where to where, which of them where they are few, and which are odd.
-
-    Args:
-        values: How often there is each.
-        decimal: The mark before decimals.
-    """
+    """What values are, given how often each is there: kinds, ranges, all of them where they are few, and odd ones."""
     empty = sum(count for value, count in values.items() if not value.strip())
     there = {value: count for value, count in values.items() if value.strip()}
     if not there:

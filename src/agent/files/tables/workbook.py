@@ -76,12 +76,7 @@ def _summary(source: Source, sheets: list[Sheet]) -> str:
 
 
 class PlainSheet(Sheet):
-    """A sheet by its values alone.
-
-    Args:
-        sheet: What calamine read.
-        hidden: Whether the sheet is hidden.
-    """
+    """A sheet by its values alone."""
 
     def __init__(self, sheet: CalamineSheet, hidden: bool) -> None:
         self._sheet = sheet
