@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import unicodedata
@@ -62,11 +63,9 @@ class Attachments:
         if name is None:
             reasons.append(f"{one_line(task.file_name)!r} is no plain name of a file")
         for origin, path in self._places(task, name, reasons) if name else ():
-            try:
-                path.open("rb").close()  # can it be read?
+            if os.access(path, os.R_OK):
                 return Attachment(path.absolute(), "found", origin)
-            except OSError as error:
-                reasons.append(f"{path}: {error.strerror}")
+            reasons.append(f"{path} cannot be read")
         message = f"The file {one_line(task.file_name)!r} is missing: {'; '.join(reasons)}."
         return Attachment(None, "missing", message=message)
 
@@ -74,11 +73,11 @@ class Attachments:
         """Every file that may be the one, the first first; why a place has none goes to the reasons."""
         for folder in self._folders:
             for place in (folder, *(folder / split for split in _SPLITS)):
-                if _is_there(place / name):
+                if os.path.isfile(place / name):  # noqa: PTH113 - False for a name that is too long
                     yield str(folder), place / name
         reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
         kept = self.place_of(task)
-        if _is_there(kept):
+        if os.path.isfile(kept):  # noqa: PTH113
             yield "cache", kept
         for origin, fetch in (("hub", self._from_hub), ("course", self._from_course)):
             try:
@@ -159,10 +158,3 @@ def _relative(name: str) -> Path | None:
     ):
         return None
     return Path(*parts)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from mcp_tools.tool import Json
 
@@ -15,7 +15,6 @@ AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "inte
 `timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: it was asked without its
 attachment, which was not there. `interrupted`: it was stopped and can go on."""
 
-STATUSES: tuple[AttemptStatus, ...] = get_args(AttemptStatus)
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
 """What counts as a result. A limit that was reached is one: another attempt would be a second chance."""
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from agent.errors import CourseError, StorageError
+from agent.errors import CourseError
 from agent.gaia.attempt import Dataset, Task, from_line
 from agent.gaia.dataset import dataset_from
 from agent.store.user_files import whole_file
@@ -78,16 +78,11 @@ class CourseApi:
 
         Raises:
             CourseError: The server does not give it.
-            StorageError: The folder cannot be written.
+            OSError, StorageError: The folder cannot be made or written.
         """
         if not task_id.strip("."):  # it would be a step in the address
             raise CourseError(f"The course cannot be asked for the file of {task_id!r}.")
-        try:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(
-                f"{target.parent} cannot be made: {error.strerror}.", remedy="Name another folder."
-            ) from error
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         response = self._asked("GET", f"/files/{quote(task_id, safe='', errors='replace')}")
         with whole_file(target) as out:
             out.write(response.content)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from agent.errors import DatasetError
 from agent.gaia.attempt import Dataset, Task, dataset_of
@@ -23,8 +22,11 @@ REPOSITORY = "gaia-benchmark/GAIA"
 REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
 """Of October 2025: the questions are Parquet."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_ACCEPT = f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms"
-_GET_TOKEN = "make a token at https://huggingface.co/settings/tokens and export HF_TOKEN"  # noqa: S105 - a sentence
+_ACCESS = (
+    f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms; then make a token of the same "
+    "account at https://huggingface.co/settings/tokens that may read gated repositories, and export HF_TOKEN."
+)
+_NETWORK = "Check the network and try again in a few minutes, or name a question file that is on this machine."
 
 
 class NoAccess(DatasetError):
@@ -69,21 +71,21 @@ class Hub:
             raise DatasetError(
                 f"{REPOSITORY} has no revision {self.revision!r}.", remedy=f"Leave it out to use {REVISION}."
             ) from None
-        except errors.HfHubHTTPError as error:
-            raise self._refused(error.response.status_code) from None
-        except (errors.LocalEntryNotFoundError, errors.XetError, errors.XetDownloadError, httpx.HTTPError) as error:
-            if isinstance(cause := error.__cause__, errors.HfHubHTTPError):
-                raise self._refused(cause.response.status_code) from None
-            told = one_line(str(cause or error) or type(error).__name__, 200)
-            raise _unreachable(f"{urlsplit(_endpoint()).netloc} cannot be reached: {told}") from None
+        except (errors.HfHubHTTPError, errors.XetError, errors.XetDownloadError, httpx.HTTPError) as error:
+            status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
+            told = f"answered {status}" if status else f"cannot be reached: {one_line(str(error), 200)}"
+            refused = status in (401, 403, 404)
+            raise (NoAccess if refused else DatasetError)(
+                f"The hub {told} for {REPOSITORY}.", remedy=_ACCESS if refused else _NETWORK
+            ) from None
         except OSError as error:
             raise DatasetError(
-                f"{path} cannot be kept in {self.cache}: {error.strerror or error}.",
+                f"{path} cannot be fetched and kept in {self.cache}: {one_line(str(error.__cause__ or error), 200)}.",
                 remedy="Free some space, or set ALITA_HOME to a folder that can be written.",
             ) from None
 
     def _fetch(self, path: str) -> Path:
-        from huggingface_hub import hf_hub_download, try_to_load_from_cache
+        from huggingface_hub import get_token, hf_hub_download, try_to_load_from_cache
         from huggingface_hub.utils import logging
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -96,12 +98,13 @@ class Hub:
             kept = try_to_load_from_cache(REPOSITORY, path, self.cache, self.revision, repo_type="dataset")
             if isinstance(kept, str):
                 return Path(kept)
-        if not os.environ.get("HF_ENDPOINT") and not self._has_token:
-            raise self._refused(401)
+        endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+        if not os.environ.get("HF_ENDPOINT") and not (self.token or get_token()):
+            raise NoAccess(f"{REPOSITORY} is gated, and there is no token.", remedy=_ACCESS)
         try:  # in seconds; the hub's library finds it out in a minute of retries
-            require_reachable(_endpoint())
+            require_reachable(endpoint)
         except SourceError as error:
-            raise _unreachable(str(error)) from None
+            raise DatasetError(f"The hub {error}.", remedy=_NETWORK) from None
         return Path(
             hf_hub_download(
                 REPOSITORY,
@@ -110,39 +113,9 @@ class Hub:
                 revision=self.revision,
                 cache_dir=self.cache,
                 token=self.token,
-                endpoint=_endpoint(),
+                endpoint=endpoint,
             )
         )
-
-    @property
-    def _has_token(self) -> bool:
-        from huggingface_hub import get_token
-
-        return bool(self.token or get_token())
-
-    def _refused(self, status: int) -> DatasetError:
-        """What an answer of the hub means, and what to do."""
-        if status not in (401, 403, 404):
-            return DatasetError(f"The hub answered {status} for {REPOSITORY}.", remedy="Try again in a few minutes.")
-        if not self._has_token:
-            return NoAccess(f"{REPOSITORY} is gated, and there is no token.", remedy=f"{_ACCEPT}; then {_GET_TOKEN}.")
-        if status == 401:
-            return NoAccess("The hub does not know the token.", remedy=f"Check it, or {_GET_TOKEN}.")
-        return NoAccess(
-            f"The token's account has no access to {REPOSITORY}: its terms are not accepted, or the token may not read "
-            "gated datasets.",
-            remedy=f"{_ACCEPT} with the account of the token; a fine-grained token needs access to gated repositories.",
-        )
-
-
-def _endpoint() -> str:
-    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
-
-
-def _unreachable(problem: str) -> DatasetError:
-    return DatasetError(
-        f"The hub {problem}.", remedy="Check the network, or name a question file that is on this machine."
-    )
 
 
 _LONGEST_ID = 200

@@ -77,8 +77,8 @@ class Records:
 
     header: Header | None = None
     """The newest: earlier versions could mix configurations. None while the file is empty."""
-    choices: tuple[Choice, ...] = ()
-    """One for each start that changed it; `chosen_of` says what counts."""
+    chosen: Choice | None = None
+    """All that was ever chosen, in the order of the newest choice; None if nothing was."""
     attempts: tuple[Attempt, ...] = ()
     """In the order of writing; where a question and epoch has several, the last one counts."""
     begun: tuple[Begun, ...] = ()
@@ -127,7 +127,10 @@ def read_ledger(path: Path) -> Records:
     newest = {(one.key, one.fingerprint): one for one in made}
     attempts = tuple(one for one in made if isinstance(one, Attempt))
     begun = tuple(one for one in newest.values() if isinstance(one, Begun))
-    return Records(header, tuple(choices), attempts, begun, tuple(problems))
+    mine = [choice for choice in reversed(choices) if header and choice.fingerprint == header.fingerprint]
+    tasks = {task.task_id: task for choice in mine for task in choice.tasks}
+    chosen = Choice(tuple(tasks.values()), max(choice.epochs for choice in mine), mine[0].fingerprint) if mine else None
+    return Records(header, chosen, attempts, begun, tuple(problems))
 
 
 def _require_known(header: dict[str, Any], path: Path) -> None:
@@ -137,15 +140,6 @@ def _require_known(header: dict[str, Any], path: Path) -> None:
             f"The ledger {path} has version {written}, and this alita ({alita_version()}) reads up to {VERSION}.",
             remedy="Use the alita that wrote it, or name another --output.",
         )
-
-
-def chosen_of(choices: Sequence[Choice], fingerprint: str) -> Choice | None:
-    """All that was ever chosen under a fingerprint, in the order of the newest choice; None if nothing was."""
-    mine = [choice for choice in reversed(choices) if choice.fingerprint == fingerprint]
-    if not mine:
-        return None
-    tasks = {task.task_id: task for choice in mine for task in choice.tasks}
-    return Choice(tuple(tasks.values()), max(choice.epochs for choice in mine), fingerprint)
 
 
 def object_in(text: bytes) -> dict[str, Any] | None:
@@ -167,7 +161,7 @@ class Ledger:
 
     def __init__(self, file: AppendedLines, records: Records, fingerprint: str) -> None:
         self.header = records.header
-        self.choices = list(records.choices)
+        self.chosen = records.chosen
         self.begun = records.begun
         self.problems = records.problems
         self.attempts = list(records.attempts)
@@ -224,10 +218,10 @@ class Ledger:
             StorageError: It cannot be written.
         """
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
-        selection = Choice(kept, epochs, self._fingerprint)
-        if [choice for choice in self.choices if choice.fingerprint == self._fingerprint][-1:] != [selection]:
-            self._write(selection.as_json())
-            self.choices.append(selection)
+        chosen = Choice(kept, epochs, self._fingerprint)
+        if self.chosen != chosen:
+            self._write(chosen.as_json())
+            self.chosen = chosen
 
     def begin(self, begun: Begun) -> None:
         """Adds the line of a run that begins. It is not synced, and left out where there is no space for it."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.errors import RunError, UsageError
 from agent.gaia.attempt import DONE, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import LibraryMode, Places, fingerprint_of, worker_settings
-from agent.gaia.ledger import Choice, Fingerprint, Ledger, chosen_of
+from agent.gaia.ledger import Choice, Fingerprint, Ledger
 from agent.gaia.pool import Job, Patience, Pool
 from agent.gaia.progress import Began, Ended, Event, Planned, Said
 from agent.gaia.scorer import Mode, resolution_of, score
@@ -201,7 +201,7 @@ class Benchmark:
                 if one.fingerprint == digest
             }
             self._queue = deque(still_to_do(selection, chosen, done | killed))
-            tasks, epochs = self._counting(chosen_of(ledger.choices, digest), done)
+            tasks, epochs = self._counting(ledger.chosen, done)
             ledger.select(tasks, epochs)
             self._tell(Planned(tasks, tuple(done.values()), len(self._queue), ledger.problems, epochs))
             if self._queue:

@@ -121,12 +121,6 @@ def test_an_answer_that_breaks_off_leaves_nothing(api: CourseApi, course: Course
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_told(api: CourseApi, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="cannot be made"):
-        api.fetch_file("card-1", tmp_path / "file" / "card.txt")
-
-
 def test_answers_are_handed_in_and_scored(api: CourseApi, course: CourseServer) -> None:
     answers = {"card-1": "I looked.\nFINAL ANSWER: Green", "card-2": " blue ", "card-3": "red"}
     submission = submission_of(" ann ", CODE, answers, course.answers)

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import STATUSES, Attempt, Begun, Task, from_line
+from agent.gaia.attempt import Attempt, AttemptStatus, Begun, Task, from_line
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 
 MINE = Fingerprint("questions", {"model": "m", "library": "cold"})
@@ -23,7 +24,7 @@ ATTEMPTS = st.builds(
     Attempt,
     task_id=st.text(min_size=1, max_size=20),
     epoch=st.integers(1, 9),
-    status=st.sampled_from(STATUSES),
+    status=st.sampled_from(get_args(AttemptStatus)),
     level=st.none() | st.integers(1, 3),
     answer=TEXT,
     raw_answer=TEXT,
@@ -136,7 +137,9 @@ def test_what_was_selected_is_in_it_without_the_questions(tmp_path):
             ledger.select([Task("a", "secret words", 2, "x.csv")], 3)
 
     assert "secret" not in path.read_text()
-    (choice,) = read_ledger(path).choices
+    assert path.read_text().count("selection") == 1
+    choice = read_ledger(path).chosen
+    assert choice is not None
     assert (choice.tasks, choice.epochs) == ((Task("a", "", 2, "x.csv"),), 3)
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent.gaia.attempt import Attempt, Task
-from agent.gaia.ledger import Header, chosen_of, read_ledger
+from agent.gaia.ledger import Header, read_ledger
 from agent.gaia.report.figures import Counted, Summary, counted, summarise
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -69,7 +69,7 @@ def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = 
     attempts = [attempt for attempt in records.attempts if attempt.fingerprint == header.fingerprint]
     if others := len(records.attempts) - len(attempts):
         flaws.append(f"{others:,} attempts of another configuration are in no figure")
-    chosen = chosen_of(records.choices, header.fingerprint)
+    chosen = records.chosen
     if not tasks and chosen is None:
         flaws.append(
             "the ledger does not say which questions were selected: only those that it holds an attempt of count; "
