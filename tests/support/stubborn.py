@@ -56,8 +56,8 @@ class Alita:
         if verb == "child":
             _child(Path(rest))
             verb = "refuse"
-        if verb == "refuse":
-            self.seconds = 1000.0
+        if verb in {"refuse", "stay"}:
+            self.seconds = 1000.0 if verb == "refuse" else 0.0
             while True:
                 with contextlib.suppress(asyncio.CancelledError):
                     await asyncio.sleep(600)

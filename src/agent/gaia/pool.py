@@ -229,14 +229,13 @@ class _Worker:
                 asked.end.set_result(Result(attempt, is_victim=is_victim))
 
     def _take(self, message: dict[str, Any]) -> None:
-        for task_id, epoch in message.get("overdue", ()):
-            if (late := self.asked.get((task_id, epoch))) and late.overdue_since is None:
-                late.overdue_since = time.monotonic()
         task_id, epoch = message.get("key", ("", 0))
         asked = self.asked.get((task_id, epoch))
         if asked is None or asked.end.done():
-            return
-        if "done" in message:
+            return  # a sign of life, or of a question that has ended
+        if "overdue" in message:
+            asked.overdue_since = asked.overdue_since or time.monotonic()
+        elif "done" in message:
             asked.end.set_result(Result(asked.attempt(**message["done"]), message["stops"]))
         else:
             asked.note(message["event"])

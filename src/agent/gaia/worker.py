@@ -82,8 +82,7 @@ async def _serve(sock: socket.socket, setup: Setup) -> None:
 
     async def beat() -> None:
         while True:
-            overdue = [(one.job.task_id, one.job.epoch) for one in running.values() if one.is_overdue]
-            send(writer, {"overdue": overdue})
+            send(writer, {})
             await asyncio.sleep(_BEATS_EVERY)
 
     beats = asyncio.create_task(beat())
@@ -114,13 +113,9 @@ class _Question:
         own: dict[str, Any] = {}
         if job.own_folder:
             own = {"tools_dir": Path(job.own_folder) / "tools", "data_dir": Path(job.own_folder)}
-        if setup.settings.seed is not None:
-            own["seed"] = setup.settings.seed + 1000 * (
-                job.epoch - 1
-            )  # epochs that repeat each other would tell nothing
-        self.job = job
-        self.is_overdue = False
-        """Whether it was cancelled because its time is over."""
+        if setup.settings.seed is not None:  # epochs that repeat each other would tell nothing
+            own["seed"] = setup.settings.seed + 1000 * (job.epoch - 1)
+        self._job = job
         self._alita = alita.beside(**own)
         self._hard_seconds = setup.hard_seconds
         self._tell = tell
@@ -132,9 +127,11 @@ class _Question:
 
     async def ask(self) -> None:
         """Asks, and tells what came of it whatever happens."""
+        is_overdue = False
         while not (await asyncio.wait({self._work}, timeout=_EVERY))[0]:
-            if self._alita.seconds > self._hard_seconds and not self.is_overdue:
-                self.is_overdue = True
+            if self._alita.seconds > self._hard_seconds and not is_overdue:
+                is_overdue = True
+                self._say({"overdue": True})
                 self._work.cancel()
         error = stops = ""
         answer = self._alita.newest or Answer("", "failed")
@@ -148,11 +145,11 @@ class _Question:
         except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
             error = f"a bug: {answer.error or type(bug).__name__}"
         status = "error" if error else _STATUS.get(answer.status, "error")
-        if self.is_overdue:
+        if is_overdue:
             status, error = "timeout", f"it did not end within {self._hard_seconds:g} s of work"
         told = {
             "status": status,
-            "answer": in_asked_format(final_answer(answer.text), self.job.question) if answer.text else "",
+            "answer": in_asked_format(final_answer(answer.text), self._job.question) if answer.text else "",
             "raw_answer": answer.text,
             "seconds": round(answer.seconds, 3),
             "waited": round(answer.waited, 3),
@@ -166,7 +163,7 @@ class _Question:
         self._say({"done": told, "stops": stops})
 
     async def _answer(self) -> Answer:
-        job = self.job
+        job = self._job
         if job.run_id:
             # Where its folder is gone, or it has its answer, the question is asked anew.
             with contextlib.suppress(RunError):
@@ -185,4 +182,4 @@ class _Question:
             self._say({"event": {"event": event.kind, "said": str(event)}})
 
     def _say(self, message: dict[str, Any]) -> None:
-        self._tell({**message, "key": [self.job.task_id, self.job.epoch]})
+        self._tell({**message, "key": [self._job.task_id, self._job.epoch]})

@@ -63,7 +63,7 @@ async def test_one_that_crashes_its_process_is_an_error_and_the_pool_goes_on(poo
 
 async def test_what_is_stopped_is_interrupted_also_when_it_refuses(pool):
     began = time.monotonic()
-    asked = asyncio.create_task(came_to(pool, "refuse", "sleep 600"))
+    asked = asyncio.create_task(came_to(pool, "stay", "sleep 600"))
     await asyncio.sleep(2)
     pool.stop()
 

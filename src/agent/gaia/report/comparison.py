@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from agent.gaia.report.figures import Counted, Group, by_question, group_of, verdict
 from agent.gaia.report.opened import Report
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import Shown, Table, count, interval_text, money_text, number, percent, seconds_text
+from agent.gaia.report.tables import Shown, Table, count, of_groups
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -68,35 +69,36 @@ def compare(first: Report, second: Report) -> Comparison:
         {task_id: cells for task_id, cells in by_question(run.cells).items() if any(cell.attempt for cell in cells)}
         for run in (first, second)
     )
-    shared = [task_id for task_id in here if task_id in there]
-    altered = [task_id for task_id in shared if not _is_same_question(here[task_id], there[task_id])]
-    rest = [task_id for task_id in shared if task_id not in set(altered)]
-    unscored = [task_id for task_id in rest if not (_is_scored(here[task_id]) and _is_scored(there[task_id]))]
-    common = [task_id for task_id in rest if task_id not in set(unscored)]
-    rights = {task_id: (verdict(here[task_id]), verdict(there[task_id])) for task_id in common}
-    lost = [_change(here[t], there[t]) for t, pair in rights.items() if pair == (True, False)]
-    gained = [_change(here[t], there[t]) for t, pair in rights.items() if pair == (False, True)]
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for task_id in here | there:
+        if task_id not in here or task_id not in there:
+            kind = "only first" if task_id in here else "only second"
+        elif not _is_same_question(here[task_id], there[task_id]):
+            kind = "altered"
+        elif not (_is_scored(here[task_id]) and _is_scored(there[task_id])):
+            kind = "unscored"
+        else:
+            right = verdict(here[task_id]), verdict(there[task_id])
+            kind = ("both" if right[1] else "lost") if right[0] else "gained" if right[1] else "neither"
+        found[kind].append(task_id)
+    both, lost, gained, neither = (found[kind] for kind in ("both", "lost", "gained", "neither"))
+    common = [*both, *lost, *gained, *neither]
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
-    sides = [
-        group_of(name, [cell for t in common for cell in run[t]], right=sum(pair[n] for pair in rights.values()))
-        for n, (name, run) in enumerate(zip(names, (here, there), strict=True))
-    ]
-    pairs = list(rights.values())
     return Comparison(
-        first=sides[0],
-        second=sides[1],
+        first=group_of(names[0], [cell for t in common for cell in here[t]], right=len(both) + len(lost)),
+        second=group_of(names[1], [cell for t in common for cell in there[t]], right=len(both) + len(gained)),
         epochs=(first.summary.epochs, second.summary.epochs),
-        both=pairs.count((True, True)),
-        neither=pairs.count((False, False)),
-        lost=tuple(lost),
-        gained=tuple(gained),
+        both=len(both),
+        neither=len(neither),
+        lost=tuple(_change(here[t], there[t]) for t in lost),
+        gained=tuple(_change(here[t], there[t]) for t in gained),
         common=len(common),
         difference=(len(gained) - len(lost)) / len(common) if common else 0.0,
         mcnemar_p=mcnemar(len(lost), len(gained)),
-        only_first=tuple(t for t in here if t not in there),
-        only_second=tuple(t for t in there if t not in here),
-        altered=tuple(altered),
-        unscored=tuple(unscored),
+        only_first=tuple(found["only first"]),
+        only_second=tuple(found["only second"]),
+        altered=tuple(found["altered"]),
+        unscored=tuple(found["unscored"]),
         flaws=tuple(f"{name}: {flaw}" for name, run in zip(names, (first, second), strict=True) for flaw in run.flaws),
     )
 
@@ -128,8 +130,7 @@ def shown(comparison: Comparison) -> Shown:
         ("right in the second only", f"{len(comparison.gained):,}"),
         ("right in neither", f"{comparison.neither:,}"),
     ]
-    head = ("run", "right", "accuracy", "95 % interval", "median time", "median tokens", "cost")
-    tables = [Table("On the common questions", head, [_row(comparison.first), _row(comparison.second)])]
+    tables = [of_groups("On the common questions", "run", (comparison.first, comparison.second))]
     for title, changed in (("Gained", comparison.gained), ("Lost", comparison.lost)):
         rows = [
             (c.task_id, c.level, _said(c.first_status, c.first_answer), _said(c.second_status, c.second_answer))
@@ -166,12 +167,6 @@ def _notices(comparison: Comparison) -> Iterator[str]:
             yield f"{count(len(tasks), 'question')} {what}, not compared: {', '.join(tasks[:_NAMED])}{more}"
     if max(comparison.epochs) > 1:
         yield "a run has several epochs: the answer given most often counts (the vote never saw the truth)"
-
-
-def _row(side: Group) -> tuple[str, ...]:
-    right, effort = f"{side.right:,} of {side.of:,}", side.effort
-    middle = (seconds_text(effort.median_seconds), number(effort.median_tokens), money_text(effort))
-    return (side.name, right, percent(side.accuracy), interval_text(side.interval95), *middle)
 
 
 def _said(status: str, answer: str) -> str:

@@ -139,10 +139,10 @@ def _pass_at_1(summary: Summary) -> str:
 
 
 def _tables(summary: Summary) -> Iterator[Table]:
-    figures = ("right", "accuracy", "95 % interval", "errors", "time", "tokens", "cost")
     for noun, groups in (("level", summary.level), ("file type", summary.file_type), ("route", summary.route)):
-        note = "time and tokens: medians" + ("; actions in the order of their first use" if noun == "route" else "")
-        yield Table(f"By {noun}", (noun, *figures), _cut([_of_group(group) for group in groups]), note)
+        yield of_groups(
+            f"By {noun}", noun, groups, "actions in the order of their first use" if noun == "route" else ""
+        )
     if summary.epochs > 1 and summary.mean_pass_at_1 is not None:
         yield Table("Over the epochs", ("figure", "value", "what it says"), list(_repeats(summary)))
     tools = summary.tools
@@ -155,17 +155,23 @@ def _tables(summary: Summary) -> Iterator[Table]:
     yield Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(met)) for q, met in summary.leaks.items()]))
 
 
-def _of_group(group: Group) -> tuple[str, ...]:
-    return (
-        group.name,
-        UNKNOWN if group.interval95 is None else f"{group.right:,} of {group.of:,}",
-        percent(group.accuracy),
-        interval_text(group.interval95),
-        f"{group.errors:,}",
-        seconds_text(group.effort.median_seconds),
-        number(group.effort.median_tokens),
-        money_text(group.effort).partition(" (")[0],
-    )
+def of_groups(title: str, noun: str, groups: Sequence[Group], note: str = "") -> Table:
+    """What became of each group."""
+    rows = [
+        (
+            group.name,
+            UNKNOWN if group.interval95 is None else f"{group.right:,} of {group.of:,}",
+            percent(group.accuracy),
+            interval_text(group.interval95),
+            f"{group.errors:,}",
+            seconds_text(group.effort.median_seconds),
+            number(group.effort.median_tokens),
+            money_text(group.effort).partition(" (")[0],
+        )
+        for group in groups
+    ]
+    head = (noun, "right", "accuracy", "95 % interval", "errors", "time", "tokens", "cost")
+    return Table(title, head, _cut(rows), "; ".join(filter(None, ("time and tokens: medians", note))))
 
 
 def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
