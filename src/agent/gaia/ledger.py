@@ -265,10 +265,6 @@ class Ledger:
 
 def _differences(one: dict[str, Json], other: dict[str, Json]) -> list[str]:
     """What differs between two configurations, each as `name: one, now other`."""
-
-    def shown(configuration: dict[str, Json], name: str) -> str:
-        value = configuration.get(name)
-        return "none" if value is None else json.dumps(value, ensure_ascii=False)
-
     names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
-    return [f"{name}: {shown(one, name)}, now {shown(other, name)}" for name in names]
+    told = {name: [json.dumps(each.get(name), ensure_ascii=False) for each in (one, other)] for name in names}
+    return [f"{name}: {before}, now {after}" for name, (before, after) in told.items()]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.answering.final_answer import final_answer
-from agent.errors import RunError, StorageError, SubmissionError
+from agent.errors import RunError, SubmissionError
 from agent.gaia.attempt import Attempt, Dataset, Task
 from agent.gaia.ledger import Fingerprint, object_in, read_ledger
 from agent.gaia.report.figures import counted, group_of
+from agent.store.jsonl_log import AppendedLines
 from agent.store.user_files import write_file
-from mcp_tools.atomic import private
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -170,14 +169,10 @@ def log_submission(path: Path, **entry: Json) -> None:
 
     Raises:
         StorageError: The log cannot be written.
+        RunError: Another process writes it.
     """
-    line = json.dumps({"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}) + "\n"
+    log = AppendedLines.open(path)
     try:
-        with open(path, "a", encoding="utf-8", opener=private) as log:
-            log.write(line)
-            log.flush()
-            os.fsync(log.fileno())
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}.", remedy="Work in a folder that can be written."
-        ) from error
+        log.append([{"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}], synced=True)
+    finally:
+        log.close()
