@@ -21,7 +21,7 @@ from agent.cli.output import fields, print_done, print_json, print_list, print_n
 from agent.configuration.paths import TOOLS_FOLDER
 from agent.consent.external_tools import ConfiguredServers
 from agent.errors import UsageError
-from agent.hosts.clients import NAMES, Machine, find_host, server_command
+from agent.hosts.clients import NAMES, find_host, server_command
 from agent.hosts.settings_file import planned, snippet, write
 from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, put, read
 from mcp_tools.clients.config_parser import REFUSED_VARIABLE, is_secret_name, parse_document, steering_variables
@@ -401,7 +401,7 @@ def _server(flags: dict[str, Any], tools: str | None) -> ServerCommand:
 def _host(client: str, scope: Literal["user", "project"]) -> tuple[Host, Path]:
     """The client, and its settings file."""
     host = find_host(client)
-    return host, host.path(scope, Machine.this(), Path.cwd())
+    return host, host.path(scope, Path.cwd())
 
 
 def _valid(name: str) -> str:

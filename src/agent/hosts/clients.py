@@ -22,33 +22,6 @@ _WITHOUT_SCRIPT = "from agent.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """A platform, a home and an environment."""
-
-    platform: str
-    """As `sys.platform` says it: `linux`, `darwin`."""
-    home: Path
-    environment: Mapping[str, str]
-
-    @classmethod
-    def this(cls) -> Machine:
-        """The one that this process runs on."""
-        return cls(sys.platform, Path.home(), os.environ)
-
-    @property
-    def programs(self) -> Path:
-        """Where desktop programs keep their settings."""
-        if self.platform == "darwin":
-            return self.home / "Library" / "Application Support"
-        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
-
-    def folder(self, variable: str, otherwise: Path) -> Path:
-        """The folder that a variable names, if it names an absolute one."""
-        named = self.environment.get(variable, "").strip()
-        return Path(named) if named and Path(named).is_absolute() else otherwise
-
-
-@dataclass(frozen=True, slots=True)
 class ServerCommand:
     """What a client starts."""
 
@@ -88,7 +61,7 @@ class Host:
     variable: str = ""
     """Names another folder."""
 
-    def path(self, scope: Scope, machine: Machine, project: Path) -> Path:
+    def path(self, scope: Scope, project: Path) -> Path:
         """The settings file.
 
         Raises:
@@ -100,8 +73,12 @@ class Host:
             )
         if scope == "project":
             return project / str(self.project_file)
-        own = machine.programs if self.folder is None else machine.home / self.folder
-        return machine.folder(self.variable, own) / self.file
+        if self.folder is None and sys.platform == "darwin":
+            return Path.home() / "Library" / "Application Support" / self.file
+        variable = "XDG_CONFIG_HOME" if self.folder is None else self.variable
+        moved = Path(os.environ.get(variable, "").strip())
+        own = Path.home() / (".config" if self.folder is None else self.folder)
+        return (moved if variable and moved.is_absolute() else own) / self.file
 
     @property
     def told(self) -> str:

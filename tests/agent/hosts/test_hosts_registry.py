@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.hosts.clients import HOSTS, NAMES, Machine, ServerCommand, find_host, server_command
+from agent.hosts.clients import HOSTS, NAMES, ServerCommand, find_host, server_command
 from agent.hosts.settings_file import read_text, snippet
 from mcp_tools.errors import UsageError
 
@@ -37,43 +37,49 @@ PROJECT_FILES = {
 SERVER = ServerCommand("/opt/alita/bin/alita", ("serve",), {"ALITA_HOME": "/h"})
 
 
-def machine(platform: str, **environment: str) -> Machine:
-    return Machine(platform, HOME, environment)
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of which only the home folder is known."""
+    monkeypatch.setenv("HOME", str(HOME))
+    for variable in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_file_of_the_user_on_each_platform(name: str) -> None:
+def test_the_file_of_the_user_on_each_platform(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     host = find_host(name)
     for platform, file in zip(("linux", "darwin"), FILES[name], strict=True):
-        assert host.path("user", machine(platform), Path("/p")) == HOME / file
+        monkeypatch.setattr(sys, "platform", platform)
+        assert host.path("user", Path("/p")) == HOME / file
 
 
 @pytest.mark.parametrize(
-    ("name", "platform", "variable", "file"),
+    ("name", "variable", "file"),
     [
-        ("claude-desktop", "linux", "XDG_CONFIG_HOME", "Claude/claude_desktop_config.json"),
-        ("vscode", "linux", "XDG_CONFIG_HOME", "Code/User/mcp.json"),
-        ("claude-code", "linux", "CLAUDE_CONFIG_DIR", ".claude.json"),
-        ("codex", "darwin", "CODEX_HOME", "config.toml"),
-        ("goose", "linux", "XDG_CONFIG_HOME", "goose/config.yaml"),
+        ("claude-desktop", "XDG_CONFIG_HOME", "Claude/claude_desktop_config.json"),
+        ("claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("codex", "CODEX_HOME", "config.toml"),
+        ("goose", "XDG_CONFIG_HOME", "goose/config.yaml"),
     ],
 )
-def test_a_variable_of_the_client_moves_its_file(name: str, platform: str, variable: str, file: str) -> None:
+def test_a_variable_of_the_client_moves_its_file(
+    name: str, variable: str, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     host = find_host(name)
-    assert host.path("user", machine(platform, **{variable: "/moved"}), Path("/p")) == Path("/moved") / file
-    unmoved = host.path("user", machine(platform), Path("/p"))
-    assert host.path("user", machine(platform, **{variable: "relative"}), Path("/p")) == unmoved
-    assert host.path("user", machine(platform, **{variable: " "}), Path("/p")) == unmoved
+    unmoved = host.path("user", Path("/p"))
+    for value, path in (("/moved", Path("/moved") / file), ("relative", unmoved), (" ", unmoved)):
+        monkeypatch.setenv(variable, value)
+        assert host.path("user", Path("/p")) == path
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_of_a_project(name: str) -> None:
     host = find_host(name)
     if name in PROJECT_FILES:
-        assert host.path("project", machine("linux"), Path("/p")) == Path("/p") / PROJECT_FILES[name]
+        assert host.path("project", Path("/p")) == Path("/p") / PROJECT_FILES[name]
     else:
         with pytest.raises(UsageError, match="no settings for a project"):
-            host.path("project", machine("linux"), Path("/p"))
+            host.path("project", Path("/p"))
 
 
 STDIO = {"type": "stdio", "command": "/opt/alita/bin/alita", "args": ["serve"], "env": {"ALITA_HOME": "/h"}}

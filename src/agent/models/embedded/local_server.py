@@ -206,36 +206,32 @@ class LocalServer:
             StorageError: The runtime folder cannot be written.
         """
         async with self._starting:
-            state = self.files.read()
-            if state is not None and state.ready and await _answers(state):
-                return state
-            return await self._start()
+            return await self._found()
 
-    async def _start(self) -> ServerState:
-        files = self.files
-        self._notify("loading the embedded model")
-        began = tried = time.monotonic()
-        process = self.begin()
-        while time.monotonic() < began + self._start_timeout:
+    async def _found(self) -> ServerState:
+        files, began, tried = self.files, time.monotonic(), 0.0
+        process: subprocess.Popen[bytes] | None = None
+        while (waited := time.monotonic() - began) < self._start_timeout:
             state = files.read()
             if state is not None and state.ready:
                 if await _answers(state):
-                    if self._options.prefixes and not state.prefixes:
+                    if process and self._options.prefixes and not state.prefixes:
                         self._notify(f"prompts are read anew each time: {self._options.prefixes} cannot be written")
                     return state
-                if time.monotonic() - began > self._hung_after:
+                if waited > self._hung_after:
                     state.end()
-            if process.poll() is not None:
-                if process.returncode != ALREADY_RUNNING:
-                    said = (files.log.read_text(errors="replace").strip() or "nothing said").splitlines()[-1]
-                    raise ModelUnreachableError(
-                        f"the embedded model's server ended with status {process.returncode}: {one_line(said, 200)}",
-                        remedy=f"Its log is {files.log}. `alita doctor` checks the weights; "
-                        "loading them takes about 2 GB of memory.",
-                    )
-                # Another one holds the lock. Should it end before it is of use, the next attempt takes its place.
-                if time.monotonic() - tried > 2.0:
-                    process, tried = self.begin(), time.monotonic()
+            if process is None:
+                self._notify("loading the embedded model")
+            elif process.poll() not in (None, ALREADY_RUNNING):
+                said = (files.log.read_text(errors="replace").strip() or "nothing said").splitlines()[-1]
+                raise ModelUnreachableError(
+                    f"the embedded model's server ended with status {process.returncode}: {one_line(said, 200)}",
+                    remedy=f"Its log is {files.log}. `alita doctor` checks the weights; "
+                    "loading them takes about 2 GB of memory.",
+                )
+            # Another one may hold the lock. Should it end before it is of use, the next attempt takes its place.
+            if process is None or (process.poll() is not None and waited > tried + 2):
+                process, tried = self.begin(), waited
             await asyncio.sleep(0.1)
         state = files.read()
         end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
