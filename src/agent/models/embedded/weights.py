@@ -208,7 +208,7 @@ class Weights:
         found = []
         for file in self._files:
             path = self._folder / file.name
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            with contextlib.suppress(OSError):  # no file, or no folder
                 size = path.stat().st_size
                 whole = "ready" if self._is_verified(file) else "unverified"
                 found.append(StoredWeights(path, size, whole if size == file.size else "wrong size"))
