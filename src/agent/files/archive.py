@@ -116,9 +116,12 @@ class Archive(Contents):
                 if file.kind in ARCHIVES:
                     raise FileProblem("unsupported", f"{file.name} is an archive that was left packed.")
                 contents = open_contents(Source(file.path, file.kind, file.name, self._depth + 1), self._limits)
-                with contextlib.closing(contents), problems_told(file.name, file.kind, self._limits):
-                    yield from (Section(f"{file.name}: {one.name}", one.text) for one in contents.sections())
-                self.lost += [f"{file.name}: {one}" for one in contents.lost]
+                try:
+                    with problems_told(file.name, file.kind, self._limits):
+                        yield from (Section(f"{file.name}: {one.name}", one.text) for one in contents.sections())
+                finally:  # also where nobody reads on
+                    self.lost += [f"{file.name}: {one}" for one in contents.lost]
+                    contents.close()
             except FileProblem as problem:
                 self.lost.append(problem.message)
                 yield Section(file.name, f"(not readable: {problem.message})")
