@@ -171,7 +171,7 @@ class Contents:
     summary: str
     """One to five lines about the structure: sheets with rows, columns and header; pages; members; keys."""
     facts: dict[str, Json]
-    """What programs need to open it: encoding, delimiter, header; the files of an archive."""
+    """What programs need to open it: encoding, delimiter, header; the files of an archive; what wrote down speech."""
     lost: list[str]
     """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
     count: int | None

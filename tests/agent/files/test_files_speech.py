@@ -153,6 +153,7 @@ async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     endpoint.answers = [(200, VERBOSE)]
     seen = await preview(FOX)
     assert seen.shown.text == "[0:00-0:01] The quick brown fox."
+    assert str(seen.facts["transcript_by"]).endswith(" whisper-1")
     assert endpoint.keys == ["Bearer sk-test-speech-key"]
 
 

@@ -47,7 +47,7 @@ class Sound(Contents):
     def __init__(self, source: Source, length: float, lost: list[str], summary: str = "") -> None:
         self.kind, self.facts, self.lost, self.summary = source.kind, {}, lost, summary
         self.stretches = self.count = max(1, math.ceil(length / STRETCH - 0.001))
-        self._source, self._length, self._engine = source, length, ""
+        self._source, self._length = source, length
         self._said: dict[int, list[Said]] = {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
@@ -56,7 +56,7 @@ class Sound(Contents):
             lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._said_in(number)]
             start = (number - 1) * STRETCH
             name = f"transcript, {clock(start)} to {clock(min(start + STRETCH, self._length))}"
-            heard = "no speech was recognised" if self._engine else "what is said was not written down"
+            heard = "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
             yield Section(name, "\n".join(lines) or f"({heard})")
 
     def save_data(self, folder: Path) -> list[Path]:
@@ -69,7 +69,7 @@ class Sound(Contents):
             self.tell(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
         path = folder / f"{Path(self._source.name).stem}.transcript.json"
         pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in said]
-        told = {"engine": self._engine, "text": " ".join(one.text for one in said), "pieces": pieces}
+        told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in said), "pieces": pieces}
         path.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
         return [path]
 
@@ -93,7 +93,7 @@ class Sound(Contents):
         except FileProblem as problem:
             self.tell(str(problem).replace("\n", " "))
             return []
-        self._engine = told.engine
+        self.facts["transcript_by"] = told.engine
         for sentence in told.lost:
             self.tell(sentence)
         return [Said(start + one.start, min(start + one.end, end), one.text) for one in told.said if one.text]

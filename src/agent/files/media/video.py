@@ -26,7 +26,7 @@ class Film(Contents):
     """A film whose first section is what is seen, and the others what is said; looked at when that is asked for."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        self.kind, self.lost, self.facts = source.kind, [], {}
+        self.kind, self.lost = source.kind, []
         self._source = source
         with opened(source) as container:
             self._length = length_of(source, container)
@@ -47,6 +47,7 @@ class Film(Contents):
             )
         self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MOST_PIXELS
         self._sound = Sound(source, self._length, self.lost) if hears else None
+        self.facts = self._sound.facts if self._sound else {}
         self._moments: dict[float, tuple[bytes, str]] | None = None
         """JPEG and text by the second."""
         self.count = int(self._is_seen) + (self._sound.stretches if self._sound else 0)
