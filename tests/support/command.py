@@ -114,8 +114,8 @@ class Ended:
         return json.loads(self.out)
 
 
-def ended(process: Any, stdin: str | None = None) -> Ended:
-    out, err = process.communicate(stdin, timeout=55)
+def ended(process: Any, stdin: str | None = None, *, timeout: float = 55) -> Ended:
+    out, err = process.communicate(stdin, timeout=timeout)
     return Ended(process.returncode, out, err)
 
 

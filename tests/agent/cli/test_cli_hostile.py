@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from support.command import Ended, ended
 from support.fibonacci import decide, write_script
+from support.forked_command import ForkedCommand
 from support.site.hostile import HOSTILE
 from support.site.server import Site
 
-ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 LIMIT = 3
 """Seconds of the run."""
 LATEST = 40
@@ -29,20 +29,10 @@ def script(folder: Path, *lines: dict[str, Any]) -> str:
     return write_script(folder / "script.jsonl", list(lines))
 
 
-def run(folder: Path, model: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    started = time.monotonic()
-    ended = subprocess.run(
-        [*ALITA, "--model", model, "--allow-private", "--no-cache", "--max-seconds", str(LIMIT), "--json", *arguments],
-        env=os.environ | {"ALITA_ENGINES": "index", "ALITA_CHROME": "/bin/false"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=LATEST + 20,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert time.monotonic() - started < LATEST
-    return ended
+def run(folder: Path, model: str, *arguments: str) -> Ended:
+    flags = ["--model", model, "--allow-private", "--no-cache", "--max-seconds", str(LIMIT), "--json"]
+    variables = os.environ | {"ALITA_ENGINES": "index", "ALITA_CHROME": "/bin/false"}
+    return ended(ForkedCommand([*flags, *arguments], stdin=False, here=folder, variables=variables), timeout=LATEST)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -52,10 +42,8 @@ def test_no_page_outlasts_the_limit(kind: str, tmp_path: Path, site: Site) -> No
         decide("answer", answer="12", when='<data source="read">'),
         decide("read_file", file=f"{site.url}/hostile?kind={kind}"),
     )
-    ended = run(tmp_path, model, "When is low water?")
-    told = json.loads(ended.stdout)
-    assert (ended.returncode, told["status"]) in {(0, "answered"), (124, "limit")}, ended.stderr
-    assert "Traceback" not in ended.stderr
+    done = run(tmp_path, model, "When is low water?")
+    assert (done.code, done.json["status"]) in {(0, "answered"), (124, "limit")}, done.err
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -64,10 +52,8 @@ def test_no_file_outlasts_the_limit(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"tides.{ending.get(kind, {'picture': 'png', 'deep': 'json'}.get(kind, kind))}"
     path.write_bytes(HOSTILE[kind][1]())
     model = script(tmp_path, decide("answer", answer="12"))
-    ended = run(tmp_path, model, "-f", str(path), "When is low water?")
-    told = json.loads(ended.stdout)
-    assert (ended.returncode, told["status"]) in {(0, "answered"), (124, "limit")}, ended.stderr
-    assert "Traceback" not in ended.stderr
+    done = run(tmp_path, model, "-f", str(path), "When is low water?")
+    assert (done.code, done.json["status"]) in {(0, "answered"), (124, "limit")}, done.err
 
 
 STUCK = textwrap.dedent("""
