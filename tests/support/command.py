@@ -89,6 +89,7 @@ class Terminal:
                 mock.patch.object(sys, "argv", ["alita", *arguments]),
                 mock.patch.dict(os.environ, clean(self.home, **variables), clear=True),
                 mock.patch.object(exits, "leave", sys.exit),  # threads of other tests are none of its own
+                mock.patch.object(exits.Watch, "_look"),  # it would end the tests
                 pytest.raises(SystemExit) as end,
             ):
                 main.main()

@@ -30,8 +30,6 @@ from mcp_tools.clients.trust import FILE, Decisions
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-    from agent.configuration.stored_keys import StoredKeys
-
 
 app = options.new_app("Each setting and where it came from.")
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
-from agent.cli.benchmark import Choices, benchmark
-from agent.cli.gaia import Concurrency, MaxQuestions, Resume, Verbose
+from agent.cli.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.cli.screen import count_of

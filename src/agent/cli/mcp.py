@@ -33,7 +33,6 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.consent.external_tools import ConfiguredServers
     from agent.hosts.clients import Host, ServerCommand
     from mcp_tools.clients.config_parser import Scope, ServerEntry
     from mcp_tools.clients.trust import Standing
@@ -217,11 +216,7 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
 
 
 async def _tested(standing: Standing) -> dict[str, Any]:
-    """Connects to a server and lists its tools.
-
-    Returns:
-        What `--json` prints: ok, name, protocol, seconds, tools, notes, error.
-    """
+    """Connects to a server, lists its tools, and gives what `--json` prints."""
     assert standing.expanded is not None, "only a server that is ready can be tested"
     entry = standing.entry
     link = Link(standing.expanded, os.environ)

@@ -28,8 +28,6 @@ from agent.models.roles import Models, endpoint_of
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.models.embedded.local_server import LocalServer
-    from agent.models.embedded.weights import Weights, speech_weights
 
 
 app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")

@@ -305,17 +305,9 @@ def _arguments(text: str) -> dict[str, Any]:
 async def _approve_all(
     settings: Settings, library: Library, names: list[str], read: Sequence[Path], *, tell: bool
 ) -> dict[str, Any]:
-    """Approves tools by name whose tests pass; the others are refused one by one.
+    """Approves tools whose tests pass, refuses the others one by one, and gives what `--json` prints.
 
-    Args:
-        settings: Name the sandbox, which is opened when the first tool needs it.
-        library: Where the tools are.
-        names: Which.
-        read: Files outside the library that their tests may read.
-        tell: Whether people read along.
-
-    Returns:
-        The object that `--json` prints: `ok`, `approved`, `refused` with reasons, and `tools`, what was seen of each.
+    The sandbox is opened when the first tool needs it. With `tell`, people read along.
     """
     approved: list[str] = []
     refused: list[dict[str, str]] = []

@@ -21,7 +21,7 @@ SOURCE = '''def times_two(n: int) -> int:
 
 @pytest.fixture
 def alita(terminal: Terminal) -> Run:
-    return lambda *arguments, leading=("tools",): terminal.run(*leading, *arguments)
+    return lambda *arguments, leading=("tools",): terminal.call(*leading, *arguments)
 
 
 @pytest.fixture

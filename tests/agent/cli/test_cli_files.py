@@ -11,7 +11,7 @@ from support.command import Ended, Terminal
 
 @pytest.fixture
 def show(terminal: Terminal) -> Callable[..., Ended]:
-    return lambda *arguments: terminal.run("files", "show", *arguments)
+    return lambda *arguments: terminal.call("files", "show", *arguments)
 
 
 def test_a_file_is_shown_in_all_ways(terminal: Terminal, show: Callable[..., Ended]) -> None:

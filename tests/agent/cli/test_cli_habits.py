@@ -42,15 +42,15 @@ def test_a_follow_up_goes_on_with_the_last_question_and_then_with_its_session(te
         {"role": "planner", "when": "And of Spain?", "json": {"question": "Which is the main town of Spain?"}},
         says("Madrid", when="main town of Spain"),
     )
-    assert terminal.run("-m", model, "Which is the capital of France?").out == "Paris\n"
-    assert terminal.run("-m", model, "-c", "And of Italy?").out == "Rome\n"
-    assert terminal.run("-m", model, "-c", "And of Spain?").out == "Madrid\n"
+    assert terminal.call("-m", model, "Which is the capital of France?").out == "Paris\n"
+    assert terminal.call("-m", model, "-c", "And of Italy?").out == "Rome\n"
+    assert terminal.call("-m", model, "-c", "And of Spain?").out == "Madrid\n"
     sessions = json.loads(terminal.call("sessions", "list", "--json").out)
     assert [session["turns"] for session in sessions] == [3]
 
 
 def test_without_a_conversation_there_is_nothing_to_go_on_with(terminal: Terminal) -> None:
-    got = terminal.run("-m", terminal.script(says("x")), "-c", "And then?")
+    got = terminal.call("-m", terminal.script(says("x")), "-c", "And then?")
     assert got.code == 2
     assert "no conversation yet" in got.err
 
@@ -71,15 +71,15 @@ def test_what_is_no_text_is_not_asked(terminal: Terminal) -> None:
 
 
 def test_the_answer_goes_into_a_file(terminal: Terminal) -> None:
-    got = terminal.run("-m", terminal.script(says("Paris")), "-o", "answer.txt", "Which one?")
+    got = terminal.call("-m", terminal.script(says("Paris")), "-o", "answer.txt", "Which one?")
     assert (got.code, got.out) == (0, "")
     assert (terminal.here / "answer.txt").read_text() == "Paris\n"
-    got = terminal.run("-m", terminal.script(says("Paris")), "-o", "answer.json", "--json", "Which one is it?")
+    got = terminal.call("-m", terminal.script(says("Paris")), "-o", "answer.json", "--json", "Which one is it?")
     assert json.loads((terminal.here / "answer.json").read_text())["answer"] == "Paris"
 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(terminal: Terminal) -> None:
-    got = terminal.run("-m", terminal.script(says("x")), "-o", "no/such/folder.txt", "Which one?")
+    got = terminal.call("-m", terminal.script(says("x")), "-o", "no/such/folder.txt", "Which one?")
     assert got.code == 2
     assert terminal.runs == []
 
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(terminal
 )
 def test_an_answer_fits_the_schema(terminal: Terminal, lines: list[dict], calls: int) -> None:
     (terminal.here / "schema.json").write_text(json.dumps(SCHEMA))
-    got = terminal.run("--json", "-m", terminal.script(*lines), "--schema", "schema.json", "Which town, how large?")
+    got = terminal.call("--json", "-m", terminal.script(*lines), "--schema", "schema.json", "Which town, how large?")
     told = json.loads(got.out)
     assert json.loads(told["answer"]) == PARIS
     assert (told["status"], told["usage"]["calls"]) == ("answered", calls)
@@ -111,7 +111,7 @@ def test_an_answer_fits_the_schema(terminal: Terminal, lines: list[dict], calls:
 def test_an_answer_that_never_fits_is_none(terminal: Terminal) -> None:
     (terminal.here / "schema.json").write_text(json.dumps(SCHEMA))
     wrong = {"role": "coordinator", "json": {"city": "a name that is too long", "people": 1}, "repeat": True}
-    got = terminal.run("-m", terminal.script(says("Paris"), wrong), "--schema", "schema.json", "Which town is it?")
+    got = terminal.call("-m", terminal.script(says("Paris"), wrong), "--schema", "schema.json", "Which town is it?")
     assert (got.code, got.out) == (3, "")
     assert "fits the schema" in got.err
 
@@ -162,7 +162,7 @@ def test_a_key_is_kept_used_and_never_shown(terminal: Terminal) -> None:
         assert terminal.call("keys", "set", stdin=key).code == 0
         kept = terminal.home / "config" / "keys.json"
         assert kept.stat().st_mode & 0o777 == 0o600
-        got = terminal.run("-m", "some-model", "--base-url", server.url, "Which town is it?")
+        got = terminal.call("-m", "some-model", "--base-url", server.url, "Which town is it?")
         assert got.out == "Paris\n"
         assert server.headers[-1]["authorization"] == f"Bearer {key}"
     shown = terminal.call("keys", "list").out + terminal.call("config", "show").out
@@ -202,8 +202,8 @@ def test_a_keyring_is_used_where_there_is_one(terminal: Terminal) -> None:
 
 def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> None:
     model = terminal.script(says("Paris", when="France"), says("Rome", when="Italy"))
-    terminal.run("-m", model, "Which is the capital of France?")
-    terminal.run("-m", model, "Which is the capital of Italy?")
+    terminal.call("-m", model, "Which is the capital of France?")
+    terminal.call("-m", model, "Which is the capital of Italy?")
     found = json.loads(terminal.call("runs", "search", "CAPITAL", "paris", "--json").out)
     assert [run["question"] for run in found] == ["Which is the capital of France?"]
     nothing = terminal.call("runs", "search", "zebra")
@@ -213,13 +213,13 @@ def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> N
 
 def test_colour_is_as_it_is_wanted(terminal: Terminal) -> None:
     model = terminal.script(says("Paris", repeat=True))
-    assert "\x1b[" not in terminal.run("-m", model, "Which town?").err
-    assert "\x1b[1m" in terminal.run("-m", model, "--color", "always", "Which town is it?").err
+    assert "\x1b[" not in terminal.call("-m", model, "Which town?").err
+    assert "\x1b[1m" in terminal.call("-m", model, "--color", "always", "Which town is it?").err
 
 
 def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Terminal) -> None:
     with OpenAIServer() as server:
         listed = terminal.call("model", "list", "--base-url", server.url).out
         assert "offers: gpt-test, tiny-1, tiny-2" in listed
-        seen = terminal.run("doctor", "--base-url", server.url, "-m", "tiny-1").out
+        seen = terminal.call("doctor", "--base-url", server.url, "-m", "tiny-1").out
     assert seen.rstrip().splitlines()[-1].startswith(("Ready: questions go to tiny-1", "Not ready"))

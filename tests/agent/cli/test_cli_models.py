@@ -22,7 +22,7 @@ def alita(terminal: Terminal) -> Run:
 
     def run(*arguments: str, user: str = "", **environment: str) -> Ended:
         (terminal.home / "config" / "config.toml").write_text(user)
-        return terminal.run("model", *arguments, **environment)
+        return terminal.call("model", *arguments, **environment)
 
     return run
 

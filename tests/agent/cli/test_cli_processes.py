@@ -174,16 +174,16 @@ def test_a_tool_runs_in_the_sandbox(alita, tmp_path):
 
 
 @pytest.mark.parametrize("body", [b'{"ok":true,"value":NaN}', b"[]"])
-def test_a_forged_result_is_an_error_like_any_other(alita, tmp_path, body):
+def test_a_forged_result_is_an_error_like_any_other(quick, tmp_path, body):
     folder = tmp_path / "tools"
     forged = "\n    ".join(
         ["import os", f"report = {body!r}", "os.write(4, b'alita1' + len(report).to_bytes(8, 'big') + report)"]
     )
     register(folder, FIBONACCI.replace("a, b = 0, 1", f"{forged}\n    os._exit(0)"))
-    ended = alita("tools", "run", "fibonacci", '{"n": 5}', "--tools-dir", str(folder), "--json")
+    ended = quick("tools", "run", "fibonacci", '{"n": 5}', "--tools-dir", str(folder), "--json")
     assert (ended.code, ended.err) == (1, "")
     assert json.loads(ended.out, parse_constant=pytest.fail)["error"]["kind"] == "result"
-    ended = alita("tools", "run", "fibonacci", '{"n": 5}', "--tools-dir", str(folder))
+    ended = quick("tools", "run", "fibonacci", '{"n": 5}', "--tools-dir", str(folder))
     assert (ended.code, ended.out) == (1, "")
     assert "result channel" in ended.err
 
@@ -208,13 +208,13 @@ def test_a_user_without_a_name_and_a_home(alita, tmp_path):
     ],
     ids=["arguments", "checks", "exception"],
 )
-def test_what_a_tool_or_its_caller_did_wrong_is_in_the_object(alita, tmp_path, source, arguments, kind):
+def test_what_a_tool_or_its_caller_did_wrong_is_in_the_object(quick, tmp_path, source, arguments, kind):
     path = tmp_path / "tool.py"
     path.write_text(source)
-    ended = alita("tools", "run", str(path), arguments, "--json")
+    ended = quick("tools", "run", str(path), arguments, "--json")
     assert ended.code == 1
     assert (ended.json["ok"], ended.json["value"], ended.json["error"]["kind"]) == (False, None, kind)
-    assert alita("tools", "run", str(path), arguments).out == ""
+    assert quick("tools", "run", str(path), arguments).out == ""
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{", "57"])
@@ -237,9 +237,9 @@ def test_a_call_that_never_was_is_told_in_the_same_object(quick, arguments, kind
     assert (ended.json["ok"], ended.json["value"], ended.json["error"]["kind"]) == (False, None, kind)
 
 
-def test_no_isolation_takes_what_there_is_and_warns_where_there_is_none(alita, tmp_path):
+def test_no_isolation_takes_what_there_is_and_warns_where_there_is_none(quick, tmp_path):
     (tmp_path / "here" / "f.py").write_text(FIBONACCI)
-    strong = alita("tools", "run", "f.py", '{"n": 9}', "--json", "--no-isolation")
+    strong = quick("tools", "run", "f.py", '{"n": 9}', "--json", "--no-isolation")
     assert (strong.json["value"], strong.json["isolation"], strong.err) == (34, "strong", "")
 
 
@@ -262,7 +262,7 @@ def test_the_model_without_weights(quick):
     assert quick("model", "rm", "--json").json == {"ok": True, "removed": False}
 
 
-def test_the_weights_of_speech_have_a_name(alita, quick):
+def test_the_weights_of_speech_have_a_name(quick):
     """`speech` names the set of files beside the embedded model's, which needs no name."""
     path = Path(quick("model", "path", "speech", "--json").json["path"])
     assert path.parent == Path(quick("model", "path").out.strip()).parent
@@ -273,7 +273,7 @@ def test_the_weights_of_speech_have_a_name(alita, quick):
     ]
     assert quick("model", "rm", "speech", "--json").json == {"ok": True, "removed": True}
     assert quick("model", "pull", "spech").code == 2
-    assert "Fetch the weights (78 MB): alita model pull speech" in alita("doctor").out
+    assert "Fetch the weights (78 MB): alita model pull speech" in quick("doctor").out
 
 
 def test_the_doctor_names_a_remedy_for_everything_that_is_missing(alita):
@@ -360,12 +360,12 @@ def test_no_stream_of_a_run_shows_a_key(alita, openai_server, tmp_path):
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
 
-def test_what_is_kept_can_be_read_by_its_user_alone(alita, openai_server, tmp_path):
+def test_what_is_kept_can_be_read_by_its_user_alone(quick, openai_server, tmp_path):
     (tmp_path / "here" / "notes.txt").write_text("The ferry leaves at nine.")
     openai_server.default = lambda _: Step(text="nine")
     question = ("-f", "notes.txt", "When does the ferry leave?")
     arguments = ("--base-url", openai_server.url, "--model", "gpt-test", *question)
-    assert alita(*arguments, OPENAI_API_KEY=KEY).code == 0
+    assert quick(*arguments, OPENAI_API_KEY=KEY).code == 0
     home = tmp_path / "home"
     files = [path for path in home.rglob("*") if path.is_file()]
     assert any("answers" in path.parts for path in files)

@@ -33,7 +33,7 @@ class Shell(Terminal):
     def asks(self) -> str:
         """Asks once, and gives the id of the run."""
         script = write_script(self.here / "script.jsonl", STORY)
-        ended = self.run("--json", "--model", script, QUESTION)
+        ended = self.call("--json", "--model", script, QUESTION)
         return str(ended.json["run_id"])
 
 
@@ -126,7 +126,7 @@ def test_several_sessions_are_deleted_or_none(shell):
 def test_a_trace_is_shown_and_opened(shell):
     """In the terminal, as a page, and in a browser that is a program which writes down how it was called."""
     run_id = shell.asks()
-    ended = shell.run("traces", "show")
+    ended = shell.call("traces", "show")
     assert (ended.code, ended.err) == (0, "")
     assert f"run         {run_id} (answered)" in ended.out
     assert "● step 1: create_tool" in ended.out

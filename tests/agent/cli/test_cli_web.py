@@ -23,7 +23,7 @@ def ask(terminal: Terminal, site: Site) -> Any:
         decide("search", query="lighthouse lit"),
     )
     where = {"ALITA_ENGINES": "index", "ALITA_WEB_INDEX": str(pages)}
-    return lambda *arguments: terminal.run("--model", script, *arguments, QUESTION, **where)
+    return lambda *arguments: terminal.call("--model", script, *arguments, QUESTION, **where)
 
 
 def test_the_answer_stands_alone_on_stdout_and_its_sources_below_the_account(ask, site):

@@ -298,13 +298,12 @@ def open_terminal(
         flags: Settings from the command line.
         files: Files for the first question.
         latest: Whether to go on with what was asked last, in a session or not.
-        resume: Whether to go on with an earlier session.
-        session_id: Which; the newest when not given.
+        resume: Whether to go on with the session of that id, or the newest.
+        session_id: Which.
         verbose: Whether model calls are shown too.
 
     Raises:
-        UsageError: There is no terminal.
-        SessionError: There is no such session.
+        UserError: There is no terminal, or no such session.
     """
     stream = next((each for each in (sys.stdout, sys.stderr) if each is not None and each.isatty()), None)
     if stream is None or not sys.stdin.isatty():
