@@ -16,26 +16,15 @@ from mcp_tools.sandbox.protocol import (
     Sandbox,
     Session,
     SessionOutcome,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from mcp_tools.sandbox.backends import open_sandbox, run
 
 __all__ = [
-    "Description",
-    "Host",
-    "Isolation",
-    "Job",
-    "Level",
-    "Limits",
-    "Outcome",
-    "Problem",
-    "Sandbox",
-    "Session",
-    "SessionOutcome",
-    "open_sandbox",
-    "run",
-]
+    "Description", "Host", "Isolation", "Job", "Level", "Limits", "Outcome", "Problem", "Sandbox", "Session",
+    "SessionOutcome", "open_sandbox", "run",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -138,9 +138,6 @@ def _grants(read: Iterable[Path]) -> tuple[Grant, ...]:
     return tuple(map(Grant.of, sorted({str(Path(path).absolute()) for path in read})))
 
 
-INSIDE = Path(__file__).with_name("inside")
-"""The source that runs inside."""
-
 PRELOADED = (
     "re", "math", "datetime", "itertools", "collections", "functools", "random", "string", "decimal",
     "fractions", "typing", "dataclasses", "operator", "heapq", "bisect", "statistics", "calendar", "textwrap",
@@ -162,9 +159,9 @@ class Packages:
     """Files and folders that belong to them."""
     folders: tuple[str, ...]
     """What joins `sys.path`."""
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...]
     """Wanted, but not installed here."""
-    hidden: tuple[str, ...] = ()
+    hidden: tuple[str, ...]
     """Modules that stand beside them and are not theirs: an import must not find what it may not read."""
 
 
@@ -181,64 +178,54 @@ def library_folders() -> tuple[str, ...]:
 def system_paths() -> tuple[str, ...]:
     """What the interpreter needs to read before it has imported anything."""
     prefix = sys.base_prefix
-    own = [executable(), *library_folders()]
-    if prefix != "/usr":
-        own += [f"{prefix}/lib", f"{prefix}/lib64"]
-    present = [path for path in (*_LIBRARIES, *own) if Path(path).exists()]
-    outermost = [p for p in present if not any(p != other and p.startswith(f"{other}/") for other in present)]
-    return tuple(dict.fromkeys(outermost))
+    own = [executable(), *library_folders(), *([f"{prefix}/lib", f"{prefix}/lib64"] if prefix != "/usr" else [])]
+    present = dict.fromkeys(path for path in (*_LIBRARIES, *own) if Path(path).exists())
+    return tuple(p for p in present if not any(p.startswith(f"{other}/") for other in present))
 
 
 @functools.cache
 def inside_source() -> str:
     """The folder with the source that runs inside, compiled if its place can be written."""
-    for source in INSIDE.glob("*.py"):
+    folder = Path(__file__).with_name("inside")
+    for source in folder.glob("*.py"):
         compiled = Path(importlib.util.cache_from_source(str(source)))
         if not compiled.exists() or compiled.stat().st_mtime < source.stat().st_mtime:
             try:
                 py_compile.compile(str(source), doraise=True)
             except OSError:
                 break
-    return str(INSIDE)
+    return str(folder)
 
 
 @functools.lru_cache(maxsize=32)
 def find_packages(wanted: tuple[str, ...]) -> Packages:
     """The files of installed packages, by import name or distribution name, with their dependencies."""
-    if not wanted:
-        return Packages((), (), ())
-    names, missing, paths = [], [], set()
+    names, missing, paths = [], [], set[str]()
     for requirement in wanted:
         name = _name_in(requirement)
-        found = _files(name)
-        if found:
+        if found := _files(name):
             names.append(_import_name(name))
             paths |= found
         else:
             missing.append(name)
     folders = dict.fromkeys(str(Path(path).parent) for path in sorted(paths))
-    return Packages(tuple(names), tuple(sorted(paths)), tuple(folders), tuple(missing), _beside(paths, folders))
+    there = {entry.name.partition(".")[0] for folder in folders for entry in Path(folder).iterdir()}
+    beside = there - {Path(path).name.partition(".")[0] for path in paths} - sys.stdlib_module_names
+    hidden = tuple(sorted(filter(str.isidentifier, beside)))
+    return Packages(tuple(names), tuple(sorted(paths)), tuple(folders), tuple(missing), hidden)
 
 
 def _name_in(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
 
 
-def _beside(paths: Iterable[str], folders: Iterable[str]) -> tuple[str, ...]:
-    there = {entry.name.partition(".")[0] for folder in folders for entry in Path(folder).iterdir()}
-    granted = {Path(path).name.partition(".")[0] for path in paths}
-    return tuple(sorted(name for name in there - granted - sys.stdlib_module_names if name.isidentifier()))
-
-
 def _files(name: str) -> set[str]:
-    distributions = _closure(name)
-    if distributions:
+    if distributions := _closure(name):
         return {path for distribution in distributions for path in _top_level(distribution)}
     spec = importlib.util.find_spec(name) if re.fullmatch(r"\w+", name) else None
     if spec is None or not spec.has_location or not spec.origin:
         return set()
-    origin = Path(spec.origin)
-    return {str(origin.parent if spec.submodule_search_locations else origin)}
+    return {str(Path(spec.origin).parent if spec.submodule_search_locations else spec.origin)}
 
 
 def _import_name(name: str) -> str:

@@ -29,9 +29,11 @@ if not c.errors: c.filter()
 print(c.errors.get("seccomp") or ", ".join(c.gaps()))
 """,
 }
-
-_APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-_USERNS_CLONE = Path("/proc/sys/kernel/unprivileged_userns_clone")
+_REMEDIES = {
+    "landlock": "a kernel of 5.13 or later with `landlock` in its lsm= list; in a container, its seccomp profile",
+    "seccomp": "a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64",
+    "sandlock": "Linux 6.7 or later with Landlock",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ async def _tried(name: str, source: str) -> Mechanism:
 
     from mcp_tools import child
     from mcp_tools.sandbox.environment import inside_source
+    from mcp_tools.sandbox.inside.confinement import landlock_abi
 
-    parent = str(Path(inside_source()).parent)
-    start = f"import sys; sys.path.insert(0, {parent!r})\n{source}"
+    start = f"import sys; sys.path.insert(0, {str(Path(inside_source()).parent)!r})\n{source}"
     command = [child.executable(), "-I", "-S", "-c", start]
     process = await child.start(command, env={}, stdout=child.PIPE, stderr=child.PIPE)
     try:
@@ -76,11 +78,7 @@ async def _tried(name: str, source: str) -> Mechanism:
         said = (errors.decode(errors="replace").strip().splitlines() or [f"status {process.returncode}"])[-1]
     if said:
         return Mechanism(name, False, said, _remedy(name, said))
-    if name == "landlock":
-        from mcp_tools.sandbox.inside.confinement import landlock_abi
-
-        return Mechanism(name, True, f"version {landlock_abi()} of the interface")
-    return Mechanism(name, True, "works")
+    return Mechanism(name, True, f"version {landlock_abi()} of the interface" if name == "landlock" else "works")
 
 
 async def _opened(name: str) -> Mechanism:
@@ -91,33 +89,25 @@ async def _opened(name: str) -> Mechanism:
         await sandbox.open()
     except IsolationError as error:
         return Mechanism(name, False, error.message, error.remedy or _remedy(name, error.message))
-    try:
-        isolation = sandbox.isolation
-        return Mechanism(name, True, f"level {isolation.level}: {', '.join(isolation.layers)}")
-    finally:
-        await sandbox.aclose()
+    isolation = sandbox.isolation
+    await sandbox.aclose()
+    return Mechanism(name, True, f"level {isolation.level}: {', '.join(isolation.layers)}")
 
 
 def _remedy(name: str, said: str) -> str:
-    if name == "landlock":
-        return "a kernel of 5.13 or later with `landlock` in its lsm= list; in a container, its seccomp profile"
-    if name == "seccomp":
-        return "a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64"
-    if name == "sandlock":
-        return "Linux 6.7 or later with Landlock"
-    if _reads(_APPARMOR, "1"):
-        return "AppArmor restricts user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-    if _reads(_USERNS_CLONE, "0"):
-        return "user namespaces are switched off: sudo sysctl kernel.unprivileged_userns_clone=1"
+    if name in _REMEDIES:
+        return _REMEDIES[name]
+    for setting, restricts, remedy in (
+        ("apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces: sudo sysctl {}=0"),
+        ("unprivileged_userns_clone", "0", "user namespaces are switched off: sudo sysctl {}=1"),
+    ):
+        try:
+            if Path(f"/proc/sys/kernel/{setting}").read_text().strip() == restricts:
+                return remedy.format(f"kernel.{setting}")
+        except OSError:
+            continue
     if Path("/.dockerenv").exists():
         return "the container forbids namespaces: docker run --security-opt seccomp=unconfined, or use sandlock"
     if "No space left" in said:
         return "no further user namespace is allowed here: sudo sysctl user.max_user_namespaces=15000"
     return "allow user namespaces on this machine, or install sandlock"
-
-
-def _reads(path: Path, value: str) -> bool:
-    try:
-        return path.read_text().strip() == value
-    except OSError:
-        return False

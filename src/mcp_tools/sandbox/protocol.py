@@ -156,7 +156,6 @@ class Session(Protocol):
 
     def offer(self, name: str, source: str) -> None:
         """Makes a further module importable from the next block on."""
-        ...
 
     async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
         """Runs a block of code; blocks wait for each other.
@@ -167,11 +166,9 @@ class Session(Protocol):
         Raises:
             IsolationError: The sandbox is broken or closed.
         """
-        ...
 
     async def aclose(self) -> None:
         """Ends the process."""
-        ...
 
 
 class Sandbox(Protocol):
@@ -180,15 +177,12 @@ class Sandbox(Protocol):
     @property
     def isolation(self) -> Isolation:
         """What is in force."""
-        ...
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
-        ...
 
     async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
-        ...
 
     def session(
         self,
@@ -210,8 +204,6 @@ class Sandbox(Protocol):
         Raises:
             ValueError: A function is not written as a name or a signature.
         """
-        ...
 
     async def aclose(self) -> None:
         """Ends every process of the sandbox."""
-        ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,11 +17,8 @@ from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
 
-CALLS_PER_ZYGOTE = 2000
-"""After so many calls an interpreter is replaced by a fresh one."""
 KEPT_ENVIRONMENTS = 6
-IDLE_SECONDS = 300.0
-"""An interpreter without calls for so long is ended, except the plain one."""
+"""Of more, the interpreters that were not used for the longest time are ended, except the plain one."""
 
 _DESCRIBE_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
 
@@ -30,11 +26,11 @@ _DESCRIBE_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
 class WarmSandbox:
     """What the back ends share. A sandbox belongs to the event loop in which it was opened."""
 
-    calls_per_zygote = CALLS_PER_ZYGOTE
+    calls_per_zygote = 2000
+    """After so many calls an interpreter is replaced by a fresh one."""
 
     def __init__(self) -> None:
         self._zygotes: OrderedDict[Environment, asyncio.Task[Zygote]] = OrderedDict()
-        self._used: dict[Environment, float] = {}
         self._retired: dict[asyncio.Task[None], Zygote] = {}
         self._numbers = itertools.count(1)
         self._real: dict[str, str] = {}  # where the links of each granted path led at first
@@ -58,16 +54,14 @@ class WarmSandbox:
         await self._zygote(Environment())
 
     async def run(self, job: Job) -> Outcome:
-        """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
+        """Runs one call; see `Sandbox`."""
         return await self._run(job, "call")
 
     async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
-        """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
+        """Derives both schemas; see `Sandbox`."""
         job = Job(source=source, entry=function, packages=packages, limits=_DESCRIBE_LIMITS)
         outcome = await self._run(job, "describe")
-        if outcome.problem is not None:
-            return outcome.problem
-        return _description(outcome.value)
+        return _description(outcome.value) if outcome.problem is None else outcome.problem
 
     def session(
         self,
@@ -77,15 +71,11 @@ class WarmSandbox:
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> LiveSession:
-        """A session that is not started yet; `Sandbox.session` says what the arguments are.
-
-        Raises:
-            ValueError: A function is not written as a name or a signature.
-        """
+        """A session that is not started yet; see `Sandbox`."""
         return LiveSession(self, read=read, modules=modules or {}, functions=functions, host=host)
 
     async def interpreter(self, environment: Environment) -> Zygote:
-        """The warm interpreter of an environment, for a session.
+        """The warm interpreter of an environment.
 
         Raises:
             GrantError: This back end cannot grant a path.
@@ -168,21 +158,20 @@ class WarmSandbox:
         while not self._closed:
             task = self._zygotes.get(environment)
             if task is None:
-                task = asyncio.create_task(self._start(environment))
-                self._zygotes[environment] = task
+                task = self._zygotes[environment] = asyncio.create_task(self._start(environment))
                 self._make_room()
             self._zygotes.move_to_end(environment)
             try:
                 zygote = await asyncio.shield(task)
             except IsolationError:
-                self._forget(environment, task)
+                if self._zygotes.get(environment) is task:
+                    del self._zygotes[environment]
                 raise
             except asyncio.CancelledError:
                 if task.cancelled():
                     raise IsolationError("the sandbox is closed") from None
                 raise
             if zygote.alive and zygote.calls < self.calls_per_zygote:
-                self._used[environment] = time.monotonic()
                 return zygote
             self.retire(environment, zygote)
         raise IsolationError("the sandbox is closed")
@@ -209,41 +198,33 @@ class WarmSandbox:
         """Takes an interpreter out of service; it ends when its last call has ended."""
         task = self._zygotes.get(environment)
         if task is not None and _result(task) is zygote:
-            self._forget(environment, task)
+            del self._zygotes[environment]
         if not zygote.retired:
             zygote.retired = True
             burial = asyncio.create_task(zygote.end_when_idle())
             self._retired[burial] = zygote
             burial.add_done_callback(self._retired.pop)
 
-    def _forget(self, environment: Environment, task: asyncio.Task[Zygote]) -> None:
-        if self._zygotes.get(environment) is task:
-            del self._zygotes[environment]
-            self._used.pop(environment, None)
-
     def _make_room(self) -> None:
-        """Retires interpreters that were idle for long, and the longest unused ones where there are too many."""
-        now = time.monotonic()
         for environment, task in list(self._zygotes.items()):
             zygote = _result(task)
-            if zygote is None or zygote.busy or environment == Environment():
-                continue
-            idle = now - self._used.get(environment, now) > IDLE_SECONDS
-            if idle or len(self._zygotes) > KEPT_ENVIRONMENTS:
+            if len(self._zygotes) > KEPT_ENVIRONMENTS and zygote and not zygote.busy and environment != Environment():
                 self.retire(environment, zygote)
 
 
 def _result(task: asyncio.Task[Zygote]) -> Zygote | None:
     """The interpreter that a start gave, if it is done and did."""
-    if not task.done() or task.cancelled() or task.exception() is not None:
-        return None
-    return task.result()
+    return None if not task.done() or task.cancelled() or task.exception() is not None else task.result()
 
 
 def _description(value: Json) -> Description | Problem:
     """What came back, if it has the right form: importing the source has run its code."""
-    if isinstance(value, dict) and value.keys() == {"name", "description", "input_schema", "output_schema"}:
-        name, text, takes, gives = value["name"], value["description"], value["input_schema"], value["output_schema"]
-        if isinstance(name, str) and isinstance(text, str) and isinstance(takes, dict) and isinstance(gives, dict):
+    match value:
+        case {
+            "name": str() as name,
+            "description": str() as text,
+            "input_schema": dict() as takes,
+            "output_schema": dict() as gives,
+        } if len(value) == 4:
             return Description(name, text, takes, gives)
     return Problem("result", "the code wrote into the sandbox's result channel while its schemas were derived")

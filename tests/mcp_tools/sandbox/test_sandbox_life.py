@@ -73,6 +73,16 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+async def settled() -> int:
+    """How many processes there are once no more are prepared."""
+    last, count = -1, 0
+    while count != last:
+        last = count
+        await asyncio.sleep(0.5)
+        count = len(descendants(os.getpid()))
+    return count
+
+
 def alive(pid: int) -> bool:
     """A zombie that nobody has collected is not."""
     try:
@@ -173,8 +183,7 @@ async def test_it_is_replaced_after_a_surprise(sandbox: WarmSandbox) -> None:
 
 async def test_cancelling_a_call_ends_its_process(isolated: WarmSandbox) -> None:
     await isolated.run(double(1))
-    await asyncio.sleep(0.3)
-    before = len(descendants(os.getpid()))
+    before = await settled()
     running = asyncio.create_task(isolated.run(Job(SLEEP, "f")))
     await asyncio.sleep(0.2)
     running.cancel()
