@@ -10,7 +10,6 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from mcp_tools.errors import IsolationError
@@ -122,36 +121,26 @@ class BubblewrapSandbox(WarmSandbox):
         return Zygote([*self._arguments(environment, leave_root=leave_root), "--", *command])
 
     def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
-        binds = [part for path in _mounted(environment) for part in ("--ro-bind", path, path)]
-        grants = [part for grant in environment.read for part in ("--ro-bind", grant.real, grant.path)]
-        devices = [part for path in DEVICES for part in ("--dev-bind", path, path)]
-        mount = ("--perms", "0711", "--size", str(QUOTA_BYTES), "--tmpfs")
-        scratch = [part for path in _SCRATCH for part in (*mount, path)]
-        return [
-            str(self._program),
-            *self._namespaces(leave_root=leave_root),
-            "--as-pid-1",
-            "--new-session",
-            *_parents((*_SCRATCH, *_mounted(environment), *DEVICES, *environment.paths)),
-            *scratch,
-            *binds,
-            *devices,
-            *grants,
-            "--remount-ro",
-            "/",
-            "--chdir",
-            "/",
-        ]
-
-    def _namespaces(self, *, leave_root: bool) -> list[str]:
-        """As root the mounts are made with root's own rights, then the interpreter becomes a real nobody."""
-        if leave_root:
+        if leave_root:  # the mounts are made with root's own rights, then the interpreter becomes a real nobody
             kept = ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_SYS_RESOURCE"]
-            unshared = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-            return [*unshared, "--cap-drop", "ALL", *(part for cap in kept for part in ("--cap-add", cap))]
-        nested = ["--disable-userns"] if self._disable_userns else []
-        identity = ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-drop", "ALL"]
-        return ["--unshare-all", "--unshare-user", *identity, *nested]
+            spaces = [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
+            spaces += ["--cap-drop", "ALL", *(part for cap in kept for part in ("--cap-add", cap))]
+        else:
+            spaces = ["--unshare-all", "--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+            spaces += ["--cap-drop", "ALL", *(["--disable-userns"] if self._disable_userns else [])]
+        mounted = (*system_paths(), inside_source(), *environment.found.paths)
+        # the folders above all, made for everybody: by itself bubblewrap makes them for their owner alone
+        all_paths = {*_SCRATCH, *mounted, *DEVICES, *environment.paths}
+        above = {str(parent) for path in all_paths for parent in Path(path).parents} - {"/", *all_paths}
+        mounts = [
+            *(("--dir", parent) for parent in sorted(above)),
+            *(("--perms", "0711", "--size", str(QUOTA_BYTES), "--tmpfs", path) for path in _SCRATCH),
+            *(("--ro-bind", path, path) for path in mounted),
+            *(("--dev-bind", path, path) for path in DEVICES),
+            *(("--ro-bind", grant.real, grant.path) for grant in environment.read),
+        ]
+        program = [str(self._program), *spaces, "--as-pid-1", "--new-session"]
+        return [*program, *(part for mount in mounts for part in mount), "--remount-ro", "/", "--chdir", "/"]
 
     def _judge(self, ready: Ready) -> Isolation:
         """Strong; medium where the kernel has no Landlock, which nothing else makes up for."""
@@ -160,16 +149,6 @@ class BubblewrapSandbox(WarmSandbox):
             raise IsolationError(f"a layer of the sandbox failed: {'; '.join(faults)}")
         level = Level.STRONG if "landlock" in ready.layers else Level.MEDIUM
         return Isolation(level=level, backend="bubblewrap", layers=("namespaces", *ready.layers, "supervisor"))
-
-
-def _mounted(environment: Environment) -> tuple[str, ...]:
-    return (*system_paths(), inside_source(), *environment.found.paths)
-
-
-def _parents(paths: Iterable[str]) -> list[str]:
-    """The folders above the paths, made for everybody: by itself bubblewrap makes them for their owner alone."""
-    above = {str(parent) for path in paths for parent in Path(path).parents} - {"/", *paths}
-    return [part for parent in sorted(above) for part in ("--dir", parent)]
 
 
 def _others_can_read(environment: Environment) -> bool:

@@ -384,7 +384,7 @@ def _collection(kind: type, items: tuple[Any, ...], where: str, within: frozense
     return Form({**schema, "uniqueItems": True} if issubclass(kind, collections.abc.Set) else schema, convert)
 
 
-def _scalar(schema: Schema, make: Callable[[Any], Any], words: str) -> Form:
+def _scalar(make: Callable[[Any], Any], words: str, **schema: Any) -> Form:
     def convert(value: Any, where: str) -> Any:
         try:
             return make(value)
@@ -399,57 +399,44 @@ def _exact(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
-def _text(form: str = "") -> Schema:
-    return {"type": "string", "format": form} if form else {"type": "string"}
-
-
-_NUMBER_OR_TEXT = ["number", "string"]
+_EITHER = ["number", "string"]
+_PATH = _scalar(pathlib.Path, "a path", type="string")
 _SCALARS: dict[Any, Form] = {
     str: Form({"type": "string"}, _same),
     bool: Form({"type": "boolean"}, _same),
     int: Form({"type": "integer"}, lambda v, _: int(v) if type(v) is float and v.is_integer() else v),
     float: Form({"type": "number"}, lambda v, _: float(v) if type(v) is int and abs(v) <= _EXACT_FLOAT else v),
     decimal.Decimal: _scalar(
-        {"type": _NUMBER_OR_TEXT, "description": "a decimal number; as text where digits matter"},
-        lambda value: decimal.Decimal(_exact(value)),
-        "a decimal number",
+        lambda value: decimal.Decimal(_exact(value)), "a decimal number",
+        type=_EITHER, description="a decimal number; as text where digits matter",
     ),
     fractions.Fraction: _scalar(
-        {"type": _NUMBER_OR_TEXT, "description": "a number, or a fraction such as '1/3'"},
-        lambda value: fractions.Fraction(_exact(value)),
-        "a number or a fraction such as '1/3'",
+        lambda value: fractions.Fraction(_exact(value)), "a number or a fraction such as '1/3'",
+        type=_EITHER, description="a number, or a fraction such as '1/3'",
     ),
     datetime.date: _scalar(
-        _text("date"), datetime.date.fromisoformat, "an ISO 8601 date such as '2024-02-29'"
+        datetime.date.fromisoformat, "an ISO 8601 date such as '2024-02-29'", type="string", format="date"
     ),
     datetime.datetime: _scalar(
-        _text("date-time"),
-        datetime.datetime.fromisoformat,
-        "an ISO 8601 date and time such as '2024-02-29T12:30:00'",
+        datetime.datetime.fromisoformat, "an ISO 8601 date and time such as '2024-02-29T12:30:00'",
+        type="string", format="date-time",
     ),
-    datetime.time: _scalar(_text("time"), datetime.time.fromisoformat, "an ISO 8601 time such as '12:30:00'"),
+    datetime.time: _scalar(
+        datetime.time.fromisoformat, "an ISO 8601 time such as '12:30:00'", type="string", format="time"
+    ),
     datetime.timedelta: _scalar(
-        {"type": "number", "description": "seconds"},
-        lambda value: datetime.timedelta(seconds=value),
-        "a number of seconds",
+        lambda value: datetime.timedelta(seconds=value), "a number of seconds", type="number", description="seconds"
     ),
-    uuid.UUID: _scalar(_text("uuid"), uuid.UUID, "a UUID"),
-    **{
-        kind: _scalar(_text(), pathlib.Path, "a path")
-        for kind in (pathlib.Path, pathlib.PurePath, pathlib.PosixPath)
-    },
+    uuid.UUID: _scalar(uuid.UUID, "a UUID", type="string", format="uuid"),
+    pathlib.Path: _PATH, pathlib.PurePath: _PATH, pathlib.PosixPath: _PATH,
 }  # fmt: skip
+_LISTS = (
+    list, range, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
+    collections.abc.Collection, collections.abc.Generator,
+)  # fmt: skip
 _COLLECTIONS: dict[type, Callable[[list[Any]], Any]] = {
-    **dict.fromkeys(
-        (
-            list, range, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
-            collections.abc.Collection, collections.abc.Generator,
-        ),
-        list,
-    ),
-    tuple: tuple,
-    collections.abc.Iterator: iter,
-    collections.deque: collections.deque,
-    frozenset: frozenset,
+    **dict.fromkeys(_LISTS, list),
     **dict.fromkeys((set, collections.abc.Set, collections.abc.MutableSet), set),
-}  # fmt: skip
+    **{kind: kind for kind in (tuple, frozenset, collections.deque)},
+    collections.abc.Iterator: iter,
+}
