@@ -193,7 +193,6 @@ class SandlockSandbox(WarmSandbox):
             before=before,
             scratch=(scratch,) * SCRATCHES,
             layers=("landlock", "seccomp"),
-            deny_metadata=True,
             users=unprivileged_users() if root else (),
             user_is_private=root,
         )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_tools.child import executable
-from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, installed, needed
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name, installed, needed
 from mcp_tools.sandbox.protocol import Job
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
@@ -204,7 +204,7 @@ def find_packages(wanted: tuple[str, ...]) -> Packages:
     for requirement in wanted:
         name = _name_in(requirement)
         if found := _files(name):
-            names.append(_import_name(name))
+            names.append(import_name(name))
             paths |= found
         else:
             missing.append(name)
@@ -226,14 +226,6 @@ def _files(name: str) -> set[str]:
     if spec is None or not spec.has_location or not spec.origin:
         return set()
     return {str(Path(spec.origin).parent if spec.submodule_search_locations else spec.origin)}
-
-
-def _import_name(name: str) -> str:
-    plain = name.replace("-", "_")
-    if importlib.util.find_spec(plain):
-        return plain
-    modules = {Path(path).name.partition(".")[0] for path in _top_level(name)}
-    return min(filter(str.isidentifier, modules), default=plain)
 
 
 def _closure(name: str) -> set[str]:

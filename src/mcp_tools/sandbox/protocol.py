@@ -106,7 +106,7 @@ class Outcome:
     stdout: str = ""
     stderr: str = ""
     cut: bool = False
-    """Whether captured output was longer than the limit."""
+    """Whether output was longer than the limit."""
     seconds: float = 0.0
     """Wall time of the call, from outside: nothing that runs inside can change it."""
 

@@ -43,7 +43,6 @@ main()
 _DEFAULTS = {
     "layers": (),  # `landlock`, `seccomp`: what each child is put under besides limits
     "scratch_is_private": False,  # whether each scratch folder is a file system of its own, or all are one folder
-    "deny_metadata": False,
     "users": (),  # become the first of these that is possible, when started as root
     "user_is_private": True,  # whether threads counted for the user are the sandbox's alone
 }

@@ -256,7 +256,7 @@ def f():
     assert (await sandbox.run(Job("def f():\n    return 2", "f"))).value == 2
 
 
-async def test_a_thread_left_behind_does_not_hold_the_call(isolated: WarmSandbox) -> None:
+async def test_a_thread_left_behind_does_not_hold_the_call(sandbox: WarmSandbox) -> None:
     source = """
 import threading, time
 def f():
@@ -264,7 +264,7 @@ def f():
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
     return 1
 """
-    outcome = await isolated.run(Job(source, "f"))
+    outcome = await sandbox.run(Job(source, "f"))
     assert outcome.value == 1
     assert outcome.seconds < 5
     assert threading.active_count() < 20

@@ -130,24 +130,24 @@ async def test_a_package_that_is_not_installed(sandbox: WarmSandbox) -> None:
     assert outcome.problem.message == "the package 'no_such_package' is not installed here: pip install no_such_package"
 
 
-async def test_modules_of_the_library_can_be_imported(isolated: WarmSandbox) -> None:
+async def test_modules_of_the_library_can_be_imported(sandbox: WarmSandbox) -> None:
     job = Job(
         "from double import double\nimport broken\nprint(double(3))\nbroken.fail()",
         entry=None,
         modules={"double": "def double(x):\n    return 2 * x", "broken": "def fail():\n    1 / 0"},
     )
-    outcome = await isolated.run(job)
+    outcome = await sandbox.run(job)
     assert outcome.stdout == "6\n"
     assert outcome.problem is not None
     assert outcome.problem.line == 4
     assert 'File "broken.py", line 2, in fail' in outcome.problem.traceback
 
 
-async def test_a_program(isolated: WarmSandbox) -> None:
+async def test_a_program(sandbox: WarmSandbox) -> None:
     source = (
         "import sys\nif __name__ == '__main__':\n    print('out')\n    print('err', file=sys.stderr)\n    sys.exit(0)"
     )
-    outcome = await isolated.run(Job(source, entry=None))
+    outcome = await sandbox.run(Job(source, entry=None))
     assert (outcome.ok, outcome.value, outcome.stdout, outcome.stderr) == (True, None, "out\n", "err\n")
 
 
@@ -203,6 +203,6 @@ async def test_arguments_that_are_not_json(sandbox: WarmSandbox) -> None:
     assert outcome.problem.kind == "arguments"
 
 
-async def test_large_arguments_and_results(isolated: WarmSandbox) -> None:
-    outcome = await isolated.run(Job("def f(a):\n    return a[::-1]", "f", {"a": list(range(300_000))}))
+async def test_large_arguments_and_results(sandbox: WarmSandbox) -> None:
+    outcome = await sandbox.run(Job("def f(a):\n    return a[::-1]", "f", {"a": list(range(300_000))}))
     assert outcome.value == list(range(300_000))[::-1]

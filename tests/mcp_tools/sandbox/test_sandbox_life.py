@@ -92,8 +92,8 @@ def alive(pid: int) -> bool:
 
 
 async def test_many_calls_at_once(isolated: WarmSandbox) -> None:
-    outcomes = await asyncio.gather(*(isolated.run(double(i)) for i in range(200)))
-    assert [outcome.value for outcome in outcomes] == [2 * i for i in range(200)]
+    outcomes = await asyncio.gather(*(isolated.run(double(i)) for i in range(60)))
+    assert [outcome.value for outcome in outcomes] == [2 * i for i in range(60)]
 
 
 async def test_slow_and_quick_calls_do_not_wait_for_each_other(sandbox: WarmSandbox) -> None:
@@ -117,8 +117,8 @@ async def test_no_descriptor_and_no_process_is_left(isolated: WarmSandbox) -> No
         "def closed(n):\n    try:\n        os.fstat(n)\n    except OSError:\n        return True\n    return False"
     )
     counted = (await isolated.run(Job(inside, "f"))).value
-    for _ in range(5):
-        await asyncio.gather(*(isolated.run(double(i)) for i in range(100)))
+    for _ in range(3):
+        await asyncio.gather(*(isolated.run(double(i)) for i in range(30)))
     assert (await isolated.run(Job(inside, "f"))).value == counted <= 8
     assert await eventually(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
     assert await eventually(lambda: len(descendants(os.getpid())) <= len(processes) + 1)

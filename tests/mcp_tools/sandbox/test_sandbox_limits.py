@@ -39,9 +39,9 @@ def problem(outcome: Outcome) -> tuple[str, str]:
     ],
     ids=["sleep", "spin", "ignoring signals", "catching all", "waiting", "stopped", "in C"],
 )
-async def test_wall_time(isolated: WarmSandbox, body: str) -> None:
+async def test_wall_time(sandbox: WarmSandbox, body: str) -> None:
     started = time.monotonic()
-    outcome = await run(isolated, body, wall_seconds=0.4)
+    outcome = await run(sandbox, body, wall_seconds=0.4)
     assert problem(outcome) == ("wall_time", "stopped after 0.4 s: the time limit of this call")
     assert time.monotonic() - started < 3
 
@@ -51,9 +51,9 @@ async def test_output_before_the_end_is_kept(sandbox: WarmSandbox) -> None:
     assert outcome.stdout == "so far\n"
 
 
-@pytest.mark.parametrize("prelude", ["", "signal.signal(signal.SIGXCPU, signal.SIG_IGN)"])
-async def test_processor_time(isolated: WarmSandbox, prelude: str) -> None:
-    outcome = await run(isolated, f"{prelude}\nwhile True: pass", cpu_seconds=1, wall_seconds=40)
+async def test_processor_time(sandbox: WarmSandbox) -> None:
+    body = "signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
+    outcome = await run(sandbox, body, cpu_seconds=1, wall_seconds=40)
     assert problem(outcome) == ("cpu_time", "stopped after 1.0 s of processor time: the limit of this call")
 
 
@@ -78,9 +78,9 @@ async def test_a_file_bomb(isolated: WarmSandbox) -> None:
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-async def test_floods_of_output_are_cut_and_the_result_still_comes(isolated: WarmSandbox, stream: str) -> None:
+async def test_floods_of_output_are_cut_and_the_result_still_comes(sandbox: WarmSandbox, stream: str) -> None:
     outcome = await run(
-        isolated,
+        sandbox,
         f"for _ in range(300): sys.{stream}.write('x' * 10_000)\nsys.{stream}.write('end')\nreturn 5",
         output_bytes=10_000,
     )
@@ -89,19 +89,19 @@ async def test_floods_of_output_are_cut_and_the_result_still_comes(isolated: War
     assert kept == ["x" * 5000, "… 2,990,003 bytes left out …", "x" * 4997 + "end"]
 
 
-async def test_an_endless_flood_ends_with_the_time(isolated: WarmSandbox) -> None:
-    outcome = await run(isolated, "while True: os.write(1, b'x' * 65536)", wall_seconds=0.4, output_bytes=1000)
+async def test_an_endless_flood_ends_with_the_time(sandbox: WarmSandbox) -> None:
+    outcome = await run(sandbox, "while True: os.write(1, b'x' * 65536)", wall_seconds=0.4, output_bytes=1000)
     assert problem(outcome)[0] == "wall_time"
     assert 1000 < len(outcome.stdout) < 1100
 
 
-async def test_result_size(isolated: WarmSandbox) -> None:
-    outcome = await run(isolated, "return 'x' * 5000", result_bytes=1000)
+async def test_result_size(sandbox: WarmSandbox) -> None:
+    outcome = await run(sandbox, "return 'x' * 5000", result_bytes=1000)
     assert problem(outcome) == ("result_size", "the result is 5,002 bytes of JSON; the limit is 1,000: return less")
 
 
-async def test_a_flood_into_the_result_channel_is_bounded(isolated: WarmSandbox) -> None:
-    outcome = await run(isolated, "while True: os.write(4, b'x' * 65536)", wall_seconds=0.5, result_bytes=1000)
+async def test_a_flood_into_the_result_channel_is_bounded(sandbox: WarmSandbox) -> None:
+    outcome = await run(sandbox, "while True: os.write(4, b'x' * 65536)", wall_seconds=0.5, result_bytes=1000)
     assert problem(outcome)[0] in ("wall_time", "result_size", "result")
 
 
@@ -130,13 +130,13 @@ async def test_thread_bomb_ends(sandbox: WarmSandbox) -> None:
         ("import ctypes\nctypes.string_at(1)", "SIGSEGV"),
     ],
 )
-async def test_leaving_without_a_result(isolated: WarmSandbox, body: str, message: str) -> None:
-    kind, said = problem(await run(isolated, body))
+async def test_leaving_without_a_result(sandbox: WarmSandbox, body: str, message: str) -> None:
+    kind, said = problem(await run(sandbox, body))
     assert kind == "exit"
     assert message in said
 
 
-async def test_killing_itself_is_no_time_limit(isolated: WarmSandbox) -> None:
-    kind, message = problem(await run(isolated, "os.kill(os.getpid(), signal.SIGKILL)"))
+async def test_killing_itself_is_no_time_limit(sandbox: WarmSandbox) -> None:
+    kind, message = problem(await run(sandbox, "os.kill(os.getpid(), signal.SIGKILL)"))
     assert kind == "memory"
     assert "SIGKILL" in message

@@ -83,8 +83,8 @@ async def test_variables_functions_and_imports_stay(isolated: WarmSandbox) -> No
         assert (await run(session, "n = 5\nf(2), math.floor(2.5)")).value == "(10, 2)"
 
 
-async def test_the_value_of_the_last_expression_is_shown_where_nothing_is_printed(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, _):
+async def test_the_value_of_the_last_expression_is_shown_where_nothing_is_printed(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, _):
         for code, stdout, value in (
             ("1 + 1", "", "2"),
             ("x = 4", "", ""),
@@ -103,8 +103,8 @@ async def test_the_value_of_the_last_expression_is_shown_where_nothing_is_printe
         assert long.value.endswith("99998, 99999]")
 
 
-async def test_output_is_kept_at_both_ends_and_told_apart_by_block(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, _):
+async def test_output_is_kept_at_both_ends_and_told_apart_by_block(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, _):
         outcome = await run(session, "for i in range(100_000): print(i)", output_bytes=1000)
         assert outcome.cut
         assert outcome.stdout.startswith("0\n1\n")
@@ -120,8 +120,8 @@ async def test_output_is_kept_at_both_ends_and_told_apart_by_block(isolated: War
         assert (await run(session, "print('here')")).stdout == "here\n"
 
 
-async def test_a_traceback_shows_the_lines_of_every_block_that_took_part(isolated: WarmSandbox) -> None:
-    async with opened(isolated, helper="def half(n):\n    return n / 0") as (session, _):
+async def test_a_traceback_shows_the_lines_of_every_block_that_took_part(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox, helper="def half(n):\n    return n / 0") as (session, _):
         await run(session, "import helper\n\ndef f(n):\n    return helper.half(n)")
         outcome = await run(session, "\n\nf(1)")
         assert outcome.problem is not None
@@ -143,8 +143,8 @@ async def test_a_traceback_shows_the_lines_of_every_block_that_took_part(isolate
         assert told(await run(session, "'\ud800'"))[0] == "syntax"
 
 
-async def test_modules_are_offered_later_and_anew(isolated: WarmSandbox) -> None:
-    async with opened(isolated, one="n = 1") as (session, _):
+async def test_modules_are_offered_later_and_anew(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox, one="n = 1") as (session, _):
         assert (await run(session, "import one; one.n")).value == "1"
         assert told(await run(session, "import two"))[1] == "ModuleNotFoundError: No module named 'two'"
         session.offer("two", "from one import n\nm = n + 1")
@@ -191,13 +191,13 @@ async def test_private_files_of_a_run_can_be_read_by_its_session(sandbox: WarmSa
         assert (await run(session, f"open({str(folder / 'a.txt')!r}).read()")).value == "'private'"
 
 
-async def test_a_folder_that_cannot_be_granted(isolated: WarmSandbox) -> None:
-    async with opened(isolated, Path("/nowhere")) as (session, _):
+async def test_a_folder_that_cannot_be_granted(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox, Path("/nowhere")) as (session, _):
         assert told(await run(session, "1")) == ("denied", "the granted path '/nowhere' does not exist")
 
 
-async def test_functions_of_the_host(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, desk):
+async def test_functions_of_the_host(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, desk):
         assert (await run(session, "search('tea')['query']")).value == "'tea'"
         await run(session, "search('tea', limit=2); search(limit=3, query={'a': (1, 2)})")
         await run(session, "anything(**{'odd-name': None})")
@@ -225,8 +225,8 @@ async def test_functions_of_the_host(isolated: WarmSandbox) -> None:
         assert "takes more than" in told(await run(session, "large(40_000_000)"))[1]
 
 
-async def test_the_clock_stands_still_while_the_host_works(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, _):
+async def test_the_clock_stands_still_while_the_host_works(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, _):
         await run(session, "1")
         outcome = await run(session, "slow(0.7)\nslow(0.7)", wall_seconds=1)
         assert outcome.ok, outcome
@@ -234,8 +234,8 @@ async def test_the_clock_stands_still_while_the_host_works(isolated: WarmSandbox
         assert told(await run(session, "slow(0.2)\nwhile True: pass", wall_seconds=0.4))[0] == "wall_time"
 
 
-async def test_threads_may_call_the_host_at_the_same_time(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, desk):
+async def test_threads_may_call_the_host_at_the_same_time(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, desk):
         code = (
             "from concurrent.futures import ThreadPoolExecutor\n"
             "with ThreadPoolExecutor(30) as pool:\n"
@@ -246,8 +246,8 @@ async def test_threads_may_call_the_host_at_the_same_time(isolated: WarmSandbox)
         assert 1 < desk.most_at_once <= 8
 
 
-async def test_a_bug_of_the_host_is_raised(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, _):
+async def test_a_bug_of_the_host_is_raised(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, _):
         await run(session, "x = 1")
         with pytest.raises(ZeroDivisionError, match="of the host"):
             await run(session, "bug()")
@@ -257,9 +257,9 @@ async def test_a_bug_of_the_host_is_raised(isolated: WarmSandbox) -> None:
 
 @pytest.mark.parametrize("limits", [{"wall_seconds": 0.4}, {"cpu_seconds": 0.4}], ids=["wall", "cpu"])
 async def test_what_takes_too_long_is_interrupted_and_variables_stay(
-    isolated: WarmSandbox, limits: dict[str, float]
+    sandbox: WarmSandbox, limits: dict[str, float]
 ) -> None:
-    async with opened(isolated) as (session, _):
+    async with opened(sandbox) as (session, _):
         await run(session, "x = 1")
         outcome = await run(session, "print('so far')\nx = 2\nwhile True:\n    pass", **limits)
         assert told(outcome) == (
@@ -284,8 +284,8 @@ async def test_what_takes_too_long_is_interrupted_and_variables_stay(
     ],
     ids=["catching all", "ignoring the signal", "stopped", "in C"],
 )
-async def test_what_cannot_be_interrupted_is_killed(isolated: WarmSandbox, code: str) -> None:
-    async with opened(isolated) as (session, _):
+async def test_what_cannot_be_interrupted_is_killed(sandbox: WarmSandbox, code: str) -> None:
+    async with opened(sandbox) as (session, _):
         await run(session, "x = 1")
         started = time.monotonic()
         outcome = await run(session, code, wall_seconds=0.4)
@@ -342,14 +342,14 @@ async def test_two_sessions_and_calls_do_not_meet(isolated: WarmSandbox) -> None
         assert [outcome.value for outcome in outcomes] == ["(1, 'one')", "(2, 'other')"]
 
 
-async def test_blocks_wait_for_each_other(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, _):
+async def test_blocks_wait_for_each_other(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, _):
         outcomes = await asyncio.gather(run(session, "import time\ntime.sleep(0.3)\nx = 1"), run(session, "x"))
         assert outcomes[1].value == "1"
 
 
-async def test_cancelling_a_block_ends_its_process(isolated: WarmSandbox) -> None:
-    async with opened(isolated) as (session, desk):
+async def test_cancelling_a_block_ends_its_process(sandbox: WarmSandbox) -> None:
+    async with opened(sandbox) as (session, desk):
         await run(session, "x = 1")
         running = asyncio.create_task(run(session, "slow(50)"))
         await asyncio.sleep(0.3)

@@ -72,7 +72,7 @@ class Zygote:
             settings["readable"],
             settings["devices"],
             settings["layers"],
-            metadata=settings["deny_metadata"],
+            metadata=not self._private,
             capped=settings["user_is_private"] and (os.getuid() != 0 or bool(settings["users"])),
         )
         self._confinement.granted = settings["granted"]
