@@ -125,18 +125,18 @@ class Engines:
                 return hits
         # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
         # own guess is asked at once.
-        again: list[tuple[float, Search]] = []
+        again = []
         for engine in self._engines:
-            problem, until = self._aside.get(engine.name, (None, math.inf))
-            if problem is not None and problem.retry_after is not None:
-                again.append((max(0.0, until - time.monotonic()), engine))
-            elif engine.name in passed_over and until < math.inf:
-                again.append((0.0, engine))
+            if (problem := problems.get(engine.name)) and (until := self._aside[engine.name][1]) < math.inf:
+                if problem.retry_after is not None:
+                    again.append((max(0.0, until - time.monotonic()), engine))
+                elif engine.name in passed_over:
+                    again.append((0.0, engine))
         for wait, engine in sorted(again, key=lambda one: one[0]):
             if wait > _PATIENCE:
                 break
             await asyncio.sleep(wait)
-            problems.pop(engine.name, None)
+            del problems[engine.name]
             if hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
         if len(problems) == len(self._engines):
