@@ -34,6 +34,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.hosts.clients import Host, ServerCommand
+    from agent.hosts.settings_file import Change
     from mcp_tools.clients.config_parser import Scope, ServerEntry
     from mcp_tools.clients.trust import Standing
 
@@ -349,34 +350,29 @@ def install(
             print_note(f"{host.title} reads {path}:")
             print_text(snippet(host, name, entry))
         return
-    change = planned(host, path, name, entry)
-    backup = write(change) if change.is_needed else None
-    told = [f"{host.title} has it already: nothing was changed in {path}."]
-    if change.is_needed:
-        told = [
-            f"Entered {name} into {path}.",
-            f"The old file is kept as {backup}." if backup else "",
-            f"For {host.title} to see it: {host.afterwards}.",
-            "The entry names paths of this machine: others who share the project need their own."
-            if scope == "project"
-            else "",
-            "No key is written: keep yours in your settings file, `alita config path` shows where.",
-        ]
-    form = {"client": host.name, "path": str(path), "changed": change.is_needed, "backup": backup and str(backup)}
-    print_done(as_json, "\n".join(filter(None, told)), **form, entry=entry)
+    project = "\nThe entry names paths of this machine: others who share the project need their own."
+    told = (
+        f"Entered {name} into {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
+        "No key is written: keep yours in your settings file, `alita config path` shows where."
+    )
+    unchanged = f"{host.title} has it already: nothing was changed in {path}."
+    _change(host, planned(host, path, name, entry), told, unchanged, as_json, entry=entry)
 
 
 @app.command()
 def uninstall(client: Client, scope: InScope = "user", name: AsName = "alita", as_json: options.AsJson = False) -> None:
     """Takes alita's server out of the settings of a client; a copy of the old file is kept beside it."""
     host, path = _host(client, scope)
-    change = planned(host, path, _valid(name), None)
+    unchanged = f"{host.title} has no {name} in {path}: nothing was changed."
+    _change(host, planned(host, path, _valid(name), None), f"Took {name} out of {path}.", unchanged, as_json)
+
+
+def _change(host: Host, change: Change, told: str, unchanged: str, as_json: bool, **more: Any) -> None:
     backup = write(change) if change.is_needed else None
-    told = f"{host.title} has no {name} in {path}: nothing was changed."
-    if change.is_needed:
-        told = f"Took {name} out of {path}.\nThe old file is kept as {backup}."
-    form = {"client": host.name, "path": str(path), "changed": change.is_needed, "backup": backup and str(backup)}
-    print_done(as_json, told, **form)
+    kept = f"\nThe old file is kept as {backup}." if backup else ""
+    form = {"client": host.name, "path": str(change.path), "changed": change.is_needed}
+    note = told + kept if change.is_needed else unchanged
+    print_done(as_json, note, **form, backup=backup and str(backup), **more)
 
 
 @app.command("json")

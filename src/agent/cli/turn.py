@@ -69,14 +69,7 @@ Ask = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
 class Turn:
-    """Shows a run while it works, and ends it when asked to.
-
-    Args:
-        alita: Who answers.
-        screen: Where it is shown.
-        verbose: Whether model calls are shown too.
-        hears: Gets each event, too.
-    """
+    """Shows a run while it works, and ends it when asked to; `hears` gets each event, too."""
 
     def __init__(
         self, alita: Alita, screen: Screen, *, verbose: bool = False, hears: Listener = lambda _: None

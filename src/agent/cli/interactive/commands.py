@@ -20,7 +20,7 @@ from agent.cli.screen import cost_text, time_text
 from agent.configuration.settings import wish_of
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
-from agent.events import Event, Note, RunFinished, RunStarted, StepStarted
+from agent.events import Event, Note, RunFinished, StepStarted
 from agent.models.protocol import EMBEDDED, Usage
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import Session, find_session, list_sessions, load_session, new_session
@@ -92,9 +92,7 @@ async def route(terminal: Terminal, argument: str) -> None:
         except AlitaError as error:
             told.append(Note(f"what came then is not in the journal: {error.message}"))
     if not any(isinstance(event, StepStarted) for event in events):
-        began = any(isinstance(event, RunStarted) for event in events)
-        reason = "The run ended before its first step." if began else "No step was needed: the answer was known."
-        terminal.screen.note(reason)
+        terminal.screen.note("No step was needed, or none was reached.")
     for event in events:
         if not isinstance(event, RunFinished):
             terminal.screen.event(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -38,12 +39,7 @@ class Interrupted(Exception):
 
 
 class History(FileHistory):
-    """What was typed, in a file that only its owner can read.
-
-    Args:
-        folder: Where the file is.
-        redactor: Takes keys out of what is written.
-    """
+    """What was typed, without keys, in a file that only its owner can read."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         super().__init__(folder / "history")
@@ -86,13 +82,7 @@ GOES_ON = "\\"
 
 
 class LineReader:
-    """Reads lines as the terminal gives them; read aloud, readline edits them.
-
-    Args:
-        terminal: The session.
-        history: What was typed before.
-        stream: Where prompts are written.
-    """
+    """Reads lines as the terminal gives them; read aloud, readline edits them. Prompts go to the stream."""
 
     touched = False
 
@@ -102,10 +92,11 @@ class LineReader:
         self._stream = stream
         self._edits = terminal.screen.spoken and sys.stdout.isatty()
         if self._edits:
-            import readline  # which `input` uses from now on
+            with contextlib.suppress(ImportError):
+                import readline  # which `input` uses from now on
 
-            for entry in reversed(list(history.load_history_strings())):
-                readline.add_history(entry.replace("\n", " "))
+                for entry in reversed(list(history.load_history_strings())):
+                    readline.add_history(entry.replace("\n", " "))
 
     async def read(self, default: str = "") -> str:
         """One entry; see `PromptReader.read`. A default is shown, and an empty line takes it."""
@@ -157,8 +148,8 @@ class PromptReader:
         terminal: The session.
         choices: What may come next.
         history: What was typed before.
-        source: The keyboard, for tests; standard input when not given.
-        output: The terminal, for tests and where standard output is none.
+        source: The keyboard; standard input when not given.
+        output: The terminal; standard output when not given.
     """
 
     def __init__(
