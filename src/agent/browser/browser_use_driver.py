@@ -7,33 +7,26 @@ telemetry, a judge, extensions, files, scripts in pages.
 from __future__ import annotations
 
 import asyncio
-import base64
-import contextlib
-import hashlib
 import logging
 import math
 import os
-import re
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.browser.launching import PORT_FILE, ThroughHost
-from agent.browser.logins import TypedSecrets, hidden, login_rule, sensitive_data, without_logins
-from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in
-from agent.browser.tasks import Ask, Outcome, Task, Tell
-from agent.consent.provenance import FINE, Verdict, of_address, of_typed
-from agent.errors import ModelOutputError, StoppedError
-from agent.events import ActionRefused, BrowserStepped
-from mcp_tools.prompt import data_block, load_prompt
+from agent.browser.browser_use_model import PASSWORD_SECRET, USER_SECRET, GuardedModel, action_line
+from agent.browser.launching import PORT_FILE
+from agent.browser.logins import hidden
+from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in, text_on
+from agent.browser.tasks import Job, Outcome
+from agent.events import BrowserStepped
+from mcp_tools.prompt import load_prompt
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext
 
+    from agent.browser.inside import Host
     from agent.web.proxy import GuardedProxy
 
 
@@ -46,22 +39,12 @@ _QUIET = {
 }
 _WITHOUT = ["write_file", "replace_file", "read_file", "evaluate", "upload_file", "search", "save_as_pdf"]
 """What it may not do: touch files, run scripts in pages, ask a search engine of its own choice."""
-_TYPING = frozenset({"input", "send_keys"})
-_LINKS = "Array.from(document.links, link => link.href).slice(0, 5000)"
+_LOGINS = (
+    f"At {{hosts}}, sign in with <secret>{USER_SECRET}</secret> and <secret>{PASSWORD_SECRET}</secret>: both are "
+    "filled in."
+)
 _FAILURES = 3
 """Answers of the model in a row that cannot be used."""
-_END = r"\n</(browser_state|read_state|webpage_content)>"
-_FROM_PAGES = re.compile(rf"<(agent_history|browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""The part of a message that pages have written in, from its first to its last mark: a page may write marks, too."""
-_BETWEEN = ("\n</agent_history>", "<agent_state>", "</agent_state>", "<browser_state>")
-_HISTORY_AND_PAGE = re.compile(
-    r"(.*)\n</agent_history>\n\n<agent_state>(.*)</agent_state>\n<browser_state>\n(.*)", re.DOTALL
-)
-"""What was done, how the task stands in the agent's own words, and what the page shows."""
-_PAGE = re.compile(rf"<(?:browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""What of it the page shows now. What was done before tells in the model's own words what is asked."""
-_FILES = re.compile(r"<file_system>\n.*?</todo_contents>\n?", re.DOTALL)
-"""What browser-use says of its files, which it cannot use here."""
 _LOOKING = 1.0
 """Seconds between two looks at the downloads."""
 _ENDING = 5.0
@@ -73,42 +56,22 @@ class Driven:
 
     Args:
         context: The browser.
-        profile: Its folder, which names the port, and may hold what browser-use writes.
-        task: What to do.
-        ask: Asks the model.
-        tell: Told of each step.
-        blocked: Asked before a page is shown to the model.
+        job: What to do; browser-use may write into its profile.
+        host: Asks the model, judges pages, is told of each step.
         proxy: Tells why hosts were not connected to.
-        sees: Whether the model reads pictures.
     """
 
-    def __init__(
-        self,
-        context: BrowserContext,
-        profile: Path,
-        task: Task,
-        ask: Ask,
-        tell: Tell,
-        blocked: Callable[[str, str], Awaitable[bool]],
-        proxy: GuardedProxy,
-        *,
-        sees: bool = False,
-    ) -> None:
-        self._context = context
-        self._profile = profile
-        self._downloads = profile / "downloads"
-        self._task = task
-        self._ask = ask
-        self._tell = tell
-        self._blocked = blocked
+    def __init__(self, context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> None:
+        self._task = task = job.task
+        self._profile = job.profile
+        self._downloads = job.profile / "downloads"
+        self._sees = job.sees
+        self._host = host
         self._proxy = proxy
-        self._sees = sees
         self._tabs = Tabs(context, task.folder, task.files, may_give=task.origins().names_site)
-        self._seen: dict[str, None] = {}
-        self._refused: list[ActionRefused] = []
         self._tab = TabInUse(context)
+        self._model = GuardedModel(task, host, self._tab)
         self._steps: list[BrowserStepped] = []
-        self._stopped = ""
 
     async def run(self) -> Outcome:
         """Goes on until the model is done, or a limit is reached."""
@@ -124,7 +87,18 @@ class Driven:
         else:
             await running
         await asyncio.to_thread(self._tabs.take_from, self._downloads)
-        return await self._outcome(agent.history, problem)
+        history = agent.history
+        problem = problem or self._why_not(history)
+        text, url = history.final_result() or "", await self._tab.url(self._task.url)
+        return Outcome(
+            self._hidden(printable(text)),
+            not problem,
+            self._hidden(url),
+            tuple(self._steps),
+            problem,
+            tuple(self._tabs.downloads),
+            apart=tuple(self._model.refused),
+        )
 
     async def _ended(self, running: asyncio.Task[Any]) -> str:
         """Waits for the end; says why it must be brought about, where it does not come by itself."""
@@ -155,15 +129,15 @@ class Driven:
         tools: Tools[Any] = Tools(exclude_actions=_WITHOUT)
         for name in ("find_elements", "search_page"):
             _show_findings(tools, name)
-        secrets = TypedSecrets(self._tab, task.logins)
         port = (self._profile / PORT_FILE).read_text().split()[0]
+        logins = {f"http*://{one.host}": {USER_SECRET: one.user, PASSWORD_SECRET: one.password} for one in task.logins}
         return Agent(
             task=task.question,
-            llm=cast(Any, ThroughHost(self._ask, self._showable, self._stop, partial(self._safe, secrets))),
+            llm=cast(Any, self._model),
             browser_session=BrowserSession(browser_profile=profile, cdp_url=f"http://127.0.0.1:{port}"),
             tools=tools,
             initial_actions=[{"navigate": {"url": task.url, "new_tab": False}}],
-            sensitive_data=sensitive_data(task.logins),
+            sensitive_data=cast(Any, logins or None),
             override_system_message=self._system_message(),
             use_vision=self._sees,
             use_judge=False,
@@ -185,105 +159,47 @@ class Driven:
 
     def _system_message(self) -> str:
         screen = ", and a screenshot of it" if self._sees else ""
-        rules = login_rule(self._task.logins)
-        [message] = load_prompt("agent", "browser").render(screen=screen, rules=f"- {rules}" if rules else "")
+        rules = f"- {_LOGINS.format(hosts=', '.join(one.host for one in self._task.logins))}"
+        [message] = load_prompt("agent", "browser").render(screen=screen, rules=rules if self._task.logins else "")
         return str(message["content"]).strip()
 
-    async def _safe(self, secrets: TypedSecrets, action: Any) -> Any:
-        """An action without secrets that do not belong where they stand.
-
-        Raises:
-            ModelOutputError: Only a page wants it, or it carries away what is the user's.
-        """
-        for name, given in action.items() if isinstance(action, dict) else ():
-            if (ruled := await self._ruled(name, given or {})) != FINE:
-                refused = ActionRefused(hidden(one_line(_told(action), 200), self._task.logins), ruled.why)
-                self._refused.append(refused)
-                raise ModelOutputError(str(refused))
-        return await secrets.safe(action)
-
-    async def _ruled(self, name: str, given: Any) -> Verdict:
-        url = given.get("url") if isinstance(given, dict) else None
-        typed = (given.get("text") or given.get("keys")) if isinstance(given, dict) else None
-        if name in _TYPING and isinstance(typed, str):
-            return of_typed(typed, await self._tab.url(self._task.url), self._task.origins())
-        if not isinstance(url, str) or name == "done":
-            return FINE
-        page = await self._tab.page()
-        links = await page.evaluate(_LINKS) if page is not None else []
-        return of_address(url, self._task.origins(list(self._seen), links))
-
-    def _stop(self, why: str) -> None:
-        self._stopped = why
-
     async def _should_stop(self) -> bool:
-        return bool(self._stopped)
+        return bool(self._model.stopped)
 
-    async def _showable(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The messages as the model may see them: without secrets, and without pages that are kept from it.
-
-        Raises:
-            StoppedError: There is no use in going on.
-        """
-        if self._stopped:
-            raise StoppedError(self._stopped)
-        url, text = await self._tab.url(""), _page_text(messages[-1])
-        self._seen.setdefault(text)
-        messages = [*messages[:-1], _with_marked_page(messages[-1])]
-        if url and await self._is_kept(url, text):
-            messages = [*messages[:-1], {"role": "user", "content": "This page must not be read. Go back."}]
-        return [self._with_places(without_logins(message, self._task.logins)) for message in messages]
-
-    async def _is_kept(self, url: str, text: str) -> bool:
-        """Whether a page must not be shown."""
-        return not self._task.allows(url) or await self._blocked(url, text)
-
-    def _with_places(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The message with the places of its pictures, which become data when they are sent."""
-        content, folder = message.get("content"), self._task.folder
-        if not isinstance(content, list) or folder is None:
-            return message
-        return {**message, "content": [_placed(part, folder) for part in content]}
+    def _hidden(self, text: str) -> str:
+        return hidden(text, self._task.logins)
 
     async def _stepped(self, agent: Any) -> None:
         """Tells of the step that just ended."""
         item = agent.history.history[-1]
-        output, results = item.model_output, item.result
-        errors = "; ".join(one_line(result.error, 200) for result in results if result.error)
-        actions = [one_line(_told(action), 200) for action in output.action] if output else []
+        output = item.model_output
+        errors = "; ".join(one_line(result.error, 200) for result in item.result if result.error)
+        actions = [one_line(action_line(action), 200) for action in output.action] if output else []
         page = await self._tab.page()
         url = page.url if page is not None else item.state.url
         step = BrowserStepped(
             len(self._steps) + 1,
-            hidden(url, self._task.logins),
-            hidden("; ".join(actions), self._task.logins) or "no action",
+            self._hidden(url),
+            self._hidden("; ".join(actions)) or "no action",
             one_line((output.next_goal if output else "") or "", 200),
             ok=not errors,
-            message=hidden(errors, self._task.logins),
+            message=self._hidden(errors),
         )
-        if page is not None and self._task.folder is not None and not await self._is_kept(url, await _words_on(page)):
+        is_shown = page is not None and not await self._model.is_kept(url, await text_on(page))
+        if page is not None and is_shown and self._task.folder is not None:
             step = replace(step, picture=await keep_picture(page, self._task.folder, step.step))
         self._steps.append(step)
-        self._tell(step)
-
-    async def _outcome(self, history: Any, problem: str) -> Outcome:
-        url = await self._tab.url(self._task.url)
-        text = hidden(printable(history.final_result() or ""), self._task.logins)
-        done = bool(history.is_done())
-        if not problem and not done:
-            problem = self._why_not(history)
-        elif not problem and not history.is_successful():
-            problem = "the model says that the task could not be done"
-        url = hidden(url, self._task.logins)
-        downloads, apart = tuple(self._tabs.downloads), tuple(self._refused)
-        return Outcome(text, done and not problem, url, tuple(self._steps), problem, downloads, apart=apart)
+        self._host.tell(step)
 
     def _why_not(self, history: Any) -> str:
-        errors = [hidden(one_line(error, 300), self._task.logins) for error in history.errors() if error]
+        """Why the task is not done; empty where it is."""
+        if history.is_done():
+            return "" if history.is_successful() else "the model says that the task could not be done"
         if len(self._steps) >= self._task.steps:
             return f"the limit of {self._task.steps} steps of the browser is reached"
+        errors = [self._hidden(one_line(error, 300)) for error in history.errors() if error]
         refusal = self._proxy.refusal_of(self._task.url)
-        return next(filter(None, [self._stopped, refusal, *errors[-1:]]), "it ended without an answer")
+        return next(filter(None, [self._model.stopped, refusal, *errors[-1:]]), "it ended without an answer")
 
 
 def _keep_short_texts() -> None:
@@ -294,8 +210,7 @@ def _keep_short_texts() -> None:
     from browser_use.dom.serializer.serializer import DOMTreeSerializer
     from browser_use.dom.views import NodeType
 
-    if (begin := DOMTreeSerializer.__init__).__name__ == "begin_longer":
-        return
+    begin = DOMTreeSerializer.__init__
 
     def begin_longer(serializer: Any, root: Any, *rest: Any, **more: Any) -> None:
         waiting = [root]
@@ -321,66 +236,3 @@ def _show_findings(tools: Any, name: str) -> None:
         return result
 
     action.function = shown
-
-
-def _with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
-    """The message, in which what the page shows is marked as data."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return {**message, "content": _marked(content)}
-    if not isinstance(content, list):
-        return message
-    return {**message, "content": [{**p, "text": _marked(p["text"])} if "text" in p else p for p in content]}
-
-
-def _placed(part: dict[str, Any], folder: Path) -> dict[str, Any]:
-    if part.get("type") != "image_url":
-        return part
-    kind, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
-    target = folder / f"shown-{hashlib.sha256(data.encode()).hexdigest()[:16]}.{kind.rpartition('/')[2]}"
-    target.write_bytes(base64.b64decode(data))
-    return {"type": "image_url", "image_url": {"url": f"{target.as_uri()}#{kind}"}}
-
-
-def _marked(text: str) -> str:
-    def marked(found: re.Match[str]) -> str:
-        parts = _HISTORY_AND_PAGE.fullmatch(found[2])
-        if parts and all(found[0].count(mark) == 1 for mark in _BETWEEN):  # no page wrote any of them
-            history, state, page = parts.groups()
-            return (
-                f"<agent_history>\n{data_block('history', history)}\n</agent_history>\n\n<agent_state>{state}"
-                f"</agent_state>\n<browser_state>\n{data_block('page', page)}\n</{found[3]}>"
-            )
-        return f"<{found[1]}>\n{data_block('page', found[2])}\n</{found[3]}>"
-
-    return _FROM_PAGES.sub(marked, _FILES.sub("", text, count=1))
-
-
-def _page_text(message: dict[str, Any]) -> str:
-    """What of a message is of pages: the task and what the model said before are not."""
-    content = message.get("content")
-    parts = [part.get("text", "") for part in content] if isinstance(content, list) else [str(content or "")]
-    return "\n".join(found[1] for part in parts for found in _PAGE.finditer(part))
-
-
-async def _words_on(page: Page) -> str:
-    """The text of a page; empty for one that is gone."""
-    from playwright.async_api import Error
-
-    try:
-        return str(await page.evaluate("document.body ? document.body.innerText : ''"))
-    except Error:
-        return ""
-
-
-def _told(action: Any) -> str:
-    """An action as a line."""
-    with contextlib.suppress(AttributeError):
-        action = action.model_dump(exclude_none=True)
-    if not isinstance(action, dict):
-        return str(action)
-    parts = []
-    for name, given in action.items():
-        values = given.items() if isinstance(given, dict) else ()
-        parts.append(f"{name}({', '.join(f'{key}={value!r}' for key, value in values)})")
-    return "; ".join(parts)

@@ -1,9 +1,8 @@
-"""What happens in the browser's process: it drives a browser with browser-use, and asks alita for all else."""
+"""What happens in the browser's process: it drives a browser, with browser-use for one, and asks alita for all else."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ctypes
 import itertools
 import json
@@ -13,9 +12,8 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.browser.browser_use_driver import Driven
 from agent.browser.launching import launched
-from agent.browser.tasks import LONGEST_LINE, Job, Outcome, Task
+from agent.browser.tasks import LONGEST_LINE, Job, Outcome
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
@@ -48,10 +46,10 @@ _STAYS = """(() => {
 
 def main() -> None:
     """Does the job on stdin with browser-use."""
+    from agent.browser.browser_use_driver import Driven
 
     async def drive(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
-        asked = host.ask, host.tell, host.blocked
-        return await Driven(context, job.profile, job.task, *asked, proxy, sees=job.sees).run()
+        return await Driven(context, job, host, proxy).run()
 
     serve(drive, port=True)
 
@@ -76,41 +74,26 @@ async def _served(talk: IO[bytes], drive: Drive, *, port: bool) -> None:
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     job = from_plain(Job, json.loads(await reader.readline())["job"])
     host = Host(reader, talk)
-    listening = asyncio.create_task(host.listen())
     try:
-        host.say({"outcome": as_plain(await _done(job, host, drive, port=port))})
+        async with (
+            GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
+            launched(job.chrome, job.profile, proxy=proxy.url, port=port, note=host.note) as context,
+        ):
+            await context.add_init_script(_STAYS)
+            if job.task.hosts:
+                await context.route("**/*", lambda route: _let_through(route, job))
+            outcome = await drive(context, job, host, proxy)
+        host.say({"outcome": as_plain(outcome)})
     except WebProblem as problem:
-        told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
-        host.say({"problem": told})
-    listening.cancel()
+        host.say({"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}})
 
 
-async def _done(job: Job, host: Host, drive: Drive, *, port: bool) -> Outcome:
-    """What came of the job.
-
-    Raises:
-        WebProblem: The browser does not start.
-    """
-    async with (
-        GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
-        launched(job.chrome, job.profile, proxy=proxy.url, port=port, note=host.note) as context,
-    ):
-        await context.add_init_script(_STAYS)
-        if job.task.hosts:
-            await context.route("**/*", _only_pages_of(job.task))
-        return await drive(context, job, host, proxy)
-
-
-def _only_pages_of(task: Task) -> Callable[[Route], Awaitable[None]]:
+async def _let_through(route: Route, job: Job) -> None:
     """Lets no page, and no frame, of another host be asked for; what a redirect leads to is not shown."""
-
-    async def decide(route: Route) -> None:
-        if route.request.is_navigation_request() and not task.allows(route.request.url):
-            await route.abort("blockedbyclient")
-        else:
-            await route.continue_()
-
-    return decide
+    if route.request.is_navigation_request() and not job.task.allows(route.request.url):
+        await route.abort("blockedbyclient")
+    else:
+        await route.continue_()
 
 
 class Host:
@@ -120,7 +103,7 @@ class Host:
         self._reader = reader
         self._talk = talk
         self._ids = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._turn = asyncio.Lock()
 
     async def ask(
         self,
@@ -137,11 +120,16 @@ class Host:
             StoppedError: There is no use in going on.
         """
         asked = {"messages": list(messages), "schema": schema, "max_tokens": max_tokens, "temperature": temperature}
-        return from_plain(Completion, await self._request({"ask": asked}))
+        reply = await self._request({"ask": asked})
+        if "unusable" in reply:
+            raise ModelOutputError(reply["unusable"])
+        if "stopped" in reply:
+            raise StoppedError(reply["stopped"])
+        return Completion(**reply["value"])
 
     async def blocked(self, address: str, text: str) -> bool:
         """Whether a page must not be shown."""
-        return bool(await self._request({"blocked": [address, text]}))
+        return bool((await self._request({"blocked": [address, text]}))["value"])
 
     def tell(self, step: BrowserStepped) -> None:
         """Tells of a step."""
@@ -155,22 +143,12 @@ class Host:
         """One line."""
         self._talk.write(json.dumps(message).encode() + b"\n")
 
-    async def listen(self) -> None:
-        """Hears the replies; ends the process when nobody is there any more."""
-        while line := await self._reader.readline():
-            reply = json.loads(line)
-            waiting = self._waiting.pop(reply["re"])
-            if error := reply.get("error"):
-                kind = ModelOutputError if error["type"] == "output" else StoppedError
-                waiting.set_exception(kind(error["message"]))
-            else:
-                waiting.set_result(reply["value"])
-        os._exit(1)
-
-    async def _request(self, request: dict[str, Json]) -> Any:
-        number = next(self._ids)
-        self._waiting[number] = asyncio.get_running_loop().create_future()
-        self.say({"id": number, **request})
-        with contextlib.suppress(KeyError):
-            return await self._waiting[number]
-        raise StoppedError("alita is gone")
+    async def _request(self, request: dict[str, Json]) -> dict[str, Any]:
+        async with self._turn:
+            number = next(self._ids)
+            self.say({"id": number, **request})
+            while line := await self._reader.readline():
+                reply: dict[str, Any] = json.loads(line)
+                if reply["re"] == number:  # and to no request that was given up
+                    return reply
+        os._exit(1)  # nobody is there any more

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -14,18 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from agent.browser.logins import Login, read_logins
-from agent.browser.tasks import LONGEST_LINE, Ask, Browser, Job, Outcome, Task, Tell
-from agent.errors import AlitaError, ModelOutputError, StoppedError
+from agent.browser.tasks import LONGEST_LINE, Ask, Job, Outcome, Task, Tell
+from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
-from agent.web.chromium import end_all, new_profile, sweep
+from agent.web.chromium import end_all, new_profile, ready_chromium, sweep
 from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.records import as_plain, from_plain
 from mcp_tools.text import one_line
+from mcp_tools.tool import Json
 
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
+_LAST_SECONDS = 2.0
+"""In which what a process said last is read."""
 _ERRORS = "errors.txt"
 BROWSER_USE = "agent.browser.inside"
 """The module whose `main` drives the browser with browser-use."""
@@ -55,16 +59,21 @@ class OutsideBrowser:
         sees: bool = False,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.note = note
         self._driver = driver
         self._chrome = chrome
-        self.ask = ask
-        self.blocks = blocks
+        self._ask = ask
+        self._blocks = blocks
         self._allow_private = allow_private
         self._sees = sees
+        self._note = note
 
     async def do(self, task: Task, tell: Tell) -> Outcome:
-        """Does a task; see `agent.browser.tasks.Browser`."""
+        """Does a task; what goes wrong on the way is in the outcome.
+
+        Raises:
+            WebProblem: There is no browser, it does not start, or the address may not be opened.
+            ModelError: The model could not be reached, or refused.
+        """
         if not task.allows(task.url):
             raise WebProblem(
                 "browser",
@@ -74,139 +83,111 @@ class OutsideBrowser:
         await asyncio.to_thread(sweep)
         profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
         try:
-            return await self._done(Job(task, self._chrome, profile, self._allow_private, self._sees), tell)
+            with (profile / _ERRORS).open("wb") as errors:
+                process = await child.start(
+                    child.python(f"from {self._driver} import main; main()"),
+                    env=child.environment(*child.PROXIES, HOME=str(profile)),
+                    cwd=profile,
+                    stdin=child.PIPE,
+                    stdout=child.PIPE,
+                    stderr=errors,
+                    limit=LONGEST_LINE,
+                    private=True,
+                )
+            try:
+                return await self._outcome(
+                    process, Job(task, self._chrome, profile, self._allow_private, self._sees), tell
+                )
+            finally:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await asyncio.shield(process.wait())
         finally:
             await asyncio.shield(asyncio.to_thread(end_all, profile))
 
-    async def _done(self, job: Job, tell: Tell) -> Outcome:
-        process = await _started(self._driver, job.profile)
+    async def _outcome(self, process: asyncio.subprocess.Process, job: Job, tell: Tell) -> Outcome:
+        """Talks with the process until it has the outcome, or is gone."""
+        steps: list[BrowserStepped] = []
+        spent: list[Usage] = []
+
+        def heard(step: BrowserStepped) -> None:
+            steps.append(step)
+            tell(step)
+
+        talking = asyncio.create_task(self._talk(process, job, heard, spent))
+        ending = asyncio.create_task(process.wait())
+        seconds = job.task.seconds + _GRACE_SECONDS
         try:
-            return await _Talk(process, self, tell).until_done(job)
+            await asyncio.wait({talking, ending}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if ending.done():
+                await asyncio.wait({talking}, timeout=_LAST_SECONDS)
+            outcome = talking.result() if talking.done() else None
+            problem = f"the browser's process ended{_last_words(job.profile)}" if ending.done() else "the browser hangs"
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.shield(process.wait())
-
-
-async def _started(driver: str, profile: Path) -> asyncio.subprocess.Process:
-    with (profile / _ERRORS).open("wb") as errors:
-        return await child.start(
-            child.python(f"from {driver} import main; main()"),
-            env=child.environment(*child.PROXIES, HOME=str(profile)),
-            cwd=profile,
-            stdin=child.PIPE,
-            stdout=child.PIPE,
-            stderr=errors,
-            limit=LONGEST_LINE,
-            private=True,
-        )
-
-
-class _Talk:
-    """One conversation with the browser's process."""
-
-    def __init__(self, process: asyncio.subprocess.Process, browser: OutsideBrowser, tell: Tell) -> None:
-        self._process = process
-        self._browser = browser
-        self._tell = tell
-        self._steps: list[BrowserStepped] = []
-        self._usage = Usage()
-        self._fatal: AlitaError | None = None
-
-    async def until_done(self, job: Job) -> Outcome:
-        """Sends the job, answers what is asked, and takes the outcome."""
-        try:
-            async with asyncio.timeout(job.task.seconds + _GRACE_SECONDS):
-                await self._send({"job": as_plain(job)})
-                outcome = await self._heard(job)
-        except TimeoutError:
-            outcome = self._broken(job, "the browser hangs")
-        if self._fatal is not None:
-            raise self._fatal
-        return outcome
-
-    async def _heard(self, job: Job) -> Outcome:
-        """Takes what the process says until it has its outcome, also while a model thinks whose time is over."""
-        replying: set[asyncio.Task[None]] = set()
-        reading = asyncio.create_task(self._next())
-        try:
-            while True:
-                done, _ = await asyncio.wait({reading, *replying}, return_when=asyncio.FIRST_COMPLETED)
-                for replied in done & replying:
-                    replying.discard(replied)
-                    replied.result()
-                if reading in done:
-                    if (outcome := self._taken(reading.result(), job)) is not None:
-                        return outcome
-                    if "id" in (message := reading.result() or {}):
-                        replying.add(asyncio.create_task(self._answer(message)))
-                    reading = asyncio.create_task(self._next())
-        finally:
-            for task in (reading, *replying):
+            for task in (talking, ending):
                 task.cancel()
-            await asyncio.gather(reading, *replying, return_exceptions=True)
+            await asyncio.gather(talking, ending, return_exceptions=True)
+        url = steps[-1].url if steps else job.task.url
+        outcome = outcome or Outcome("", False, url, tuple(steps), problem)
+        return replace(outcome, usage=sum(spent, Usage()))
 
-    def _taken(self, message: dict[str, Any] | None, job: Job) -> Outcome | None:
-        """The outcome, once there is one."""
-        if message is None:
-            return self._broken(job, f"the browser's process ended{self._last_words(job.profile)}")
-        if told := message.get("problem"):
-            raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
-        if "note" in message:
-            self._browser.note(message["note"])
-        if "step" in message:
-            self._steps.append(BrowserStepped(**message["step"]))
-            self._tell(self._steps[-1])
-        if "outcome" not in message:
-            return None
-        return replace(from_plain(Outcome, message["outcome"]), usage=self._usage)
+    async def _talk(
+        self, process: asyncio.subprocess.Process, job: Job, tell: Tell, spent: list[Usage]
+    ) -> Outcome | None:
+        """Sends the job and answers what is asked; None where the process ends, whose last line may be torn."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        reply: Json = {"job": as_plain(job)}
+        ends = 0.0
+        while True:
+            if reply is not None:
+                process.stdin.write(json.dumps(reply).encode() + b"\n")
+                with contextlib.suppress(ConnectionError):
+                    await process.stdin.drain()
+            try:
+                message: dict[str, Any] = json.loads(await process.stdout.readline())
+            except ValueError:
+                return None
+            if "id" in message:  # the task's own clock runs since before its first request
+                ends = ends or time.monotonic() + job.task.seconds
+            reply = None
+            match message:
+                case {"outcome": told}:
+                    return from_plain(Outcome, told)
+                case {"problem": told}:
+                    raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
+                case {"note": text}:
+                    self._note(text)
+                case {"step": step}:
+                    tell(from_plain(BrowserStepped, step))
+                case {"id": number, "blocked": [address, text]}:
+                    reply = {"re": number, "value": bool(self._blocks and self._blocks(address, text))}
+                case {"id": number, "ask": asked}:
+                    limit = f"the limit of {job.task.seconds:g} seconds for the browser is reached"
+                    reply = {"re": number, **await self._answer(asked, ends - time.monotonic(), limit, spent)}
 
-    async def _next(self) -> dict[str, Any] | None:
-        """The next message; None at the end, where a killed process may have torn a line."""
-        assert self._process.stdout is not None
+    async def _answer(self, asked: dict[str, Any], seconds: float, limit: str, spent: list[Usage]) -> dict[str, Json]:
+        """What the model says, within what is left of the task's seconds."""
         try:
-            line = await self._process.stdout.readline()
-            message: dict[str, Any] | None = json.loads(line) if line else None
-        except ValueError:
-            return None
-        return message
-
-    async def _answer(self, message: dict[str, Any]) -> None:
-        await self._send({"re": message["id"], **await self._reply(message)})
-
-    async def _reply(self, message: dict[str, Any]) -> dict[str, Any]:
-        if "blocked" in message:
-            address, text = message["blocked"]
-            return {"value": bool(self._browser.blocks and self._browser.blocks(address, text))}
-        try:
-            completion = await self._browser.ask(**{k: v for k, v in message["ask"].items() if v is not None})
+            async with asyncio.timeout(seconds):
+                completion = await self._ask(**{name: value for name, value in asked.items() if value is not None})
+        except TimeoutError:
+            return {"stopped": limit}
         except ModelOutputError as unusable:
-            self._usage += unusable.usage or Usage()
-            return {"error": {"type": "output", "message": unusable.message}}
+            spent.append(unusable.usage or Usage())
+            return {"unusable": unusable.message}
         except StoppedError as stopped:
-            return {"error": {"type": "stopped", "message": stopped.message}}
-        except AlitaError as fatal:
-            self._fatal = fatal
-            return {"error": {"type": "stopped", "message": fatal.message}}
-        self._usage += completion.usage
-        return {"value": as_plain(completion)}
+            return {"stopped": stopped.message}
+        spent.append(completion.usage)
+        return {"value": {"text": completion.text, "parsed": completion.parsed}}
 
-    async def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):
-            await self._process.stdin.drain()
 
-    def _broken(self, job: Job, problem: str) -> Outcome:
-        url = self._steps[-1].url if self._steps else job.task.url
-        return Outcome("", False, url, tuple(self._steps), problem, usage=self._usage)
-
-    def _last_words(self, profile: Path) -> str:
-        try:
-            lines = (profile / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
-        except OSError:
-            return ""
-        return f": {one_line(lines[-1], 200)}" if lines else ""
+def _last_words(profile: Path) -> str:
+    try:
+        lines = (profile / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return f": {one_line(lines[-1], 200)}" if lines else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,24 +217,14 @@ async def open_browser(
     ask: Ask,
     *,
     driver: str,
-    blocks: Callable[[str, str], bool] | None = None,
-    note: Callable[[str], None] = lambda _: None,
-) -> Browser:
-    """A browser; nothing is started before its first task.
-
-    Args:
-        settings: What the user wants.
-        ask: Asks the browser role's model.
-        driver: The module that drives it in its process.
-        blocks: Whether an address, with the text found there, must not be shown.
-        note: Told what the user should know of the browser.
+    blocks: Callable[[str, str], bool] | None,
+    note: Callable[[str], None],
+) -> OutsideBrowser:
+    """A browser as the user wants it; nothing is started before its first task. For the rest see `OutsideBrowser`.
 
     Raises:
         WebProblem: There is no Chromium, or no package to drive it.
     """
-    from agent.browser.outside import OutsideBrowser
-    from agent.web.chromium import ready_chromium
-
     if find_spec("playwright") is None:
         raise WebProblem(
             "browser",

@@ -101,35 +101,32 @@ class Tabs:
     async def _give(self, chooser: FileChooser) -> None:
         if not self._files:
             self.heard.append("the page wants a file, and none is attached")
-            return
-        if not self._may_give(chooser.page.url):
+        elif not self._may_give(chooser.page.url):
             self.heard.append("the page wants a file, and gets none: the user does not name this site")
-            return
-        given = self._files if chooser.is_multiple() else self._files[:1]
-        await chooser.set_files(list(given))
-        self.heard.append(f"gave the page {', '.join(path.name for path in given)}")
+        else:
+            given = self._files if chooser.is_multiple() else self._files[:1]
+            await chooser.set_files(list(given))
+            self.heard.append(f"gave the page {', '.join(path.name for path in given)}")
 
     async def _save(self, download: Download) -> None:
         from playwright.async_api import Error
 
-        name = safe_name(download.suggested_filename) or "file"
         if self._folder is None or self._begun >= _MOST:
             await download.cancel()
             return
         self._begun += 1
+        name = safe_name(download.suggested_filename) or "file"
         target = claimed(self._folder, name)
         try:
-            if not await self._has_come(download):
-                target.unlink(missing_ok=True)
-                self.heard.append(f"{name} was not kept: it has more than {LARGEST:,} bytes")
+            if await self._has_come(download):
+                await download.save_as(target)
+                self.downloads.append(target)
+                self.heard.append(f"downloaded {target.name}")
                 return
-            await download.save_as(target)
+            self.heard.append(f"{name} was not kept: it has more than {LARGEST:,} bytes")
         except (Error, OSError) as error:
-            target.unlink(missing_ok=True)
             self.heard.append(f"{name} was not downloaded: {one_line(str(error).partition(chr(10))[0], 160)}")
-            return
-        self.downloads.append(target)
-        self.heard.append(f"downloaded {target.name}")
+        target.unlink(missing_ok=True)
 
     async def _has_come(self, download: Download) -> bool:
         """Waits for a download; gives up one that is too large, also before its end: it may have none."""
@@ -155,11 +152,7 @@ def largest_in(folder: Path) -> int:
 
 
 class TabInUse:
-    """Finds the tab.
-
-    Args:
-        context: The browser.
-    """
+    """Finds the tab that browser-use works in."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.session: Any = None
@@ -193,6 +186,16 @@ class TabInUse:
             except Error:
                 return ""
         return self._targets[page]
+
+
+async def text_on(page: Page) -> str:
+    """The text of a page; empty for one that is gone."""
+    from playwright.async_api import Error
+
+    try:
+        return str(await page.evaluate("document.body ? document.body.innerText : ''"))
+    except Error:
+        return ""
 
 
 async def keep_picture(page: Page, folder: Path, number: int) -> str:

@@ -1,4 +1,4 @@
-"""What is wanted of a browser, what came of it, and the seam between both ways of driving one."""
+"""What is wanted of a browser, and what came of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.web.address import canonical
 
 Tell: TypeAlias = Callable[[BrowserStepped], None]
 LONGEST_LINE = 64 << 20
-"""Bytes: a page with its picture."""
+"""Bytes of a message between alita and the browser's process: a page with its picture."""
 
 
 class Ask(Protocol):
@@ -95,19 +95,6 @@ class Outcome:
     """What the model cost."""
     apart: tuple[InstructionFound | ActionRefused, ...] = ()
     """What was not believed, and not done."""
-
-
-class Browser(Protocol):
-    """Drives a browser of its own."""
-
-    async def do(self, task: Task, tell: Tell) -> Outcome:
-        """Does a task; what goes wrong on the way is in the outcome.
-
-        Raises:
-            agent.web.page.WebProblem: There is no browser, or it does not start.
-            agent.errors.ModelError: The model could not be reached, or refused.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from agent.creation import EventWatcher, short_path
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
-from agent.small.module import Call, call_in, documented, function_of, numbers_in, particulars
+from agent.small.module import Call, call_in, documented, numbers_in, particulars
 from agent.small.program import code_in
 from agent.state import State
 from agent.steps import value_text
@@ -140,38 +140,30 @@ async def keep(source: str, printed: str, state: State, context: Context) -> Upd
         state: Of the run.
         context: Of the run.
     """
-    call = call_in(source)
+    call, left = call_in(source), context.budget.seconds_left
     if call is None or state.get("attached"):
         return {}
-    left = context.budget.seconds_left
-    if left is not None and left < _SECONDS:
-        context.emit(Note("not kept as a tool: too little time is left to prove it"))
-        return {}
     try:
-        return await _kept(call, printed, state, context)
+        if left is not None and left < _SECONDS:
+            raise _NotKeptError("too little time is left to prove it")
+        return await _kept(call, printed, state["question"], context)
     except AlitaError as failure:  # the answer is there, whatever becomes of the tool
-        return _not_kept(failure.message, context)
+        context.emit(Note(f"not kept as a tool: {one_line(failure.message, 300)}"))
+        return {}
 
 
-async def _kept(call: Call, printed: str, state: State, context: Context) -> Update:
-    if story := next(_only_here(call, state["question"]), ""):
-        return _not_kept(story, context)
+class _NotKeptError(AlitaError):
+    """Why a function becomes no tool."""
+
+
+async def _kept(call: Call, printed: str, question: str, context: Context) -> Update:
+    if story := next(_only_here(call, question), ""):
+        raise _NotKeptError(story)
     outcome = await context.sandbox.run(Job(call.source, call.name, call.arguments))
-    answer = in_asked_format(value_text(outcome.value), state["question"]) if outcome.ok else ""
+    answer = in_asked_format(value_text(outcome.value), question) if outcome.ok else ""
     if answer_key(printed) not in {answer_key(outcome.value), answer_key(answer)}:
-        return _not_kept(f"{call.name} alone does not give the answer", context)
+        raise _NotKeptError(f"{call.name} alone does not give the answer")
     context.emit(Note(f"the answer is {one_line(printed)}; now {call.name} is made a tool"))
-    shelf = ApprovedShelf(context.library, context.approval, context.emit)
-    model = context.models.for_role(Role.WRITER).name
-    proposal = Proposal(
-        question=state["question"],
-        code=await _described(call, outcome.value, state["question"], context),
-        arguments=call.arguments,
-        name=call.name,
-        run_id=context.run_id,
-        model=model,
-    )
-    examiner = context.models.for_role(Role.EXAMINER).name
 
     async def write(messages: list[dict[str, Any]], seed: int) -> str:
         completion = await context.complete(
@@ -179,26 +171,32 @@ async def _kept(call: Call, printed: str, state: State, context: Context) -> Upd
         )
         return completion.text
 
+    examiner = context.models.for_role(Role.EXAMINER).name
+    shelf = ApprovedShelf(context.library, context.approval, context.emit)
     creation = await prove(
-        proposal,
+        Proposal(
+            question=question,
+            code=await _described(call, outcome.value, question, context),
+            arguments=call.arguments,
+            name=call.name,
+            run_id=context.run_id,
+            model=context.models.for_role(Role.WRITER).name,
+        ),
         examiner=SecondImplementation(write, examiner, context.sandbox, call.arguments),
         sandbox=context.sandbox,
         library=shelf,
         watcher=EventWatcher(context.emit),
     )
-    if creation.tool is None:
-        return {} if shelf.refused else _not_kept(creation.reason.removeprefix("- "), context)
     tool = creation.tool
+    if tool is None:
+        if shelf.refused:
+            return {}
+        raise _NotKeptError(creation.reason.removeprefix("- "))
     if creation.choice == "reuse":
         context.emit(Note(f"the library already has it: {tool.name}"))
         return {}
     context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
     return {"created": [tool.name]}
-
-
-def _not_kept(reason: str, context: Context) -> Update:
-    context.emit(Note(f"not kept as a tool: {one_line(reason, 300)}"))
-    return {}
 
 
 def _only_here(call: Call, question: str) -> Iterator[str]:
@@ -208,10 +206,9 @@ def _only_here(call: Call, question: str) -> Iterator[str]:
     known, given = particulars(question), list(leaves(call.arguments))
     if not known.numbers.isdisjoint(map(Decimal, re.findall(r"\d+", call.name))):
         yield f"{call.name} is the name of one question"
-    for constant in _constants(function_of(call)):
-        for literal in known.found_in(constant):
-            if not literal.common or constant not in given:
-                yield f"{literal.text} of the question stands in the code"
+    for constant in _constants(call.function):
+        if found := known.found_in(constant, given):
+            yield f"{found} of the question stands in the code"
 
 
 def _constants(node: ast.AST) -> Iterator[Json]:
@@ -243,7 +240,7 @@ async def _described(call: Call, value: Json, question: str, context: Context) -
         ModelOutputError: The model did not say it.
         StoppedError: The run was ended, or its budget is spent.
     """
-    node = function_of(call)
+    node = call.function
     names = [parameter.arg for parameter in parameters(node)]
     summary = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
     if not particulars(question).numbers.isdisjoint(numbers_in(summary)):  # it speaks of one question
@@ -254,11 +251,10 @@ async def _described(call: Call, value: Json, question: str, context: Context) -
         call=call_text(call.name, call.arguments, longest=200),
         value=json.dumps(value, ensure_ascii=False)[:200],
     )
-    said = (
-        await context.complete(
-            Role.WRITER, messages, schema=description_schema(wanted), temperature=0, max_tokens=_DESCRIBING_TOKENS
-        )
-    ).parsed
+    completion = await context.complete(
+        Role.WRITER, messages, schema=description_schema(wanted), temperature=0, max_tokens=_DESCRIBING_TOKENS
+    )
+    said = completion.parsed
     about = {name: one_line(said[name], _DESCRIPTION) for name in names}
     refused = await _refused(call, context.sandbox)
     call = await _wider(call, value, context.sandbox)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.browser.tasks import Outcome
 from agent.consent.provenance import Origins
@@ -16,6 +17,7 @@ from agent.small.browser.task import is_asked
 from agent.small.creating import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
+from agent.small.research import research_by_rule
 from agent.state import State
 from agent.steps import evidence_text
 from agent.strategy import Choice, PromptLimits, Update
@@ -69,21 +71,6 @@ _LONG = 400
 """Characters from which on a message brings what it speaks of."""
 
 
-async def restate_reference(message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
-    """The message as a question that stands alone; as it is where it does so already."""
-    return await restate(message, earlier, source, context, _flaw) if refers_back(message) else message
-
-
-def _flaw(message: str, question: str, shown: str) -> str:
-    if wrong := flaw_of(message, question, shown):
-        return wrong
-    if NUMBER.search(message):
-        known = set(NUMBER.findall(f"{message} {shown}"))
-        if invented := [number for number in NUMBER.findall(question) if number not in known]:
-            return f"brought in {invented[0]}"
-    return ""
-
-
 def refers_back(message: str) -> bool:
     """Whether a message needs the conversation before it can be understood.
 
@@ -93,34 +80,31 @@ def refers_back(message: str) -> bool:
     text = " ".join(_QUOTED.sub("“”", message).split())
     if len(message) > _LONG:
         return False
-    if _OPENING.match(text) or _REFERENCE.search(text):
-        return True
-    if len(text.split()) <= _LONGEST_FRAGMENT and _FRAGMENT.match(text):
-        return True
-    if len(text.split()) <= 2 and text.endswith("?"):
+    count = len(text.split())
+    is_fragment = (count <= _LONGEST_FRAGMENT and _FRAGMENT.match(text)) or (count <= 2 and text.endswith("?"))
+    if is_fragment or _OPENING.match(text) or _REFERENCE.search(text):
         return True
     clause = re.split(r"[,;:.]\s", text, maxsplit=1)[0]
     return bool(_PERSON.search(_EXPLETIVE.sub("", clause)) or _DEMONSTRATIVE.search(clause))
 
 
-LIMITS = PromptLimits(
-    reading=2_400,
-    section=12_000,
-    files=4_000,
-    addresses=0,
-    evidence=1_500,
-    history=4_000,
-    thoughts=0,
-)
-"""A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
 _TOKENS = 200
 _UNKNOWN = frozenset({"unknown", "unknown."})
+
+
+def _flaw(message: str, question: str, shown: str) -> str:
+    known = set(NUMBER.findall(f"{message} {shown}"))
+    invented = [number for number in NUMBER.findall(question) if number not in known and NUMBER.search(message)]
+    return flaw_of(message, question, shown) or (f"brought in {invented[0]}" if invented else "")
 
 
 class Small:
     """Asks small questions, and keeps rules beside the model."""
 
-    limits = LIMITS
+    limits = PromptLimits(
+        reading=2_400, section=12_000, files=4_000, addresses=0, evidence=1_500, history=4_000, thoughts=0
+    )
+    """A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
 
     async def decide(self, state: State, context: Context) -> Choice:
         """A few small questions, with rules where they are sure; always one decision."""
@@ -128,10 +112,10 @@ class Small:
 
     async def best_guess(self, state: State, context: Context) -> str:
         """One short answer from the evidence."""
-        reason = "No more steps are possible." if state.get("limit") else ""
-        evidence = evidence_text(state.get("steps", []))
         messages = load_prompt("agent.small", "answer").render(
-            question=state["question"], evidence=evidence, reason=reason
+            question=state["question"],
+            evidence=evidence_text(state.get("steps", [])),
+            reason="No more steps are possible." if state.get("limit") else "",
         )
         completion = await context.complete(
             Role.COORDINATOR, messages, temperature=0, max_tokens=_TOKENS, on_delta=context.on_answer
@@ -141,8 +125,6 @@ class Small:
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """Rules search and quote; the model copies the answer."""
-        from agent.small.research import research_by_rule
-
         return await research_by_rule(wanted, context)
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
@@ -155,9 +137,7 @@ class Small:
         """Small questions over numbered elements."""
         assert context.browser is not None
 
-        async def ask(*args: Any, **options: Any) -> Any:
-            return await context.complete(Role.BROWSER, *args, **options)
-
+        ask = partial(context.complete, Role.BROWSER)
         return await context.browser.do(task, url, files, ask, driver=DRIVER, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
@@ -175,7 +155,7 @@ class Small:
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked only about a message that points back."""
-        return await restate_reference(message, earlier, source, context)
+        return await restate(message, earlier, source, context, _flaw) if refers_back(message) else message
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
         """A small model is not asked: the user decides."""

@@ -21,13 +21,16 @@ def load(files: list[dict[str, Any]]) -> dict[str, Any]:
     Args:
         files: Each with name, path, kind, facts, the path of its text where it has one, and whether that holds tables.
     """
-    found = [(label, value) for file in files for label, value in _opened(file)]
-    alone = len(files) == 1 and sum(_usual_name(value) == "table" for _, value in found) < 2
+    found = [
+        (label, label if label in ("items", "lines") else _usual_name(value), value)
+        for file in files
+        for label, value in _opened(file)
+    ]
+    is_single = len(files) == 1
+    alone = is_single and sum(_usual_name(value) == "table" for _, _, value in found) < 2
     named: dict[str, Any] = {}
-    for label, value in found:
-        usual = _usual_name(value)
-        usual = label if label in ("items", "lines") else usual
-        name = base = usual if alone or (len(files) == 1 and usual != "table") else _identifier(label, usual)
+    for label, usual, value in found:
+        name = base = usual if alone or (is_single and usual != "table") else _identifier(label, usual)
         number = 2
         while name in named:
             name, number = f"{base}_{number}", number + 1
@@ -89,9 +92,8 @@ def _database(path: str) -> list[tuple[str, Any]]:
     names = connection.execute(
         "select name from sqlite_master where type in ('table','view') and name not like 'sqlite_%'"
     )
-    tables = [str(name) for (name,) in names]
-    quoted = {name: '"' + name.replace('"', '""') + '"' for name in tables}
-    return [(name, pd.read_sql(f"select * from {quoted[name]}", connection)) for name in tables]  # noqa: S608 - quoted
+    quoted = {str(name): str(name).replace('"', '""') for (name,) in names}
+    return [(name, pd.read_sql(f'select * from "{inner}"', connection)) for name, inner in quoted.items()]  # noqa: S608 - quoted
 
 
 def _json(path: str, kind: str) -> Any:
@@ -101,14 +103,11 @@ def _json(path: str, kind: str) -> Any:
 
 def _records(data: Any) -> Any:
     """A list of flat objects as a table; anything else as it is."""
-    if not (isinstance(data, list) and data and all(isinstance(item, dict) for item in data)):
-        return data
-    inner = [value for item in data for value in item.values()]
-    if any(isinstance(value, dict | list) for value in inner):
-        return data
     import pandas as pd
 
-    return pd.DataFrame(data)
+    is_list = isinstance(data, list) and data and all(isinstance(item, dict) for item in data)
+    is_flat = is_list and not any(isinstance(value, dict | list) for item in data for value in item.values())
+    return pd.DataFrame(data) if is_flat else data
 
 
 def _elements(path: str) -> Any:
@@ -140,12 +139,8 @@ def _texts(path: str, facts: dict[str, Any]) -> list[Any]:
     if path.endswith(".pages.jsonl"):
         pages = [page["text"] for page in _json(path, "jsonl")]
         return ["\n".join(pages), pages]
-    return [_text(path, facts)]
-
-
-def _text(path: str, facts: dict[str, Any]) -> str:
     with Path(path).open(encoding=str(facts.get("encoding") or "utf-8"), errors="replace") as file:
-        return file.read().removeprefix("\ufeff")
+        return [file.read().removeprefix("\ufeff")]
 
 
 def _usual_name(value: Any) -> str:

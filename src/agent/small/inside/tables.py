@@ -28,7 +28,7 @@ def typed(column: Any, decimal: str) -> Any:
     given = stripped[stripped != ""]
     if given.empty:
         return stripped
-    if _is_one_unit(given) and not given.map(_is_code).any():
+    if _is_one_unit(given) and not given.str.match(_CODE).any():
         numbers = stripped.map(lambda text: number(text, decimal))
         if numbers[stripped != ""].notna().all():
             whole = numbers.notna().all() and (numbers % 1 == 0).all() and not given.str.contains(r"[.,]\d{1,2}$").any()
@@ -46,10 +46,6 @@ def _is_one_unit(given: Any) -> bool:
     found = [_NUMBER.fullmatch(text) for text in given]
     units = {one["before"] + one["after"] for one in found if one}
     return all(found) and (len(units) == 1 or (len(units - {""}) == 1 and "%" not in units))
-
-
-def _is_code(text: str) -> bool:
-    return bool(_CODE.match(text))
 
 
 def number(text: str, decimal: str) -> float | None:
@@ -86,14 +82,8 @@ def _is_header(raw: Any, at: int) -> bool:
     if len(given) < max(1, 0.6 * len(raw.columns)) or at + 1 >= len(raw):
         return False
     texts = sum(isinstance(value, str) for value in given)
-    return texts == len(given) or (texts > 0 and all(isinstance(v, str) or 1500 <= _float(v) <= 2100 for v in given))
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return -1.0
+    years = sum(isinstance(value, int | float) and 1500 <= value <= 2100 for value in given)
+    return texts > 0 and texts + years == len(given)
 
 
 def named_columns(table: Any) -> Any:
@@ -108,33 +98,24 @@ def named_columns(table: Any) -> Any:
 
 def _without_total(table: Any) -> Any:
     """The table without a last row of totals, which would be counted twice; `attrs` keeps it."""
-    if len(table) > 2 and isinstance(table.iloc[-1, 0], str) and _TOTAL.match(table.iloc[-1, 0].strip()):
-        table.attrs["total"] = {str(k): str(v) for k, v in table.iloc[-1].dropna().items()}
-        return _with_attrs(table.iloc[:-1].infer_objects(), table.attrs)
-    return table
-
-
-def _with_attrs(table: Any, attrs: dict[Any, Any]) -> Any:
-    table.attrs.update(attrs)
-    return table
+    if len(table) < 3 or not isinstance(table.iloc[-1, 0], str) or not _TOTAL.match(table.iloc[-1, 0].strip()):
+        return table
+    rest = table.iloc[:-1].infer_objects()
+    rest.attrs |= {**table.attrs, "total": {str(k): str(v) for k, v in table.iloc[-1].dropna().items()}}
+    return rest
 
 
 def workbook(path: str, name: str) -> list[tuple[str, Any]]:
     """The sheets as tables, each with its title; a single one with the workbook's name."""
     import pandas as pd
+    from python_calamine import CalamineWorkbook, SheetVisibleEnum
 
     sheets = pd.read_excel(path, sheet_name=None, header=None, engine="calamine")
+    with CalamineWorkbook.from_path(path) as book:
+        hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != SheetVisibleEnum.Visible}
     tables = [(str(title), framed(raw)) for title, raw in sheets.items()]
     tables = [(title, table) for title, table in tables if len(table.columns)]
-    hidden = _hidden_sheets(path)
     for title, table in tables:
         if title in hidden:
             table.attrs["place"] = "on a hidden sheet"
     return [(name if len(tables) == 1 else title, table) for title, table in tables]
-
-
-def _hidden_sheets(path: str) -> set[str]:
-    from python_calamine import CalamineWorkbook, SheetVisibleEnum
-
-    with CalamineWorkbook.from_path(path) as book:
-        return {sheet.name for sheet in book.sheets_metadata if sheet.visible != SheetVisibleEnum.Visible}
