@@ -21,6 +21,8 @@ from mcp_tools.text import one_line, printable
 
 Texts = Sequence[tuple[str, str]]
 """Sources, and what they say."""
+Ask = Callable[..., Awaitable[Completion]]
+Tell = Callable[[InstructionFound], None]
 LOOKS = 3
 """How often texts are looked at again without what was set apart."""
 _MOST = 4
@@ -36,13 +38,7 @@ _LABEL = re.compile(r"!?\[[^\[\]]*\](?:\[\d{1,7}\]|\([^()]*\))")
 _TELLING = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 
 
-async def without_instructions(
-    answer: str,
-    texts: Texts,
-    question: str,
-    ask: Callable[..., Awaitable[Completion]],
-    tell: Callable[[InstructionFound], None],
-) -> Texts | None:
+async def without_instructions(answer: str, texts: Texts, question: str, ask: Ask, tell: Tell) -> Texts | None:
     """None where the answer may be believed; else the texts without the passages that tell the reader to give it.
 
     Args:
@@ -76,13 +72,7 @@ def _claims(answer: str, texts: Texts, question: str) -> list[str]:
     return [value for value in news if any(has_words(text, value) for _, text in texts)][:_CLAIMS]
 
 
-async def _unstated(
-    value: str,
-    texts: Texts,
-    question: str,
-    ask: Callable[..., Awaitable[Completion]],
-    tell: Callable[[InstructionFound], None],
-) -> Texts | None:
+async def _unstated(value: str, texts: Texts, question: str, ask: Ask, tell: Tell) -> Texts | None:
     asked = set(plain(question).split())
     found = [(source, part, shown) for source, text in texts for part, shown in _holding(value, text)]
     if any(_is_cell(value, part, asked) for _, part, _ in found):
@@ -121,7 +111,7 @@ def _parts(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-async def _is_stated(value: str, passage: str, ask: Callable[..., Awaitable[Completion]]) -> bool:
+async def _is_stated(value: str, passage: str, ask: Ask) -> bool:
     blocks = {"passage": data_block("lines", passage), "value": data_block("value", value)}
     messages = load_prompt("agent.small", "states").render(**blocks)
     form: dict[str, Any] = {"type": "string", "enum": ["fact", "order"]}

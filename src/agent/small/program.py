@@ -21,7 +21,7 @@ from agent.events import Note, ToolCalled
 from agent.material.attached import TABLES, TREES, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
 from agent.programs.scripts import failure_of
-from agent.state import Action, AttachedFile, State, Step
+from agent.state import Action, AttachedFile, State
 from agent.steps import preview, reading_of, step, value_text
 from agent.strategy import Update
 from mcp_tools.errors import StoppedError
@@ -56,33 +56,28 @@ def modules_for(state: State) -> dict[str, str]:
 
 def openable(state: State) -> list[AttachedFile]:
     """The files that the module opens."""
-    return [file for file in readable(state) if file["kind"] in TABLES | TREES or text_of(file)]
+    return [file for file in readable(state) if file["kind"] in TABLES | TREES or _text_of(file)]
 
 
-def text_of(file: AttachedFile) -> str:
+def _text_of(file: AttachedFile) -> str:
     """The path of a file's text; empty where it has none."""
     if file["kind"] in TEXTS:
         return file["path"]
     return next((path for path in file["data"] if path.endswith(_AS_TEXT)), "")
 
 
-def variables_of(state: State) -> str:
-    """A program that tells the variables' names, and what they hold."""
-    return f"import {MODULE}\nprint(', '.join({MODULE}._named))\nprint({MODULE}.tell({MODULE}._named))\n"
-
-
-def packages_of(files: Sequence[AttachedFile]) -> tuple[str, ...]:
+def _packages_of(files: Sequence[AttachedFile]) -> set[str]:
     """What the module imports for these files."""
     kinds = {file["kind"] for file in files}
-    books = kinds & {"xlsx", "xls", "xlsb", "ods"}
-    tables = kinds & (TABLES | TREES) or any(map(holds_tables, files))
-    return (*(["pandas"] if tables else []), *(["openpyxl", "python-calamine"] if books else []))
+    has_tables = kinds & (TABLES | TREES) or any(map(holds_tables, files))
+    has_books = kinds & {"xlsx", "xls", "xlsb", "ods"}
+    return ({"pandas"} if has_tables else set()) | ({"openpyxl", "python-calamine"} if has_books else set())
 
 
 def _spec(file: AttachedFile) -> dict[str, Any]:
     facts = {name: file["facts"].get(name) for name in ("delimiter", "decimal", "encoding", "header")}
     return {
-        **{"name": file["name"], "path": file["path"], "kind": file["kind"], "text": text_of(file)},
+        **{"name": file["name"], "path": file["path"], "kind": file["kind"], "text": _text_of(file)},
         "tables": holds_tables(file),
         "facts": {name: fact for name, fact in facts.items() if fact is not None},
     }
@@ -90,16 +85,16 @@ def _spec(file: AttachedFile) -> dict[str, Any]:
 
 def holds_tables(file: AttachedFile) -> bool:
     """Whether the text of a file has tables, lists or labelled lines, as far as its beginning shows."""
-    return bool(text_of(file)) and _IN_ORDER.search(file["beginning"]) is not None
+    return bool(_text_of(file)) and _IN_ORDER.search(file["beginning"]) is not None
 
 
 @cache
 def _inside() -> dict[str, str]:
     """The modules behind `attached`: there they stand side by side, since no package of ours is there."""
-    sources = {Path(file.name).stem: file.read_text("utf-8") for file in resources.files(_PACKAGE).iterdir()
-               if file.name.endswith(".py") and file.name != "__init__.py"}  # fmt: skip
+    files = [file for file in resources.files(_PACKAGE).iterdir() if re.fullmatch(r"[a-z]+\.py", file.name)]
     return {
-        f"{_PREFIX}{name}": source.replace(f"from {_PACKAGE}.", f"from {_PREFIX}") for name, source in sources.items()
+        f"{_PREFIX}{Path(file.name).stem}": file.read_text("utf-8").replace(f"from {_PACKAGE}.", f"from {_PREFIX}")
+        for file in files
     }
 
 
@@ -141,8 +136,7 @@ def _with_commas(answer: str, question: str) -> str:
             return ", ".join(map(value_text, listed))
     if len(answer.split(",")) == parts:
         return answer
-    pieces = next((found for found in (answer.splitlines(), answer.split()) if len(found) == parts), None)
-    return ", ".join(pieces) if pieces else answer
+    return ", ".join(next((of for of in (answer.splitlines(), answer.split()) if len(of) == parts), [answer]))
 
 
 TOKENS = 600
@@ -201,6 +195,8 @@ async def answer_by_program(state: State, context: Context) -> Update:
 async def program_task(state: State, context: Context) -> Task:
     """How a program is asked for: over the attached files, with what was read, or with the question alone."""
     texts = [done for done in state.get("steps", []) if done["ok"] and done["action"] in _TEXTS]
+    room = _ROOM // max(len(texts), 1)
+    shown = [data_block(done["input"], preview(reading_of(done), room)) for done in texts]
     opened = openable(state)
     others = [file for file in state.get("attached", []) if file["problem"] and not is_missing(file)]
     others += [file for file in readable(state) if file not in opened]
@@ -210,27 +206,24 @@ async def program_task(state: State, context: Context) -> Task:
             return await context.sandbox.run(Job(source, None))
 
         prompt = "program_over_texts" if texts else "program"
-        return Task(_messages(prompt, _shown(texts), state), run, is_general=not texts)
+        return Task(_messages(prompt, shown, state), run, is_general=not texts)
     read, modules, installed = granted(state, context), modules_for(state), file_packages()
 
     async def run_with(source: str) -> Outcome:
-        packages = tuple(sorted({*packages_of(opened), *imported(source, installed)} & {*installed}))
-        job = Job(source, None, read=read, modules=modules, packages=packages, limits=_LIMITS)
+        packages = (_packages_of(opened) | {*imported(source, installed)}) & {*installed}
+        job = Job(source, None, read=read, modules=modules, packages=tuple(sorted(packages)), limits=_LIMITS)
         return await context.sandbox.run(job)
 
-    told = await run_with(variables_of(state))
+    told = await run_with(
+        f"import {MODULE}\nprint(', '.join({MODULE}._named))\nprint({MODULE}.tell({MODULE}._named))\n"
+    )
     names, _, described = told.stdout.strip().partition("\n")
     material = [data_block("variables", described if told.ok else failure_of(told))] if opened else []
     material += [files_text(others, context.strategy(Role.WRITER).limits.files)] if others else []
-    messages = _messages("program_over_files", [*material, *_shown(texts)], state)
+    *messages, last = _messages("program_over_files", [*material, *shown], state)
     head = f"from {MODULE} import {names}\n" if names else ""
-    begun = {**messages[-1], "content": f"{messages[-1]['content']}\n{head}"}
-    return Task([*messages[:-1], begun], run_with, is_general=False, head=head)
-
-
-def _shown(texts: list[Step]) -> list[DataText]:
-    room = _ROOM // max(len(texts), 1)
-    return [data_block(done["input"], preview(reading_of(done), room)) for done in texts]
+    begun = {**last, "content": f"{last['content']}\n{head}"}
+    return Task([*messages, begun], run_with, is_general=False, head=head)
 
 
 def _messages(prompt: str, material: list[DataText], state: State) -> list[Message]:

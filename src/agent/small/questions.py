@@ -31,15 +31,10 @@ from mcp_tools.tool import Json
 
 _EXTRACT_TOKENS = 60
 _FORM: dict[str, Any] = {"type": "string", "maxLength": 200}
+_TEXTS: frozenset[Action] = frozenset({"read_file", "search"})
+"""Actions that bring texts of others as they are: the browser has judged its own, and a value is no text."""
 _LONGEST = 4_000
 """Characters of what is shown: readings, and what is said around them."""
-
-
-async def from_reading(state: State, context: Context) -> Decision | None:
-    """The answer, if a reading states it that was not asked about before."""
-    steps = _not_asked_about(state)
-    answer = await copied_from([(step["input"], reading_of(step)) for step in steps], state["question"], context)
-    return Decision("answer", "It stands in the file.", answer=answer) if answer else None
 
 
 async def copied_from(texts: Texts, question: str, context: Context) -> str:
@@ -57,13 +52,19 @@ async def copied_from(texts: Texts, question: str, context: Context) -> str:
     return answer if any(stands_there(answer, text, question) for _, text in texts) else ""
 
 
-def _not_asked_about(state: State) -> list[Step]:
-    """The newest reading; while each file was read once at most, those of all: nothing was asked between them."""
+async def from_reading(state: State, context: Context) -> Decision | None:
+    """The answer, if a reading states it that was not asked about before.
+
+    That is the newest one; while each file was read once at most, those of all: nothing was asked between them.
+    """
     steps = state["steps"]
-    if steps[-1]["action"] != "read_file" or not steps[-1]["ok"]:
-        return []
-    counts = [sum(was_read(file, [step]) for step in steps) for file in readable(state)]
-    return [step for step in steps if step["ok"]] if sum(counts) == len(steps) and max(counts) == 1 else steps[-1:]
+    read: list[Step] = []
+    if steps[-1]["action"] == "read_file" and steps[-1]["ok"]:
+        counts = [sum(was_read(file, [step]) for step in steps) for file in readable(state)]
+        each_once = sum(counts) == len(steps) and max(counts) == 1
+        read = [step for step in steps if step["ok"]] if each_once else steps[-1:]
+    answer = await copied_from([(step["input"], reading_of(step)) for step in read], state["question"], context)
+    return Decision("answer", "It stands in the file.", answer=answer) if answer else None
 
 
 async def believed(text: str, state: State, context: Context) -> str:
@@ -71,7 +72,12 @@ async def believed(text: str, state: State, context: Context) -> str:
 
     What stands only in the name of a link or a picture gives way to what the text itself says.
     """
-    texts: Texts = [(done["input"], reading_of(done)) for done in state.get("steps", []) if _is_read(done)]
+    texts: Texts = [
+        (done["input"], reading_of(done))
+        for done in state.get("steps", [])
+        if done["ok"]
+        and (done["action"] in _TEXTS or (done["action"] in {"browse", "use_tool"} and done["value"] is None))
+    ]
     if rest := without_labels(text, texts):
         other = await copied_from(rest, state["question"], context)
         texts, text = (rest, other) if other else (texts, text)
@@ -86,12 +92,6 @@ async def believed(text: str, state: State, context: Context) -> str:
             break
     context.emit(Note("what only an instruction in a text says is no answer, and nothing else was found"))
     return ""
-
-
-def _is_read(done: Step) -> bool:
-    """Whether a step brought a text of others as it is: the browser has judged its own, and a value is no text."""
-    is_text = done["action"] in {"read_file", "search"} or done["value"] is None
-    return done["ok"] and is_text and done["action"] in {"read_file", "search", "browse", "use_tool"}
 
 
 Need = Literal["compute", "fact", "site", "talk"]
@@ -119,10 +119,17 @@ async def choose(state: State, context: Context) -> Decision:
     decision = _sure(state) or await _from_evidence(state, context) or _by_site(state)
     decision = decision or await _by_need(state, context)
     if decision is not None and decision.action != "answer" and refusal_of(decision, state) is not None:
-        decision = _elsewhere(decision, state)
-        if decision is None and has_data(state["question"]):
+        search = Decision("search", "No site could be operated; what it says may be found.")
+        if decision.action == "browse" and not _did("search", state) and refusal_of(search, state) is None:
+            return search
+        decision = None
+        if has_data(state["question"]):
             decision = await _computing(state, context, "It was tried already, but the question holds data.")
     return decision or Decision("answer", "All that makes sense was already done.")
+
+
+def _did(action: Action, state: State) -> bool:
+    return any(step["action"] == action for step in state.get("steps", []))
 
 
 async def _choose_tool(state: State, context: Context) -> Decision:
@@ -130,7 +137,7 @@ async def _choose_tool(state: State, context: Context) -> Decision:
     steps = state.get("steps", [])
     if steps and steps[-1]["ok"]:
         return Decision("answer", "The result is there.", answer=value_text(steps[-1]["value"]))
-    if any(step["action"] == "create_tool" for step in steps):
+    if _did("create_tool", state):
         return Decision("answer", "No tool could be created.")
     use = await _use_of_fitting(state["tools"], state, context)
     return use or Decision("create_tool", "A tool is wanted, and none of the library computes this.")
@@ -154,16 +161,9 @@ def _sure(state: State) -> Decision | None:
 
 def _by_site(state: State) -> Decision | None:
     """A page or a site that the question names: it is read, else operated once."""
-    if not must_operate_a_site(state["question"]) or any(step["action"] == "browse" for step in state.get("steps", [])):
+    if not must_operate_a_site(state["question"]) or _did("browse", state):
         return None
     return named_page(state) or Decision("browse", "A web site must be operated.")
-
-
-def _elsewhere(refused: Decision, state: State) -> Decision | None:
-    """A search, where a site was to be operated and none could be: its address, or what it says, may be found."""
-    search = Decision("search", "No site could be operated; what it says may be found.")
-    searched = any(step["action"] == "search" for step in state.get("steps", []))
-    return search if refused.action == "browse" and not searched and refusal_of(search, state) is None else None
 
 
 async def _from_evidence(state: State, context: Context) -> Decision | None:
@@ -191,19 +191,21 @@ async def _by_need(state: State, context: Context) -> Decision | None:
         return await _computing(state, context, why)
     if need == "talk":
         return Decision("answer", why)
-    external = [tool for tool in state["tools"] if SERVER in tool][:_MOST_TOOLS]
-    use = await _use_of_fitting(external, state, context)
+    use = await _use_of_fitting(_external(state), state, context)
     return use or Decision("search" if need == "fact" else "browse", why)
 
 
 async def _computing(state: State, context: Context, why: str) -> Decision | None:
     """The tool that computes it; else a program; None when both were done."""
     own = [tool for tool in state["tools"] if SERVER not in tool]
-    external = [tool for tool in state["tools"] if SERVER in tool][:_MOST_TOOLS]
-    if (use := await _use_of_fitting([*own, *external], state, context)) is not None:
+    if (use := await _use_of_fitting([*own, *_external(state)], state, context)) is not None:
         return use
     program = Decision("run_code", why)
     return program if refusal_of(program, state) is None else None
+
+
+def _external(state: State) -> list[dict[str, Json]]:
+    return [tool for tool in state["tools"] if SERVER in tool][:_MOST_TOOLS]
 
 
 async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, context: Context) -> Decision | None:
@@ -250,10 +252,12 @@ async def _filled(prompt: str, form: dict[str, Any], context: Context, **values:
 def _found(state: State) -> list[Step]:
     """The steps that brought text from outside; an external tool's result that is a single value is computed."""
     external = {tool["name"] for tool in state["tools"] if SERVER in tool}
-    return [step for step in state.get("steps", []) if step["ok"] and _is_finding(step, external)]
-
-
-def _is_finding(step: Step, external: set[Json]) -> bool:
-    if step["action"] == "use_tool":
-        return step["value"] is None and step["input"].partition("(")[0] in external
-    return step["action"] in _FINDING
+    return [
+        step
+        for step in state.get("steps", [])
+        if step["ok"]
+        and (
+            step["action"] in _FINDING
+            or (step["action"] == "use_tool" and step["value"] is None and step["input"].partition("(")[0] in external)
+        )
+    ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from agent.answering.answer import stands_there
@@ -19,7 +20,6 @@ from agent.web.quoting import ReadPage
 from agent.web.research import Quotes, research
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
 
-_BETWEEN = " | "
 _ROOM = 1_800
 """Characters of quotations in one question."""
 _TOKENS = 60
@@ -89,26 +89,16 @@ def labelled(text: str, wanted: Collection[str] = ()) -> str:
             and an empty cell of the head goes on with the one before it.
         wanted: Stems of a question's words: where some rows have more of them than others, only these are given.
     """
-    rows = [[cell.strip() for cell in line.split(_BETWEEN.strip())] for line in text.splitlines()]
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
     if len(rows) < 2 or any(len(row) < 2 for row in rows):
         return text
     head, body = rows[0], rows[1:]
-    if len(body) > 1 and not body[0][0]:
-        head, body = _joined(head, body[0]), body[1:]
+    if len(body) > 1 and not body[0][0]:  # a head of two rows: `From Oxmere` over `first` and `last`
+        above = [next(filter(None, reversed(head[: number + 1])), "") for number in range(len(body[0]))]
+        head, body = [f"{over} {name}".strip() for over, name in zip(above, body[0], strict=True)], body[1:]
     fits = [len({stem for cell in row for stem in stems_of(cell)} & set(wanted)) for row in body]
-    return "\n".join(_row(head, row) for row, fit in zip(body, fits, strict=True) if fit == max(fits))
-
-
-def _joined(head: Sequence[str], below: Sequence[str]) -> list[str]:
-    """Two rows of a head as one: `From Oxmere` over `first` and `last`."""
-    names: list[str] = []
-    above = ""
-    for number, name in enumerate(below):
-        above = (head[number] if number < len(head) else "") or above
-        names.append(f"{above} {name}".strip())
-    return names
-
-
-def _row(head: Sequence[str], row: Sequence[str]) -> str:
-    named = [f"{head[n]}: {cell}" if n < len(head) and head[n] else cell for n, cell in enumerate(row) if cell]
-    return "; ".join(named)
+    return "\n".join(
+        "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip_longest(head, row, fillvalue="") if cell)
+        for row, fit in zip(body, fits, strict=True)
+        if fit == max(fits)
+    )

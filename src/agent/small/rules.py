@@ -102,27 +102,27 @@ def _unquoted(question: str) -> str:
 
 def by_files(state: State) -> Decision | None:
     """The next action over the attached files; None where rules say nothing."""
-    if not readable(state):
-        return _unreadable(state)
-    ran = any(step["action"] == "run_code" for step in state.get("steps", []))
-    if not ran and asked_script(state) is not None:
-        return Decision("run_code", "The attached program is run to see what it prints.")
-    if not ran and is_computed(state):
-        return Decision("run_code", "A program computes it over the whole file.")
-    return _reading(state)
-
-
-def _unreadable(state: State) -> Decision | None:
-    """Without a file that can be read: why is said; then the question's own data is used, or the model answers."""
-    files = state.get("attached", [])
+    files, steps = state.get("attached", []), state.get("steps", [])
+    if files and not readable(state):  # why is said; then the question's own data is used, or the model answers
+        if not was_read(files[0], steps):
+            return Decision("read_file", "The attached file is read.", file=files[0]["name"])
+        return None if has_data(state["question"]) else Decision("answer", "The attached file cannot be read.")
     if not files:
         return None
-    if not was_read(files[0], state.get("steps", [])):
-        return Decision("read_file", "The attached file is read.", file=files[0]["name"])
-    return None if has_data(state["question"]) else Decision("answer", "The attached file cannot be read.")
+    ran = any(step["action"] == "run_code" for step in steps)
+    if not ran and asked_script(state) is not None:
+        return Decision("run_code", "The attached program is run to see what it prints.")
+    if not ran and _is_computed(state):
+        return Decision("run_code", "A program computes it over the whole file.")
+    left = unread_files(state)
+    if not left:
+        return None
+    file = _likeliest(left, state["question"])
+    find = words_to_find(state["question"]) if _is_long(file) else ""
+    return Decision("read_file", "The attached file is read.", file=file["name"], find=find)
 
 
-def is_computed(state: State) -> bool:
+def _is_computed(state: State) -> bool:
     """Whether programs answer it: the files are data, something in texts is counted, or rows in texts are compared."""
     files, question = readable(state), state["question"]
     if len(openable(state)) < len(files):
@@ -132,16 +132,6 @@ def is_computed(state: State) -> bool:
         return True
     in_order = any(map(holds_tables, files))
     return in_order and (asked_of(question).quantity or _COMPARED.search(question) is not None)
-
-
-def _reading(state: State) -> Decision | None:
-    """A file of which nothing was read: where the question's words are, or from its beginning."""
-    left = unread_files(state)
-    if not left:
-        return None
-    file = _likeliest(left, state["question"])
-    words = words_to_find(state["question"]) if is_long(file) else ""
-    return Decision("read_file", "The attached file is read.", file=file["name"], find=words)
 
 
 def _likeliest(files: list[AttachedFile], question: str) -> AttachedFile:
@@ -158,7 +148,7 @@ def read_on(state: State) -> Decision | None:
     steps = state.get("steps", [])
     for file in readable(state):
         done = [s for s in steps if s["action"] == "read_file" and was_read(file, [s])]
-        if not done or len(done) >= _MOST_READINGS or not is_long(file):
+        if not done or len(done) >= _MOST_READINGS or not _is_long(file):
             continue
         pages = [s for s in done if " find " not in s["input"]]
         page = len(pages) + 1
@@ -167,7 +157,7 @@ def read_on(state: State) -> Decision | None:
     return None
 
 
-def is_long(file: AttachedFile) -> bool:
+def _is_long(file: AttachedFile) -> bool:
     """Whether one reading does not take it in."""
     return (
         file["sections"] is None or file["sections"] > 1 or (file["size"] > _SMALL and len(file["beginning"]) >= 1_400)
