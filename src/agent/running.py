@@ -329,17 +329,11 @@ class Running:
         return JournaledFiles(self._folder / FILES, self._journal, before_speech, budget=self._budget)
 
     def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
-        from agent.browser.outside import BrowserSettings
         from agent.store.journaled_web import JournaledBrowser
 
-        s = self.settings
-        sees = s.sees(Role.BROWSER)
-        wanted = BrowserSettings(
-            s.chrome, s.allow_private, s.logins, s.browser_hosts, s.browser_steps, s.browser_seconds, sees=sees
-        )
         folder = self._folder / PICTURES
         blocks = guard.blocks if guard else None
-        return JournaledBrowser(wanted, folder, self._journal, self._around.tell, blocks, self._budget)
+        return JournaledBrowser(self.settings, folder, self._journal, self._around.tell, blocks, self._budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:

@@ -52,14 +52,7 @@ _ENDING = 5.0
 
 
 class Driven:
-    """Does one task in a browser that the caller opened with a port.
-
-    Args:
-        context: The browser.
-        job: What to do; browser-use may write into its profile.
-        host: Asks the model, judges pages, is told of each step.
-        proxy: Tells why hosts were not connected to.
-    """
+    """Does one task in a browser that the caller opened with a port; browser-use may write into its profile."""
 
     def __init__(self, context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> None:
         self._task = task = job.task

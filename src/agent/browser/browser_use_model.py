@@ -45,13 +45,7 @@ _FILES = re.compile(r"<file_system>\n.*?</todo_contents>\n?", re.DOTALL)
 
 
 class GuardedModel:
-    """A model as browser-use wants it (`browser_use.llm.base.BaseChatModel`).
-
-    Args:
-        task: What is done.
-        host: Asks the model.
-        tab: The tab in use.
-    """
+    """A model as browser-use wants it (`browser_use.llm.base.BaseChatModel`)."""
 
     _verified_api_keys = True
     model = provider = name = model_name = "alita"

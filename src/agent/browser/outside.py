@@ -9,22 +9,24 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.browser.logins import Login, read_logins
 from agent.browser.tasks import LONGEST_LINE, Ask, Job, Outcome, Task, Tell
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
-from agent.models.protocol import Usage
+from agent.models.protocol import Role, Usage
 from agent.web.chromium import end_all, new_profile, ready_chromium, sweep
 from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.records import as_plain, from_plain
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
 
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
@@ -190,30 +192,8 @@ def _last_words(profile: Path) -> str:
     return f": {one_line(lines[-1], 200)}" if lines else ""
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserSettings:
-    """What the user wants of the browser."""
-
-    chrome: Path | None = None
-    allow_private: bool = False
-    logins: Path | None = None
-    hosts: tuple[str, ...] = ()
-    steps: int = 25
-    seconds: float = 300.0
-    sees: bool = False
-    """Whether the browser role's model reads pictures."""
-
-    def read_logins(self) -> tuple[Login, ...]:
-        """What may be filled in.
-
-        Raises:
-            SettingsError: The file cannot be used.
-        """
-        return read_logins(self.logins) if self.logins else ()
-
-
 async def open_browser(
-    settings: BrowserSettings,
+    settings: Settings,
     ask: Ask,
     *,
     driver: str,
@@ -232,5 +212,5 @@ async def open_browser(
             remedy="pip install 'alita[browser]'",
         )
     chrome = (await ready_chromium(settings.chrome, note)).path
-    private, sees = settings.allow_private, settings.sees
+    private, sees = settings.allow_private, settings.sees(Role.BROWSER)
     return OutsideBrowser(driver, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)

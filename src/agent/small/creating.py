@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from agent.answering.final_answer import in_asked_format
 from agent.consent.approval import ApprovedShelf
@@ -37,11 +36,18 @@ from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool, call_text
 
-Write = Callable[[list[dict[str, Any]], int], Awaitable[str]]
-"""Asks a model for code, with a seed."""
-
 _LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
 _MOST_IMPLEMENTATIONS = 2
+_SECONDS = 30.0
+"""What a proof may take: with less time left it is not begun."""
+_MOST_PARAMETERS = 5
+"""More of them tell a story."""
+_DESCRIPTION = 120
+"""Characters of what is said of a parameter."""
+_DESCRIBING_TOKENS = 300
+_CODE_TOKENS = 400
+_TEMPERATURE = 0.6
+"""A second implementation that is sampled is no copy of the first one."""
 _IMPORTS = """from __future__ import annotations
 
 import calendar, itertools, math, re, statistics, string
@@ -55,25 +61,17 @@ from typing import *
 
 
 class SecondImplementation:
-    """An examiner whose tests are the results of an implementation of its own.
+    """An examiner whose tests are the results of an implementation of its own, for arguments near those of a call."""
 
-    Args:
-        write: Asks the examiner's model.
-        name: The model's name, for the provenance.
-        sandbox: Where its implementations run.
-        arguments: A call of the tool; others are drawn near it.
-    """
-
-    def __init__(self, write: Write, name: str, sandbox: Sandbox, arguments: dict[str, Json]) -> None:
-        self.name = name
-        self._write = write
-        self._sandbox = sandbox
+    def __init__(self, context: Context, arguments: dict[str, Json]) -> None:
+        self.name = context.models.for_role(Role.EXAMINER).name
+        self._context = context
         self._arguments = arguments
         self._written = 0
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
         """What the first implementation that gives any results gives for drawn arguments."""
-        drawn = [arguments for arguments in drawn_near(self._arguments, tool) if not misfits(tool, arguments)]
+        drawn = [arguments for arguments in _drawn_near(self._arguments, tool) if not misfits(tool, arguments)]
         found: list[Test] = []
         while not found and self._written < _MOST_IMPLEMENTATIONS:
             outcomes = await self._outcomes(definition, tool, drawn)
@@ -100,12 +98,21 @@ class SecondImplementation:
         """Runs an implementation that is written now."""
         self._written += 1
         messages = load_prompt("agent.small", "second").render(definition=definition)
+        completion = await self._context.complete(
+            Role.EXAMINER,
+            messages,
+            temperature=_TEMPERATURE,
+            seed=self._written,
+            max_tokens=_CODE_TOKENS,
+            stop=["\n```"],
+        )
         types = definition[: definition.rindex(f"def {tool.name}(")]
-        source = f"{_IMPORTS}\n{types}\n{code_in(await self._write(messages, self._written))}"
-        return [await self._sandbox.run(Job(source, tool.name, arguments, limits=_LIMITS)) for arguments in drawn]
+        source = f"{_IMPORTS}\n{types}\n{code_in(completion.text)}"
+        sandbox = self._context.sandbox
+        return [await sandbox.run(Job(source, tool.name, arguments, limits=_LIMITS)) for arguments in drawn]
 
 
-def drawn_near(arguments: dict[str, Json], tool: Tool) -> list[dict[str, Json]]:
+def _drawn_near(arguments: dict[str, Json], tool: Tool) -> list[dict[str, Json]]:
     """Other arguments like the given ones: of a text shorter pieces, of a choice each."""
     drawn = variations(arguments, count=6)
     for name, value in arguments.items():
@@ -115,18 +122,6 @@ def drawn_near(arguments: dict[str, Json], tool: Tool) -> list[dict[str, Json]]:
         elif "enum" in schema or schema.get("type") == "boolean":
             drawn += [{**arguments, name: other} for other in alternatives(value, schema)]
     return [new for place, new in enumerate(drawn) if new not in drawn[:place]]
-
-
-_SECONDS = 30.0
-"""What a proof may take: with less time left it is not begun."""
-_MOST_PARAMETERS = 5
-"""More of them tell a story."""
-_DESCRIPTION = 120
-"""Characters of what is said of a parameter."""
-_DESCRIBING_TOKENS = 300
-_CODE_TOKENS = 400
-_TEMPERATURE = 0.6
-"""A second implementation that is sampled is no copy of the first one."""
 
 
 async def keep(source: str, printed: str, state: State, context: Context) -> Update:
@@ -165,13 +160,6 @@ async def _kept(call: Call, printed: str, question: str, context: Context) -> Up
         raise _NotKeptError(f"{call.name} alone does not give the answer")
     context.emit(Note(f"the answer is {one_line(printed)}; now {call.name} is made a tool"))
 
-    async def write(messages: list[dict[str, Any]], seed: int) -> str:
-        completion = await context.complete(
-            Role.EXAMINER, messages, temperature=_TEMPERATURE, seed=seed, max_tokens=_CODE_TOKENS, stop=["\n```"]
-        )
-        return completion.text
-
-    examiner = context.models.for_role(Role.EXAMINER).name
     shelf = ApprovedShelf(context.library, context.approval, context.emit)
     creation = await prove(
         Proposal(
@@ -182,7 +170,7 @@ async def _kept(call: Call, printed: str, question: str, context: Context) -> Up
             run_id=context.run_id,
             model=context.models.for_role(Role.WRITER).name,
         ),
-        examiner=SecondImplementation(write, examiner, context.sandbox, call.arguments),
+        examiner=SecondImplementation(context, call.arguments),
         sandbox=context.sandbox,
         library=shelf,
         watcher=EventWatcher(context.emit),

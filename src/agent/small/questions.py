@@ -44,11 +44,7 @@ async def copied_from(texts: Texts, question: str, context: Context) -> str:
     room = _LONGEST // len(texts)
     shown = [(source, printable(text)[:room]) for source, text in texts]
     evidence = data_blocks(data_block(source, text) for source, text in shown)
-    messages = load_prompt("agent.small", "extract").render(question=question, evidence=evidence)
-    completion = await context.complete(
-        Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_EXTRACT_TOKENS
-    )
-    answer = str(completion.parsed).strip()
+    answer = str(await filled("extract", _FORM, context, _EXTRACT_TOKENS, question=question, evidence=evidence)).strip()
     return answer if any(stands_there(answer, text, question) for _, text in texts) else ""
 
 
@@ -72,11 +68,9 @@ async def believed(text: str, state: State, context: Context) -> str:
 
     What stands only in the name of a link or a picture gives way to what the text itself says.
     """
+    done = [step for step in state.get("steps", []) if step["ok"] and step["action"] in _FINDING]
     texts: Texts = [
-        (done["input"], reading_of(done))
-        for done in state.get("steps", [])
-        if done["ok"]
-        and (done["action"] in _TEXTS or (done["action"] in {"browse", "use_tool"} and done["value"] is None))
+        (step["input"], reading_of(step)) for step in done if step["action"] in _TEXTS or step["value"] is None
     ]
     if rest := without_labels(text, texts):
         other = await copied_from(rest, state["question"], context)
@@ -101,7 +95,7 @@ _TOKENS = 80
 _ARGUMENTS_TOKENS = 500
 _MOST_TOOLS = 2
 """External tools that are asked about: each costs a question."""
-_FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file"})
+_FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file", "use_tool"})
 """Actions that bring text from outside, in which an answer may be written."""
 
 
@@ -185,7 +179,7 @@ async def _by_need(state: State, context: Context) -> Decision | None:
     if any(map(shows_code, [state["question"], *read])):
         return Decision("run_code", "There is code to run.")
     form = need_schema(NEEDS[:-1] if found else NEEDS)
-    parsed = await _filled("needs", form, context, question=state["question"], evidence=evidence_text(found))
+    parsed = await filled("needs", form, context, question=state["question"], evidence=evidence_text(found))
     need, why = parsed["needs"], str(parsed["why"])
     if need == "compute":
         return await _computing(state, context, why)
@@ -213,11 +207,11 @@ async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, contex
     for tool in tools:
         name, said = str(tool["name"]), str(tool["description"])
         described = DataText(said) if tool.get(DRAFT) else data_block(str(tool.get(SERVER, "library")), said)
-        given = {"question": state["question"], "tool": name, "description": described}
-        if await _filled("fits", word_schema(("yes", "part", "no")), context, **given) != "yes":
+        given: dict[str, Any] = {"question": state["question"], "tool": name, "description": described}
+        if await filled("fits", word_schema(("yes", "part", "no")), context, **given) != "yes":
             continue
         try:
-            arguments = await _filled("arguments", arguments_schema(tool), context, **given)
+            arguments = await filled("arguments", arguments_schema(tool), context, _ARGUMENTS_TOKENS, **given)
         except ModelOutputError as problem:
             context.emit(Note(f"no call of a tool: {problem.message}"))
             continue
@@ -242,22 +236,22 @@ def word_schema(words: Sequence[str]) -> dict[str, Any]:
     return {"type": "string", "enum": list(words)}
 
 
-async def _filled(prompt: str, form: dict[str, Any], context: Context, **values: object) -> Any:
+async def filled(prompt: str, form: dict[str, Any], context: Context, tokens: int = _TOKENS, **values: object) -> Any:
+    """What the coordinator's model answers to a small question, in a form.
+
+    Raises:
+        ModelOutputError: It did not answer in this form.
+    """
     messages = load_prompt("agent.small", prompt).render(**values)
-    most = _ARGUMENTS_TOKENS if prompt == "arguments" else _TOKENS
-    completion = await context.complete(Role.COORDINATOR, messages, schema=form, temperature=0, max_tokens=most)
-    return completion.parsed
+    return (await context.complete(Role.COORDINATOR, messages, schema=form, temperature=0, max_tokens=tokens)).parsed
 
 
 def _found(state: State) -> list[Step]:
     """The steps that brought text from outside; an external tool's result that is a single value is computed."""
     external = {tool["name"] for tool in state["tools"] if SERVER in tool}
-    return [
+    told = [
         step
         for step in state.get("steps", [])
-        if step["ok"]
-        and (
-            step["action"] in _FINDING
-            or (step["action"] == "use_tool" and step["value"] is None and step["input"].partition("(")[0] in external)
-        )
+        if step["action"] != "use_tool" or (step["value"] is None and step["input"].partition("(")[0] in external)
     ]
+    return [step for step in told if step["ok"] and step["action"] in _FINDING]

@@ -13,12 +13,12 @@ from typing import Any
 from agent.answering.answer import stands_there
 from agent.context import Context
 from agent.errors import ModelOutputError
-from agent.models.protocol import Role
+from agent.small.questions import filled
 from agent.web.evidence import Evidence, Wanted
 from agent.web.queries import plan_by_rule, stems_of
 from agent.web.quoting import ReadPage
 from agent.web.research import Quotes, research
-from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
+from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
 
 _ROOM = 1_800
 """Characters of quotations in one question."""
@@ -46,14 +46,12 @@ async def with_next_query(wanted: Wanted, context: Context) -> Wanted:
     """
     if wanted.query or wanted.so_far == NO_DATA:
         return wanted
-    messages = load_prompt("agent.small", "search_next").render(question=wanted.question, evidence=wanted.so_far)
+    given = {"question": wanted.question, "evidence": wanted.so_far}
     try:
-        completion = await context.complete(
-            Role.COORDINATOR, messages, schema=_QUERY, temperature=0, max_tokens=_QUERY_TOKENS
-        )
+        query = await filled("search_next", _QUERY, context, _QUERY_TOKENS, **given)
     except ModelOutputError:
         return wanted
-    return replace(wanted, query=" ".join(str(completion.parsed).split()))
+    return replace(wanted, query=" ".join(str(query).split()))
 
 
 async def _copied(wanted: Wanted, pages: Sequence[ReadPage], quoted: Quotes, context: Context) -> str:
@@ -62,22 +60,16 @@ async def _copied(wanted: Wanted, pages: Sequence[ReadPage], quoted: Quotes, con
     room, wanted_stems = _ROOM, stems_of(wanted.question)
     for number, read in enumerate(sorted(pages, key=lambda read: -read.best), 1):
         quotes = quoted.get(read.page.url, ())
-        text = "\n".join(labelled(quote.text, wanted_stems) for quote in quotes)[:room]
-        if text:
+        if text := "\n".join(labelled(quote.text, wanted_stems) for quote in quotes)[:room]:
             blocks.append(data_block(f"[{number}] {read.page.title}"[:80], text))
             room -= len(text)
         if room <= 0:
             break
-    messages = load_prompt("agent.small", "search_extract").render(
-        question=wanted.question, evidence=data_blocks(blocks)
-    )
+    given = {"question": wanted.question, "evidence": data_blocks(blocks)}
     try:
-        completion = await context.complete(
-            Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS
-        )
+        answer = str(await filled("search_extract", _ANSWER, context, _TOKENS, **given)).strip()
     except ModelOutputError:
         return ""
-    answer = str(completion.parsed).strip()
     return answer if stands_there(answer, "\n".join(blocks), wanted.question) else ""
 
 

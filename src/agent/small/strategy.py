@@ -17,7 +17,6 @@ from agent.small.browser.task import is_asked
 from agent.small.creating import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
-from agent.small.research import research_by_rule
 from agent.state import State
 from agent.steps import evidence_text
 from agent.strategy import Choice, PromptLimits, Update
@@ -125,6 +124,8 @@ class Small:
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """Rules search and quote; the model copies the answer."""
+        from agent.small.research import research_by_rule
+
         return await research_by_rule(wanted, context)
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -10,7 +11,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from agent.browser.outside import BrowserSettings, open_browser
+from agent.browser.logins import read_logins
+from agent.browser.outside import open_browser
 from agent.browser.tasks import Ask, Outcome, Task, is_among
 from agent.budget import Budget
 from agent.consent.provenance import Origins
@@ -23,6 +25,7 @@ from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.budget import Budget
+    from agent.configuration.settings import Settings
     from agent.web.leak_guard import LeakGuard
 
 
@@ -274,7 +277,7 @@ class JournaledBrowser:
 
     def __init__(
         self,
-        settings: BrowserSettings,
+        settings: Settings,
         folder: Path,
         journal: Journal,
         tell: Callable[[Event], None],
@@ -317,10 +320,10 @@ class JournaledBrowser:
             task = Task(
                 question,
                 url,
-                hosts=self._settings.hosts,
+                hosts=self._settings.browser_hosts,
                 files=files,
-                logins=self._settings.read_logins(),
-                steps=self._settings.steps,
+                logins=read_logins(self._settings.logins) if self._settings.logins else (),
+                steps=self._settings.browser_steps,
                 seconds=self._seconds(),
                 folder=folder,
                 wanted=origins.wanted,
@@ -338,11 +341,11 @@ class JournaledBrowser:
 
     def _seconds(self) -> float:
         left = self._budget.seconds_left if self._budget is not None else None
-        return self._settings.seconds if left is None else min(self._settings.seconds, left)
+        return min(self._settings.browser_seconds, math.inf if left is None else left)
 
     def may_open(self, url: str) -> bool:
         """Whether an address is at one of the hosts that the user allows."""
-        return is_among(url, self._settings.hosts)
+        return is_among(url, self._settings.browser_hosts)
 
     @property
     def has_logins(self) -> bool:

@@ -158,9 +158,8 @@ async def test_addresses_of_this_machine_are_refused_unless_allowed(site):
     assert site.paths() == []
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "javascript:alert(1)"])
-async def test_only_addresses_of_the_web_are_opened(url):
-    outcome = await Desk(DONE).do("Read it.", url)
+async def test_only_addresses_of_the_web_are_opened():
+    outcome = await Desk(DONE).do("Read it.", "file:///etc/passwd")
     assert "no address of the web" in outcome.problem
     assert outcome.text == ""
 
@@ -192,10 +191,9 @@ async def test_a_model_that_answers_garbage_ends_the_task(site):
     assert "harbour" in outcome.text
 
 
-@pytest.mark.parametrize(("chrome", "said"), [("/nowhere/chromium", "does not start"), ("/bin/true", "does not start")])
-async def test_a_browser_that_does_not_start_is_a_problem_with_a_remedy(site, chrome, said):
-    with pytest.raises(WebProblem, match=said) as problem:
-        await Desk(DONE, chrome=Path(chrome)).do("What is it?", site.url + "/")
+async def test_a_browser_that_does_not_start_is_a_problem_with_a_remedy(site):
+    with pytest.raises(WebProblem, match="does not start") as problem:
+        await Desk(DONE, chrome=Path("/bin/true")).do("What is it?", site.url + "/")
     assert problem.value.reason == "browser"
     assert "ALITA_CHROME" in problem.value.remedy
 

@@ -124,7 +124,7 @@ async def test_a_dispute_without_a_majority_ends_without_a_tool(case: Case) -> N
     assert len(case.model.requests) == 3
 
 
-@pytest.mark.parametrize("vouching", ["def nth_fibonacci(n):\n    return missing(n)", "no code (", ""])
+@pytest.mark.parametrize("vouching", ["def nth_fibonacci(n):\n    return missing(n)", "no code ("])
 async def test_an_implementation_that_gives_nothing_vouches_for_nothing(case: Case, vouching: str) -> None:
     assert await case.keep(PROGRAM, ANSWER, SAID, vouching, vouching) == {}
     assert case.names == []
@@ -146,16 +146,7 @@ async def test_what_serves_one_question_costs_no_call(case: Case, program: str, 
     assert case.model.requests == []
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "print(42)",
-        "def f():\n    return 42\nprint(f())",
-        "def f(n):\n    return n\nx = input()\nprint(f(x))",
-        "not code (",
-    ],
-    ids=["no function", "no parameter", "no literal", "no code"],
-)
+@pytest.mark.parametrize("program", ["print(42)", "not code ("])
 async def test_a_program_without_such_a_function_is_silent(case: Case, program: str) -> None:
     assert await case.keep(program, "42") == {}
     assert case.events == []
@@ -250,6 +241,7 @@ async def test_a_question_leaves_a_tool_that_answers_the_next_one(desk: Any) -> 
     assert (answer.text, answer.tools_created, answer.usage.calls) == (ANSWER, ("nth_fibonacci",), 4), desk.notes
     again = await desk.plays().ask("What is the 60th Fibonacci number?", strategy="small")
     assert (again.text, again.tools_used, again.usage.calls) == ("1548008755920", ("nth_fibonacci",), 0)
+    assert (await desk.replay(answer.run_id)).text == ANSWER
 
 
 async def test_the_answer_stands_when_the_run_ends_before_the_proof(desk: Any) -> None:

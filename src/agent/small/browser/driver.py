@@ -30,7 +30,7 @@ from agent.small.browser.questions import (
     with_text,
 )
 from agent.small.browser.task import Memory, is_asked, next_named, next_quoted, repeated
-from agent.small.browser.view import ELEMENT, Element, View, look
+from agent.small.browser.view import ELEMENT, View, look
 from agent.small.instructions import LOOKS, without_instructions
 from agent.web.proxy import GuardedProxy
 from mcp_tools.text import one_line, printable
@@ -49,14 +49,7 @@ _MOST_SAID = 1_500
 
 
 class Compact:
-    """Does one task in a browser that the caller opened.
-
-    Args:
-        context: The browser.
-        job: What to do.
-        host: Asks the model, judges pages, is told of each step.
-        proxy: Tells why hosts were not connected to.
-    """
+    """Does one task in a browser that the caller opened."""
 
     def __init__(self, context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> None:
         self._task = task = job.task
@@ -68,7 +61,6 @@ class Compact:
         self._judged_values: dict[str, bool] = {}
         self._steps: list[BrowserStepped] = []
         self._memory = Memory(task.question)
-        self._planned: list[Action] = []
         self._read_from = 0
         self._garbage = 0
         self._is_kept = False
@@ -108,7 +100,7 @@ class Compact:
                 self._memory.note(self._view, action)
             elif action.deed == "read":
                 self._read_from = self._part()[1]
-                self._step(action, "read on")
+                await self._step(action, "read on")
             else:
                 await self._act(action)
         return "", f"the limit of {self._task.steps} steps of the browser is reached"
@@ -136,8 +128,7 @@ class Compact:
             problem = f"{url} cannot be opened: {refusal}"
         await settle(self._page)
         await self._look()
-        self._step(Action("click"), f"open {url}", problem)
-        await self._tell_step()
+        await self._step(Action("click"), f"open {url}", problem)
         return problem
 
     async def _look(self) -> None:
@@ -151,7 +142,7 @@ class Compact:
             view = await look(self._page)
         downloaded = [f"Downloaded: {path.name}" for path in self._tabs.downloads]
         lines = (*self._without_orders([*map(self._hidden, view.lines)]), *downloaded)
-        view = replace(view, lines=lines, elements=tuple(map(self._without_logins, view.elements)))
+        view = replace(view, lines=lines, elements=tuple(one.changed(self._hidden) for one in view.elements))
         self._is_kept = not self._task.allows(view.url) or await self._host.blocked(view.url, view.text)
         if self._is_kept:
             view = View(view.url, ("This page must not be read. Go back.",))
@@ -162,10 +153,6 @@ class Compact:
 
     def _hidden(self, text: str) -> str:
         return hidden(text, self._task.logins)
-
-    def _without_logins(self, element: Element) -> Element:
-        options = tuple(map(self._hidden, element.options))
-        return replace(element, name=self._hidden(element.name), value=self._hidden(element.value), options=options)
 
     def _part(self) -> tuple[str, int]:
         """What the model sees of the page, and where the rest begins."""
@@ -256,28 +243,18 @@ class Compact:
 
     def _by_rule(self) -> Action | None:
         task, view, memory = self._task.question, self._view, self._memory
-        if self._planned:
-            return self._again(self._planned.pop(0))
         if (closing := banner(view, memory.followed)) is not None:
             return closing
-        if not memory.logged_in and (logging_in := log_in(view, login_for(view.url, self._task.logins))):
-            memory.logged_in = True
-            self._planned = logging_in[1:]
-            return logging_in[0]
+        for action in [] if memory.logged_in else log_in(view, login_for(view.url, self._task.logins)):
+            if not memory.was_done(view, action.deed, action.on):
+                memory.logged_in = action.deed == "click"
+                return action
         if (found := next_quoted(task, view, memory.used)) is not None:
             memory.used.add(found[0].value)
             return found[1]
         named = memory.followed | {value.casefold() for value in memory.used}
-        if (action := repeated(task, view) or next_named(task, view, named)) is not None:
-            return action
-        return Action("done", why="The page confirms it.") if finished(view, memory) else None
-
-    def _again(self, action: Action) -> Action:
-        """A planned action on the page as it is now: its element may have another number."""
-        assert action.on is not None
-        wanted = action.on
-        same = [one for one in self._view.elements if (one.role, one.name) == (wanted.role, wanted.name)]
-        return replace(action, on=min(same, key=lambda one: one.ref != wanted.ref, default=wanted))
+        done = Action("done", why="The page confirms it.") if finished(view, memory) else None
+        return repeated(task, view) or next_named(task, view, named) or done
 
     async def _act(self, action: Action) -> None:
         before = self._view
@@ -290,20 +267,16 @@ class Compact:
         heard = [said for said in told if not await self._host.blocked(self._view.url, said)]
         self._memory.submitted |= any(said.startswith("downloaded") for said in heard)
         problem = problem or ("" if has_effect or heard else "nothing changed")
-        self._step(action, str(action), problem)
         self._memory.done.append("; ".join([f"{action} ({problem})" if problem else str(action), *heard]))
-        await self._tell_step()
+        await self._step(action, str(action), problem)
 
-    def _step(self, action: Action, what: str, problem: str = "") -> None:
+    async def _step(self, action: Action, what: str, problem: str = "") -> None:
+        """Tells of a step, with a picture of the page."""
         url, what, problem = map(self._hidden, (self._view.url, what, problem))
-        self._steps.append(BrowserStepped(len(self._steps) + 1, url, what, action.why, "", not problem, problem))
-
-    async def _tell_step(self) -> None:
-        """Takes a picture of the page, and tells of the last step."""
-        step = self._steps[-1]
+        step = BrowserStepped(len(self._steps) + 1, url, what, action.why, "", not problem, problem)
         if self._task.folder is not None and not self._is_kept:
             step = replace(step, picture=await keep_picture(self._page, self._task.folder, step.step))
-            self._steps[-1] = step
+        self._steps.append(step)
         self._host.tell(step)
 
     def _said(self) -> str:

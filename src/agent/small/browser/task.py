@@ -146,11 +146,7 @@ _ONCE = _BOXES | {"link", "tab"}
 
 
 class Memory:
-    """Of one task.
-
-    Args:
-        task: In the user's words.
-    """
+    """What was done for one task, seen and used."""
 
     def __init__(self, task: str) -> None:
         self.task = task
@@ -193,9 +189,11 @@ class Memory:
             return
         self.used |= {quote.value for quote in quotes(self.task)} & {on.name}
         self.followed.add(on.name.casefold())
+        fills = action.deed in {"type", "select"}
+        if on.role in _ONCE or fills:
+            self._there.add((view.url, action.deed, on.role, on.name))
         if action.aside:
             return
-        fills = action.deed in {"type", "select"}
         sends = on.role == "button" or (on.role == "link" and _place(on.name, self.task) >= 0)
         self.filling = fills or (self.filling and on.role in _BOXES)
         self.submitted = changed and action.deed == "click" and sends
@@ -204,8 +202,6 @@ class Memory:
             self._visited |= {on.url, view.url}
         elif self.submitted:
             self._visited.clear()  # pages may show something else from now on
-        if on.role in _ONCE or fills:
-            self._there.add((view.url, action.deed, on.role, on.name))
 
     def was_done(self, view: View, deed: str, on: Element | None = None) -> bool:
         """Whether the same was done on this page as it is, or would follow, tick or fill in again what was before."""

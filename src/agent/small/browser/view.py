@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,11 @@ class Element:
         if self.role in _TYPED or (self.role == "combobox" and not self.options):
             return "type"
         return "select" if self.options else "click"
+
+    def changed(self, change: Callable[[str], str]) -> Element:
+        """The element with its texts changed."""
+        options = tuple(map(change, self.options))
+        return replace(self, name=change(self.name), value=change(self.value), options=options)
 
     def __str__(self) -> str:
         parts = [f"[{self.number}] {self.role}", f'"{self.name}"' if self.name else ""]
