@@ -93,7 +93,6 @@ class ToolFound(_Event):
 
     kind: ClassVar[str] = "tool_found"
     name: str
-    score: float | None = None
     server: str = ""
     """The external server that has it; empty for the library."""
 

@@ -170,10 +170,6 @@ class Journal:
         self.path = path
         self.step = 0
         """The step that calls belong to; the graph sets it."""
-        self.replayed = 0
-        """Calls answered from the record."""
-        self.performed = 0
-        """Calls that were made."""
         self.is_live = False
         """Whether the newest call was made, and not given from the record."""
         origin = recorded[0].get("run_id") if recorded else None
@@ -255,7 +251,6 @@ class Journal:
         nth, self._asked[key] = self._asked[key], self._asked[key] + 1
         record = self._by_key.get((key, nth))
         if record is not None:
-            self.replayed += 1
             self.is_live = False
             if record.error is not None:
                 raise _restored(record.error)
@@ -272,7 +267,6 @@ class Journal:
             output = self._redactor.json(await perform())
         except AlitaError as raised:
             error = raised
-        self.performed += 1
         self.is_live = True
         self._seq += 1
         result = {"output": output} if error is None else {"error": self._described(error)}

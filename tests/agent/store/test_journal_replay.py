@@ -85,7 +85,7 @@ async def test_a_replay_makes_no_call_and_gives_equal_answers_in_order(path):
     ]
     assert replayed == recorded
     assert [a.text for a in replayed] == ["1: same", "2: other", "3: same"]
-    assert (model.calls, journal.replayed, journal.performed) == (0, 3, 0)
+    assert model.calls == 0
 
 
 async def test_a_replayed_text_reaches_the_listener(path):
@@ -370,7 +370,6 @@ async def test_a_sandbox_is_replayed_with_equal_outcomes(path):
     await journal.aclose()
     replaying = Journal.replay(path)
     assert await use(replaying) == live
-    assert replaying.replayed == 4
     assert isinstance(live[1].problem, Problem)
     assert isinstance(live[0].isolation.level, Level)
     assert json.loads(path.read_text().splitlines()[0])["journal"] == 1
