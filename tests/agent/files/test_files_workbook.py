@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,21 @@ async def test_colours_that_are_not_shown_are_told(costs: Path) -> None:
         "sheet Costs: the fills of A1:B1, patterns or gradients, are not shown.",
         "sheet Costs: what conditional formats colour in B2:B4, D2 is not shown.",
     )
+
+
+async def test_a_whole_sheet_that_is_merged_costs_no_time(tmp_path: Path) -> None:
+    book = Workbook()
+    book.active["A1"] = "all"
+    saved(book, tmp_path / "a.xlsx")
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for name in old.namelist():
+            merged = b'</sheetData><mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>'
+            new.writestr(name, old.read(name).replace(b"</sheetData>", merged))
+    started = time.monotonic()
+    shown = await preview(tmp_path / "b.xlsx", name="b.xlsx")
+    assert time.monotonic() - started < 20
+    assert "all" in shown.shown.text
+    assert "only values are read" in " ".join(shown.lost)
 
 
 async def test_pages_of_a_large_workbook(tmp_path: Path) -> None:
