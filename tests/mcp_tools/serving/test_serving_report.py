@@ -16,16 +16,24 @@ async def test_withheld_and_hidden_tools_are_told_once(desk: Desk, capsys: pytes
         desk.library.approvals.drop(f"foreign_{number}")
     async with desk.client("2026-07-28") as client:
         await client.list_tools()
-        await asyncio.sleep(1.5)
-        first = capsys.readouterr().err
+        first = await _told(capsys, "ask is a tool of the server")
         await asyncio.sleep(1.0)
         assert capsys.readouterr().err == ""
         path = desk.library.path("double")
         path.write_text(path.read_text() + "# changed\n")
-        await asyncio.sleep(4.0)
-        second = capsys.readouterr().err
+        second = await _told(capsys, "double")
     assert first.count("is not served: it was never approved here; alita tools approve foreign_") == 5
     assert "2 more tools are not served" in first
     assert "ask is a tool of the server: call_tool reaches yours" in first
     assert "double is not served" in second
     assert "foreign_1" not in second
+
+
+async def _told(capsys: pytest.CaptureFixture[str], last: str) -> str:
+    """What is on stderr once a line with this is there."""
+    told = ""
+    async with asyncio.timeout(15):
+        while last not in told:
+            await asyncio.sleep(0.1)
+            told += capsys.readouterr().err
+    return told
