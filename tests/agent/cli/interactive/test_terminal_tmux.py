@@ -93,7 +93,8 @@ def test_the_live_line_tells_what_happens_and_goes(start: Start) -> None:
     live = re.compile(r"^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] thinking · \d", re.MULTILINE)
     shown = terminal.wait_for("thinking ·")
     assert live.search(shown)
-    shown = terminal.wait_for("  42")
+    terminal.wait_for("  42")
+    shown = terminal.wait_for("1 turn ·")
     assert "1,234 tokens" in shown
     assert not live.search(shown)
 
@@ -237,7 +238,8 @@ def test_a_narrower_window_leaves_no_rest_of_the_live_line(start: Start) -> None
     terminal.resize(50)
     time.sleep(0.5)
     terminal.resize(80)
-    shown = terminal.wait_for("  42")
+    terminal.wait_for("  42")
+    shown = terminal.wait_for("1 turn ·")
     assert "thinking" not in shown
     terminal.enter("/cost")
     terminal.wait_for("all")
