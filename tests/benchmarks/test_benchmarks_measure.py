@@ -12,12 +12,9 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MEASURED = [
-    "kills.py --json --kills 2",
     "gaia_runner.py --json --questions 4 --at-once 2",
     "library.py --json --sizes 10",
-    "overhead.py --json --repeat 1",
     "reader.py --json --repeat 1",
-    "startup.py --json --repeat 1",
 ]
 REPORTED = [
     "accuracy.py --report",
@@ -26,10 +23,12 @@ REPORTED = [
     "gaia_sample.py --report",
     "injections.py --report",
     "ladder.py report",
-    "serving_soak.py --json --calls 50",
 ]
-"""All but the last need the model, or take long: their other tests ask with a stand-in."""
-DESCRIBED = ["browser", "files", "routing", "run", "sandbox", "serving", "unseen_questions"]
+"""They need the model, or take long: their other tests ask with a stand-in."""
+DESCRIBED = [
+    "browser", "files", "kills", "overhead", "routing", "run", "sandbox", "serving", "serving_soak", "startup",
+    "unseen_questions",
+]  # fmt: skip
 
 
 def run(command: str, folder: Path) -> str:
