@@ -28,11 +28,10 @@ def nothing_on_import(source: Source) -> Iterator[Remark]:
         if (isinstance(node, ast.Expr) and _calls_own(source, node.value)) or (
             isinstance(node, ast.Call) and _acts(source, node.func)
         ):
-            yield Remark(
-                node.lineno,
-                f"`{_shown(node)}` would run on import; move it into the function,"
-                ' or under `if __name__ == "__main__":`',
-            )
+            text = ast.unparse(node).partition("\n")[0]
+            shown = text if len(text) <= 60 else text[:59] + "…"
+            where = 'move it into the function, or under `if __name__ == "__main__":`'
+            yield Remark(node.lineno, f"`{shown}` would run on import; {where}")
             continue
         waiting += ast.iter_child_nodes(node)
 
@@ -56,11 +55,6 @@ def _acts(source: Source, function: ast.expr) -> bool:
         case ast.Attribute(attr=attr):
             return attr in _ACTING_METHODS
     return False
-
-
-def _shown(node: ast.AST) -> str:
-    text = ast.unparse(node).partition("\n")[0]
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def only_computes(source: Source) -> Iterator[Remark]:

@@ -7,12 +7,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from mcp_tools.checks.source import Remark, Source
 from mcp_tools.packages import BASE_PACKAGES, header_values, import_name, script_header
 from mcp_tools.text import words
-from mcp_tools.tool import Capabilities
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(.*)", re.DOTALL)
 
@@ -41,24 +39,17 @@ def refusal(module: str) -> str:
     return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
 
 
-class _Import(NamedTuple):
-    line: int
-    module: str
-    names: tuple[str, ...]
-    """What is taken from the module; empty for `import module`."""
-
-
-def _imports(source: Source) -> Iterator[_Import]:
+def _imports(source: Source) -> Iterator[tuple[int, str, list[str]]]:
+    """The line, the module, and what is taken from it."""
     for plain in source.all_of(ast.Import):
-        yield from (_Import(plain.lineno, alias.name, ()) for alias in plain.names)
+        yield from ((plain.lineno, alias.name, []) for alias in plain.names)
     for node in source.all_of(ast.ImportFrom):
-        module = "." * node.level + (node.module or "")
-        yield _Import(node.lineno, module, tuple(alias.name for alias in node.names))
+        yield node.lineno, "." * node.level + (node.module or ""), [alias.name for alias in node.names]
 
 
 def allowed_imports(source: Source) -> Iterator[Remark]:
     """Imports come from the standard library, the base and the declared packages; none is for network or processes."""
-    packages = _importable(source.capabilities)
+    packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
     for line, module, names in _imports(source):
         meant = [module, *(f"{module}.{name}" for name in names)]
         refused = next(((name, why) for name in meant if (why := refusal(name))), None)
@@ -85,10 +76,6 @@ def _with_fallback(source: Source) -> set[tuple[int, str]]:
     }
 
 
-def _importable(capabilities: Capabilities) -> set[str]:
-    return {import_name(requirement) for requirement in (*BASE_PACKAGES, *capabilities.packages)}
-
-
 def _distribution(requirement: str) -> str:
     """The normalised name in a PEP 508 requirement; empty where there is none."""
     match = _REQUIREMENT.match(requirement)
@@ -111,28 +98,22 @@ def declared_packages(source: Source) -> Iterator[Remark]:
     if not isinstance(wanted, list):
         yield Remark(line, "`dependencies` of the `# /// script` block is no list")
         return
-    yield from (Remark(line, message) for message in _undeclared(wanted, source.capabilities))
-
-
-def _undeclared(wanted: list[object], capabilities: Capabilities) -> Iterator[str]:
-    declared = {_distribution(requirement) for requirement in (*BASE_PACKAGES, *capabilities.packages)}
+    declared = {_distribution(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
     for requirement in wanted:
         if not isinstance(requirement, str) or not _distribution(requirement):
-            yield f"{requirement!r} in the `# /// script` block is no requirement"
+            yield Remark(line, f"{requirement!r} in the `# /// script` block is no requirement")
         elif "@" in requirement:
-            yield f"{requirement!r} comes from an address; name a package of the index"
+            yield Remark(line, f"{requirement!r} comes from an address; name a package of the index")
         elif _distribution(requirement) not in declared:
-            yield f"the `# /// script` block asks for {requirement!r}, which is not declared; remove it"
+            yield Remark(line, f"the `# /// script` block asks for {requirement!r}, which is not declared; remove it")
 
 
 def no_hosts(source: Source) -> Iterator[Remark]:
     """The tool asks for no host: no sandbox grants any yet."""
     if source.capabilities.hosts:
         hosts = ", ".join(source.capabilities.hosts)
-        yield Remark(
-            0,
-            f"the tool wants to reach {hosts}, and no sandbox grants hosts yet; take the data as a parameter",
-        )
+        message = f"the tool wants to reach {hosts}, and no sandbox grants hosts yet; take the data as a parameter"
+        yield Remark(0, message)
 
 
 def _line(source: Source, offset: int) -> int:

@@ -40,7 +40,7 @@ _ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib", "sp": "sympy", "
 
 def undefined_name(source: Source) -> Iterator[Remark]:
     """Each name is a builtin, imported, or bound in its scope."""
-    if source.has_star_import:
+    if "*" in source.origins:
         return  # it may bind anything; `allowed-imports` speaks of it
     for name in source.free_names - _BUILTINS:
         if lines := [node.lineno for node in source.all_of(ast.Name) if node.id == name]:

@@ -105,11 +105,6 @@ class Source:
             found.update((alias.asname or alias.name, node.module or ".") for alias in node.names)
         return found
 
-    @property
-    def has_star_import(self) -> bool:
-        """Whether names come in that the source does not tell."""
-        return "*" in self.origins
-
     @cached_property
     def functions(self) -> list[Function]:
         """The functions at the top level."""
@@ -160,23 +155,15 @@ class Source:
                 continue
             names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
             read = {node.id for node in names if isinstance(node.ctx, ast.Load)} & self.names
-            if isinstance(statement, Function | ast.ClassDef):
-                bound = {statement.name}
-            else:
-                bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-            for name in bound:
+            bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+            for name in {statement.name} if isinstance(statement, Function | ast.ClassDef) else bound:
                 uses.setdefault(name, set()).update(read)
         return uses
 
 
 def is_guard(node: ast.stmt) -> bool:
     """Whether this is `if __name__ == "__main__":`."""
-    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
-        return False
-    sides = [node.test.left, *node.test.comparators]
-    names = [side.id for side in sides if isinstance(side, ast.Name)]
-    values = [side.value for side in sides if isinstance(side, ast.Constant)]
-    return names == ["__name__"] and values == ["__main__"] and isinstance(node.test.ops[0], ast.Eq)
+    return isinstance(node, ast.If) and set(ast.unparse(node.test).split(" == ")) == {"__name__", "'__main__'"}
 
 
 def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
@@ -193,13 +180,8 @@ def bound_names(module: symtable.SymbolTable) -> set[str]:
 
 def free_names(module: symtable.SymbolTable) -> set[str]:
     """The names that a module reads, at its top level or inside, and binds nowhere."""
-    read = {
-        symbol.get_name()
-        for table in _tables(module)
-        for symbol in table.get_symbols()
-        if symbol.is_referenced() and symbol.is_global()
-    }
-    return read - bound_names(module)
+    symbols = [symbol for table in _tables(module) for symbol in table.get_symbols()]
+    return {s.get_name() for s in symbols if s.is_referenced() and s.is_global()} - bound_names(module)
 
 
 def parameters(node: Function | ast.Lambda) -> list[ast.arg]:

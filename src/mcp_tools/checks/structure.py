@@ -23,10 +23,7 @@ _VARIATION_SUPPLEMENT = range(0xE0100, 0xE01F0)
 def size(source: Source) -> Iterator[Remark]:
     """At most 64 kB."""
     if len(source.data) > LARGEST:
-        yield Remark(
-            0,
-            f"the source has {len(source.data):,} bytes of at most {LARGEST:,}; pass data as a parameter",
-        )
+        yield Remark(0, f"the source has {len(source.data):,} bytes of at most {LARGEST:,}; pass data as a parameter")
 
 
 def encoding(source: Source) -> Iterator[Remark]:
@@ -58,10 +55,7 @@ def hidden_characters(source: Source) -> Iterator[Remark]:
             line += 1
         elif index not in joiners and _is_hidden(text, index):
             name = unicodedata.name(character, "control character")
-            yield Remark(
-                line,
-                f"hidden character U+{ord(character):04X} ({name}); remove it or write it as an escape",
-            )
+            yield Remark(line, f"hidden character U+{ord(character):04X} ({name}); remove it or write it as an escape")
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -156,10 +150,8 @@ def typed(source: Source) -> Iterator[Remark]:
             name = parameter.arg
             yield Remark(parameter.lineno, f"parameter {name!r} has no annotation; write `{name}: int`, or what it is")
     if source.entry.returns is None:
-        yield Remark(
-            source.entry.lineno,
-            f"{source.entry.name!r} has no return annotation; write `-> int:`, or what it is",
-        )
+        message = f"{source.entry.name!r} has no return annotation; write `-> int:`, or what it is"
+        yield Remark(source.entry.lineno, message)
 
 
 def docstring(source: Source) -> Iterator[Remark]:
@@ -176,23 +168,16 @@ def returns_value(source: Source) -> Iterator[Remark]:
     if not source.entry or isinstance(source.entry, ast.AsyncFunctionDef):
         return
     nodes = list(_own_nodes(source.entry))
-    if any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes):
+    returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
+    if any(not isinstance(value, ast.Constant) or value.value is not None for value in returned):
         return
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
         return
-    prints = [node for node in nodes if isinstance(node, ast.Call) and _is_name(node.func, "print")]
+    prints = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"]
     if prints:
         yield Remark(prints[-1].lineno, "it prints its result and returns nothing; return the value instead")
     else:
         yield Remark(source.entry.lineno, f"{source.entry.name!r} never returns a value; end it with `return result`")
-
-
-def _is_none(value: ast.expr | None) -> bool:
-    return value is None or (isinstance(value, ast.Constant) and value.value is None)
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
