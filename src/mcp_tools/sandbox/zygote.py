@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,21 +89,13 @@ class Ending:
 class Ready:
     """What the interpreter found when it tried its layers out."""
 
-    layers: tuple[str, ...]
+    layers: list[str]
     landlock_abi: int
     """What the kernel offers; 0 for nothing."""
     root: bool
     """Whether calls run as root of the whole machine, or as what a namespace makes of it."""
-    faults: tuple[str, ...]
+    faults: list[str]
     """Layers that could not be put on, or did not hold."""
-
-    @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Ready:
-        """What it said."""
-        faults = [f"{layer}: {reason}" for layer, reason in said["errors"].items()]
-        faults += [f"{gap} was possible in spite of every layer" for gap in said.get("gaps", ())]
-        faults += [said["error"]] if "error" in said else []
-        return cls(tuple(said["layers"]), said["landlock_abi"], said["root"], tuple(faults))
 
 
 class Zygote:
@@ -280,7 +272,7 @@ class Zygote:
         if not verb:
             self._lose()
         elif verb == b"R" and self._ready and not self._ready.done():
-            self._ready.set_result(Ready.of(json.loads(rest)))
+            self._ready.set_result(Ready(**json.loads(rest)))
         elif verb == b"d":
             call, status, milliseconds, over = map(int, rest.split())
             self._ended(call, Ending(status, milliseconds / 1000, bool(over)))

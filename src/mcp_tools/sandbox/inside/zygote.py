@@ -130,9 +130,8 @@ class Zygote:
         ready = {
             "layers": self._confinement.layers,
             "landlock_abi": landlock_abi(),
-            "errors": self._confinement.errors,
             "root": os.geteuid() == 0,
-            **self._examined(),
+            "faults": [f"{layer}: {reason}" for layer, reason in self._confinement.errors.items()] + self._examined(),
         }
         self._control.send(b"R " + json.dumps(ready).encode())
 
@@ -299,8 +298,8 @@ class Zygote:
         self._roots.append(root)
         self._hand_over()
 
-    def _examined(self) -> dict[str, Any]:
-        """What a throw-away child could do in spite of its layers."""
+    def _examined(self) -> list[str]:
+        """What is wrong with the layers of a throw-away child."""
         folder = os.path.join(self._roots[0], "trial")
         os.mkdir(folder, 0o700)
         read, write = os.pipe()
@@ -312,8 +311,8 @@ class Zygote:
         os.close(read)
         os.waitpid(pid, 0)
         os.rmdir(folder)
-        result: dict[str, Any] = json.loads(found or b'{"error": "the trial child ended without a word"}')
-        return result
+        faults: list[str] = json.loads(found or b'["the trial child ended without a word"]')
+        return faults
 
 
 class _Hidden:
