@@ -24,7 +24,7 @@ from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage
 from agent.question import usable
 from agent.resources import Resources
-from agent.running import Manner, Running, Surroundings
+from agent.running import Running
 from agent.state import Wish
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
@@ -204,8 +204,7 @@ class Alita:
             configuration=told,
         )
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
-        manner = Manner(approve=approve, conversation=conversation)
-        answer = await self._run(run, journal, self._settings, manner)
+        answer = await self._run(run, journal, self._settings, approve=approve, conversation=conversation)
         if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             standalone = answer.restated or question
             tools = self._opened.tools_behind(self._settings, standalone, answer)
@@ -248,7 +247,7 @@ class Alita:
         failed = run.status in {"failed", "declined"}
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor, failed=failed)
         settings = settings_as_in(run, self._settings, goes_on=True)
-        return await self._run(run, journal, settings, Manner(resumed=True, approve=approve))
+        return await self._run(run, journal, settings, resumed=True, approve=approve)
 
     async def replay(
         self,
@@ -275,7 +274,7 @@ class Alita:
         source = journal_path(runs, run.run_id)
         settings = settings_as_in(run, self._settings)
         if until is None:
-            return await self._run(run, Journal.replay(source), settings, Manner(live=False))
+            return await self._run(run, Journal.replay(source), settings, live=False)
         _require_unchanged(run)
         fork = create_run(
             runs,
@@ -286,16 +285,38 @@ class Alita:
             parent=run.run_id,
         )
         journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
-        return await self._run(fork, journal, settings, Manner(approve=approve))
+        return await self._run(fork, journal, settings, approve=approve)
 
-    async def _run(self, run: Run, journal: Journal, settings: Settings, manner: Manner) -> Answer:
-        budget = _budget(settings, replayed=None if manner.live else run.answer)
-        if manner.resumed:
+    async def _run(
+        self,
+        run: Run,
+        journal: Journal,
+        settings: Settings,
+        *,
+        live: bool = True,
+        resumed: bool = False,
+        approve: Approve | None = None,
+        conversation: Conversation | None = None,
+    ) -> Answer:
+        budget = _budget(settings, replayed=None if live else run.answer)
+        if resumed:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)
-        known = partial(self._known, settings, run.configuration.get(SCHEMA))
-        around = Surroundings(settings, self._opened, self._redactor, self._tell, known, self._streams)
-        self._running = running = Running(run, journal, budget, around, manner)
+        self._running = running = Running(
+            run,
+            journal,
+            budget,
+            settings,
+            self._opened,
+            self._redactor,
+            self._tell,
+            partial(self._known, settings, run.configuration.get(SCHEMA)),
+            streams=self._streams,
+            live=live,
+            resumed=resumed,
+            approve=approve,
+            conversation=conversation,
+        )
         if self._draining:
             running.drain()
         try:

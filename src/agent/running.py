@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,36 +45,19 @@ if TYPE_CHECKING:
     from agent.store.journaled_web import JournaledBrowser, JournaledWeb
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
-    from agent.web.run_web import RunWeb
-    from mcp_tools.sandbox.protocol import Sandbox
 
 
 class RunModels:
-    """The models of one run by role.
-
-    Args:
-        models: None for a replay, which asks none.
-        names: The names of a role's models, the preferred one first.
-        journal: Records every call.
-        budget: Ends calls at its limits.
-    """
+    """The models of one run by role; a replay has none, and is given what was recorded."""
 
     def __init__(
         self, models: Models | None, names: Callable[[str], Sequence[str]], journal: Journal, budget: Budget
     ) -> None:
-        self._models = models
-        self._names = names
-        self._journal = journal
-        self._budget = budget
-        self._by_role: dict[str, JournaledModel] = {}
+        def journaled(role: str) -> Model:
+            model = models.for_role(role) if models is not None else None
+            return JournaledModel(model, journal, budget, name=names(role)[0], role=role)
 
-    def for_role(self, role: str) -> Model:
-        """The model that fulfils a role."""
-        if role not in self._by_role:
-            model = self._models.for_role(role) if self._models is not None else None
-            name = self._names(role)[0]
-            self._by_role[role] = JournaledModel(model, self._journal, self._budget, name=name, role=role)
-        return self._by_role[role]
+        self.for_role = cache(journaled)
 
 
 PICTURES = "browser"
@@ -87,58 +72,38 @@ _ACTION_OF = {"create": "create_tool"}
 """Abilities whose action is called otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a run finds: settings of its own, and what it shares with other runs."""
+@dataclass(eq=False)
+class Running:
+    """A run that is under way: what it is, what it shares with other runs, and how it goes."""
 
+    run: Run
+    journal: Journal
+    """Records its calls, or answers them."""
+    budget: Budget
     settings: Settings
-    opened: Resources
+    resources: Resources
     redactor: Redactor
     tell: Callable[[Event], None]
     known: Callable[[str, Sequence[InputFile]], Answer | None]
     """Looks into the answers given before."""
     streams: bool = False
     """Whether the text of an answer is told while it is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How a run goes."""
-
     live: bool = True
     """A replay is not: it makes no call and leaves no trace."""
     resumed: bool = False
     approve: Approve | None = None
     conversation: Conversation | None = None
 
-
-class Running:
-    """A run that is under way.
-
-    Args:
-        run: The run.
-        journal: Records its calls, or answers them.
-        budget: Its limits.
-        around: What it finds.
-        manner: How it goes.
-    """
-
-    def __init__(self, run: Run, journal: Journal, budget: Budget, around: Surroundings, manner: Manner) -> None:
-        self.settings = around.settings
-        self._run = run
-        self._journal = journal
-        self._folder = journal.path.parent.absolute()
+    def __post_init__(self) -> None:
+        self._folder = self.journal.path.parent.absolute()
         """Programs open what is kept in it by the paths that prompts show."""
-        self._budget = budget
-        self._around = around
-        self._manner = manner
         self._state: dict[str, Any] = {}
         self._apart: list[str] = []
         self._error: str | None = None
         self._control: RunControl | None = None
-        self._opened_web: RunWeb | None = None
-        self._web: JournaledWeb | None = None
-        self._python: PythonSession | None = None
+        self._opened = contextlib.AsyncExitStack()
+        """The journal is closed last: what was begun ahead would still write to it."""
+        self._opened.push_async_callback(self.journal.aclose)
         self._draining = False
 
     def drain(self) -> None:
@@ -150,13 +115,13 @@ class Running:
     @property
     def seconds(self) -> float:
         """Work so far, in seconds."""
-        return self._budget.seconds
+        return self.budget.seconds
 
     @property
     def seconds_left(self) -> float | None:
         """Until the limit of time, below zero beyond it; None without one."""
-        limit = self._budget.limits.seconds
-        return None if limit is None else limit - self._budget.seconds
+        limit = self.budget.limits.seconds
+        return None if limit is None else limit - self.budget.seconds
 
     @property
     def answer(self) -> Answer:
@@ -168,11 +133,11 @@ class Running:
             tools_created=tuple(dict.fromkeys(state.get("created", []))),
             tools_used=tuple(dict.fromkeys(state.get("used", []))),
             steps=len(state.get("steps", [])),
-            usage=self._budget.usage,
-            seconds=self._budget.seconds,
-            waited=self._budget.waited,
-            run_id=self._run.run_id,
-            model=self._run.model,
+            usage=self.budget.usage,
+            seconds=self.budget.seconds,
+            waited=self.budget.waited,
+            run_id=self.run.run_id,
+            model=self.run.model,
             error=self._error,
             limit=state.get("limit"),
             restated=state.get("restated"),
@@ -193,8 +158,8 @@ class Running:
         Raises:
             AlitaError: What the user can mend; the run is saved.
         """
-        run, tell = self._run, self._around.tell
-        tell(RunStarted(run.run_id, run.question, run.model, self._manner.resumed))
+        run, tell = self.run, self.tell
+        tell(RunStarted(run.run_id, run.question, run.model, self.resumed))
         try:
             await self._to_its_end()
         except AlitaError as failure:
@@ -205,9 +170,9 @@ class Running:
         except asyncio.CancelledError:
             raise
         except BaseException as bug:
-            self._state["status"], self._error = "failed", self._around.redactor.text(one_line(repr(bug)))
-            if self._manner.live:
-                text = self._around.redactor.text(traceback.format_exc())
+            self._state["status"], self._error = "failed", self.redactor.text(one_line(repr(bug)))
+            if self.live:
+                text = self.redactor.text(traceback.format_exc())
                 save_traceback(self.settings.runs_dir, run, text)
             raise
         finally:
@@ -244,57 +209,56 @@ class Running:
         except GraphDrained:
             pass
         except StoppedError as halted:  # while something was fetched: the run goes on from there another time
-            self._around.tell(Note(halted.message))
+            self.tell(Note(halted.message))
 
     async def _context(self) -> Context | None:
         """What the nodes may reach; None when the run was stopped before."""
-        opened, live, journal, budget = self._around.opened, self._manner.live, self._journal, self._budget
+        resources, live, journal, budget = self.resources, self.live, self.journal, self.budget
         try:
             with budget.standing_still():
-                models = await opened.models(self.settings) if live else None
+                models = await resources.models(self.settings) if live else None
         except StoppedError as halted:
-            self._around.tell(Note(halted.message))
+            self.tell(Note(halted.message))
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(self._import_ahead))
-        consent = opened.consent(budget, live=live)
-        external = opened.external(journal, consent, live=live)
+        consent = resources.consent(budget, live=live)
+        external = resources.external(journal, consent, live=live)
         with budget.standing_still():
-            sandbox = await opened.sandbox(self.settings) if live else None
+            sandbox = await resources.sandbox(self.settings) if live else None
         await importing
         guard = self._guard()
-        decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
+        web = self._journaled_web(guard)
+        folders = [self._folder / name for name in (FILES, WEB, PICTURES, FOLDER)]
+        python = PythonSession(sandbox, journal, budget, folders)
+        self._opened.push_async_callback(python.aclose)
+        decided = Approval(journal, budget, self.settings.approval, self.approve)
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
-            library=JournaledLibrary(opened.library(self.settings), journal),
+            library=JournaledLibrary(resources.library(self.settings), journal),
             sandbox=JournaledSandbox(sandbox, journal, budget),
             journal=journal,
             budget=budget,
-            emit=self._around.tell,
-            run_id=self._run.run_id,
-            files=tuple(Path(file.path) for file in self._run.files),
+            emit=self.tell,
+            run_id=self.run.run_id,
+            files=tuple(Path(file.path) for file in self.run.files),
             external=external,
             consent=consent,
-            approval=decided if "approval" in self._run.configuration else None,
+            approval=decided if "approval" in self.run.configuration else None,
             reader=self._reader(),
-            workspace=Workspace(self._journal.home / FOLDER),
+            workspace=Workspace(self.journal.home / FOLDER),
             sight=Sight(self.settings.sees(Role.COORDINATOR), self.settings.sees(Role.VISION)),
             seed=self.settings.seed,
             apart=self._apart,
             guard=guard,
-            web=self._journaled_web(guard),
+            web=web,
             browser=self._browser(guard),
-            secrets=self._around.redactor.secrets,
-            streams=self._around.streams,
+            secrets=self.redactor.secrets,
+            streams=self.streams,
             strategy_of=self.settings.strategy_of,
-            python=self._python_session(sandbox),
+            python=python,
         )
         return replace(context, examiner=examiner_of(context))
-
-    def _python_session(self, sandbox: Sandbox | None) -> PythonSession:
-        folders = [self._folder / name for name in (FILES, WEB, PICTURES, FOLDER)]
-        self._python = PythonSession(sandbox, self._journal, self._budget, folders)
-        return self._python
 
     def _import_ahead(self) -> None:
         import_module("agent.graph")
@@ -304,15 +268,15 @@ class Running:
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
         from agent.store.journaled_web import Heard, JournaledWeb
 
-        tell, journal = self._around.tell, self._journal
-        if not self._manner.live:
-            self._web = JournaledWeb(None, None, journal, tell, guard)
-            return self._web
-        from agent.web.run_web import RunWeb
+        engines = None
+        if self.live:
+            from agent.web.run_web import RunWeb
 
-        self._opened_web = web = RunWeb(self.settings, self._folder / WEB, Heard(tell))
-        self._web = JournaledWeb(web, web, journal, tell, guard, budget=self._budget)
-        return self._web
+            engines = RunWeb(self.settings, self._folder / WEB, Heard(self.tell))
+            self._opened.push_async_callback(engines.aclose)
+        web = JournaledWeb(engines, engines, self.journal, self.tell, guard, budget=self.budget)
+        self._opened.push_async_callback(web.aclose)
+        return web
 
     def _reader(self) -> JournaledFiles:
         from agent.files.reader_process import unconfined
@@ -321,36 +285,36 @@ class Running:
             from agent.files.media.speech import from_settings
             from agent.models.embedded.downloads import fetch_speech
 
-            with self._budget.standing_still():
-                await fetch_speech(from_settings(self.settings), self._around.tell, self._around.opened.stopping)
+            with self.budget.standing_still():
+                await fetch_speech(from_settings(self.settings), self.tell, self.resources.stopping)
 
-        if self._run.files and self._manner.live and (gap := unconfined()):
-            self._around.tell(Note(f"The processes that read files are not confined on this machine: {gap}."))
-        return JournaledFiles(self._folder / FILES, self._journal, before_speech, budget=self._budget)
+        if self.run.files and self.live and (gap := unconfined()):
+            self.tell(Note(f"The processes that read files are not confined on this machine: {gap}."))
+        return JournaledFiles(self._folder / FILES, self.journal, before_speech, budget=self.budget)
 
     def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
         from agent.store.journaled_web import JournaledBrowser
 
         folder = self._folder / PICTURES
         blocks = guard.blocks if guard else None
-        return JournaledBrowser(self.settings, folder, self._journal, self._around.tell, blocks, self._budget)
+        return JournaledBrowser(self.settings, folder, self.journal, self.tell, blocks, self.budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:
             return None
         from agent.web.leak_guard import LeakGuard
 
-        return LeakGuard(self._around.tell, self._run.question)
+        return LeakGuard(self.tell, self.run.question)
 
     async def _question(self, context: Context) -> FollowUp:
         """The question that the graph answers; a follow-up whose answer is known already fills the state."""
-        run, known = self._run, self._around.known
+        run, known = self.run, self.known
         if FOLLOWS not in run.configuration:
             return FollowUp(run.question, (run.question,))
         found = await understand(
             context,
             run.question,
-            self._manner.conversation,
+            self.conversation,
             lambda question: None if wish_of(run) == "create" else known(question, run.files),
         )
         if found.question != run.question:
@@ -363,11 +327,11 @@ class Running:
         """The state that the graph begins with."""
         start: dict[str, Any] = {"question": asked.question, "said": list(asked.said)}
         start["files"] = [file.name for file in context.files]
-        if (wish := wish_of(self._run)) != "answer":
+        if (wish := wish_of(self.run)) != "answer":
             start["wish"] = wish
-        if schema := self._run.configuration.get(SCHEMA):
+        if schema := self.run.configuration.get(SCHEMA):
             start["schema"] = json.loads(schema)
-        if earlier := self._run.configuration.get(EARLIER):
+        if earlier := self.run.configuration.get(EARLIER):
             start["earlier"] = earlier
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
@@ -376,15 +340,9 @@ class Running:
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""
         try:
-            if self._python is not None:
-                await self._python.aclose()
-            if self._web is not None:  # before the journal: what was begun ahead would still write to it
-                await self._web.aclose()
-            if self._opened_web is not None:
-                await self._opened_web.aclose()
-            await self._journal.aclose()
-            if self._manner.live:
-                ended = replace(self._run, status=answer.status, answer=answer)
+            await self._opened.aclose()
+            if self.live:
+                ended = replace(self.run, status=answer.status, answer=answer)
                 await asyncio.to_thread(save_run, self.settings.runs_dir, ended)
         except StorageError as problem:
-            self._around.tell(Note(f"the run is not saved: {problem.message}"))
+            self.tell(Note(f"the run is not saved: {problem.message}"))

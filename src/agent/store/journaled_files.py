@@ -11,7 +11,7 @@ from agent.errors import StoppedError
 from agent.files.contents import SECTION, FileProblem
 from agent.state import AttachedFile
 from agent.store.journal import Journal
-from agent.store.user_files import write_file
+from agent.store.user_files import numbered_folder, write_file
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -69,26 +69,34 @@ class JournaledFiles:
             section: Characters of a page.
             ocr: Whether the text of pictures is read.
         """
+        nothing: AttachedFile = {
+            "name": name,
+            "path": str(path),
+            "kind": "",
+            "size": _size(path),
+            "summary": "",
+            "beginning": "",
+            "parts": [],
+            "sections": None,
+            "facts": {},
+            "lost": [],
+            "data": [],
+            "problem": "",
+        }
 
         async def perform() -> Json:
             from agent.files.reading import may_speak, preview
 
-            folder = self._new_folder()
-            try:
-                if self._before_speech is not None and await may_speak(path):
-                    await self._before_speech()
-                seen = await self._in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
-                made = seen.data
-                if seen.kind in _WRITTEN_OUT:
-                    made = (*made, *await self._in_time(_as_text(path, name, folder)))
-            except FileProblem as problem:
-                return {**_unread(path, name, problem)}
+            folder = numbered_folder(self._folder)
+            if self._before_speech is not None and await may_speak(path):
+                await self._before_speech()
+            seen = await self._in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
+            made = seen.data
+            if seen.kind in _WRITTEN_OUT:
+                made = (*made, *await self._in_time(_as_text(path, name, folder)))
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
-            made = made[:_MOST_NAMED]
-            return {
-                "name": name,
-                "path": str(path),
+            return nothing | {
                 "kind": seen.kind,
                 "size": seen.size,
                 "summary": seen.summary,
@@ -97,15 +105,14 @@ class JournaledFiles:
                 "sections": seen.sections,
                 "facts": seen.facts,
                 "lost": list(seen.lost),
-                "data": [str(found) for found in made],
-                "problem": "",
+                "data": [str(found) for found in made[:_MOST_NAMED]],
             }
 
+        def unread(problem: FileProblem) -> dict[str, Json]:
+            return {**nothing, "facts": {"problem": problem.reason}, "problem": _told(problem)}
+
         request = {"do": "look", "path": str(path), "name": name, "section": section, **_without_ocr(ocr)}
-        try:
-            seen: AttachedFile = await self._journal.call(KIND, request, perform)
-        except StoppedError as stopped:
-            return _unread(path, name, FileProblem("timeout", f"{name} was not read: {stopped.message}."))
+        seen: AttachedFile = await self._call(request, perform, unread, f"{name} was not read")
         return seen
 
     async def read(
@@ -124,20 +131,14 @@ class JournaledFiles:
         async def perform() -> Json:
             from agent.files.reading import read
 
-            try:
-                reading = read(path, name=name, page=page, find=find, limit=limit, section=section, ocr=ocr)
-                part = await self._in_time(reading)
-            except FileProblem as problem:
-                return {"problem": _told(problem)}
+            reading = read(path, name=name, page=page, find=find, limit=limit, section=section, ocr=ocr)
+            part = await self._in_time(reading)
             return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **_without_ocr(ocr)}
-        try:
-            found: dict[str, Any] = await self._journal.call(KIND, request, perform)
-        except StoppedError as stopped:
-            return {"problem": f"It was not read: {stopped.message}."}
-        return found
+        part: dict[str, Any] = await self._call(request, perform, lambda p: {"problem": _told(p)}, "It was not read")
+        return part
 
     async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
         """How a picture, or a page of a PDF, looks, as a copy that models take.
@@ -156,17 +157,12 @@ class JournaledFiles:
 
             folder = self._folder / _SHOWN
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                return await self._in_time(picture(path, folder, name=name, page=page))
-            except FileProblem as problem:
-                return {"problem": problem.message}
+            return await self._in_time(picture(path, folder, name=name, page=page))
 
         if (path, page) not in self._pictures:
             request: dict[str, Json] = {"do": "picture", "path": str(path), "page": page}
-            try:
-                self._pictures[path, page] = await self._journal.call(KIND, request, perform)
-            except StoppedError as stopped:
-                return {"problem": f"It was not looked at: {stopped.message}."}
+            seen = await self._call(request, perform, lambda p: {"problem": p.message}, "It was not looked at")
+            self._pictures[path, page] = seen
         return self._pictures[path, page]
 
     async def script(self, path: Path) -> str:
@@ -186,17 +182,29 @@ class JournaledFiles:
 
         return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
 
+    async def _call(
+        self,
+        request: dict[str, Json],
+        perform: Callable[[], Awaitable[Json]],
+        failed: Callable[[FileProblem], dict[str, Json]],
+        stopped: str,
+    ) -> Any:
+        """What a call gives, or gave; `failed` says what stands for it where it gives nothing."""
+
+        async def outcome() -> Json:
+            try:
+                return await perform()
+            except FileProblem as problem:
+                return failed(problem)
+
+        try:
+            return await self._journal.call(KIND, request, outcome)
+        except StoppedError as limit:
+            return failed(FileProblem("timeout", f"{stopped}: {limit.message}."))
+
     async def _in_time(self, call: Awaitable[T]) -> T:
         async with self._budget.within() if self._budget else nullcontext():
             return await call
-
-    def _new_folder(self) -> Path:
-        """A folder for what is made of one file."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        number = sum(1 for _ in self._folder.iterdir()) + 1
-        folder = self._folder / str(number)
-        folder.mkdir(mode=0o700)
-        return folder
 
 
 async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
@@ -214,25 +222,11 @@ def _without_ocr(ocr: bool) -> dict[str, Json]:
     return {} if ocr else {"ocr": False}
 
 
-def _unread(path: Path, name: str, problem: FileProblem) -> AttachedFile:
+def _size(path: Path) -> int:
     try:
-        size = path.stat().st_size
+        return path.stat().st_size
     except OSError:
-        size = 0
-    return AttachedFile(
-        name=name,
-        path=str(path),
-        kind="",
-        size=size,
-        summary="",
-        beginning="",
-        parts=[],
-        sections=None,
-        facts={"problem": problem.reason},
-        lost=[],
-        data=[],
-        problem=_told(problem),
-    )
+        return 0
 
 
 def _told(problem: FileProblem) -> str:

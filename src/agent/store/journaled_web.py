@@ -18,6 +18,7 @@ from agent.budget import Budget
 from agent.consent.provenance import Origins
 from agent.events import Event, Note, PageRead, WebSearched
 from agent.store.journal import Journal
+from agent.store.user_files import numbered_folder
 from agent.web.address import canonical
 from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.records import as_plain, from_plain
@@ -316,7 +317,7 @@ class JournaledBrowser:
             browser = await open_browser(
                 self._settings, ask, driver=driver, blocks=self._blocks, note=lambda text: self._tell(Note(text))
             )
-            folder = self._new_folder()
+            folder = numbered_folder(self._folder)
             task = Task(
                 question,
                 url,
@@ -356,10 +357,3 @@ class JournaledBrowser:
     def is_live(self) -> bool:
         """Whether the newest task was done, and not given from the record."""
         return self._journal.is_live
-
-    def _new_folder(self) -> Path:
-        """A folder for what one task brings."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        folder = self._folder / str(sum(1 for _ in self._folder.iterdir()) + 1)
-        folder.mkdir(mode=0o700)
-        return folder

@@ -35,3 +35,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise StorageError(
             f"{path} cannot be written: {error.strerror}.", remedy="Name another file, or make its folder writable."
         ) from error
+
+
+def numbered_folder(parent: Path) -> Path:
+    """A new folder, which only its user may enter, called after how many its parent has; both are made."""
+    parent.mkdir(mode=0o700, exist_ok=True)
+    folder = parent / str(sum(1 for _ in parent.iterdir()) + 1)
+    folder.mkdir(mode=0o700)
+    return folder
