@@ -71,10 +71,9 @@ class Alita:
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
-        self._running: Running | None = None
+        self.running: Running | None = None
+        """The newest run, which may have ended."""
         self._draining = False
-        self.newest: Answer | None = None
-        """What the newest run came to, also when it raised."""
 
     @classmethod
     async def open(cls, settings: Settings, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
@@ -113,25 +112,20 @@ class Alita:
 
     @property
     def seconds(self) -> float:
-        """Work on the present question so far, in seconds; 0 without one."""
-        return self._running.seconds if self._running is not None else 0.0
+        """Work on the newest question so far, in seconds; 0 without one."""
+        return self.running.budget.seconds if self.running is not None else 0.0
 
     @property
-    def seconds_left(self) -> float | None:
-        """Until the present question's limit of time, below zero beyond it; None without one."""
-        return self._running.seconds_left if self._running is not None else None
-
-    @property
-    def partial(self) -> Answer | None:
-        """What the present question came to so far; None without one."""
-        return self._running.answer if self._running is not None else None
+    def newest(self) -> Answer | None:
+        """What the newest run came to so far, also when it raised."""
+        return self.running.answer if self.running is not None else None
 
     def drain(self) -> None:
         """Lets the present step finish and saves the run, which `resume` goes on with."""
         self._draining = True
         self._opened.stopping.set()
-        if self._running is not None:
-            self._running.drain()
+        if self.running is not None:
+            self.running.drain()
 
     @property
     def settings(self) -> Settings:
@@ -209,7 +203,7 @@ class Alita:
             standalone = answer.restated or question
             tools = self._opened.tools_behind(self._settings, standalone, answer)
             self._answers.put(standalone, inputs, configuration, answer, tools)
-            if self._running is not None and (program := self._running.program):
+            if self.running is not None and (program := self.running.program):
                 self._programs.put(question, self._redactor.text(program))
         return answer
 
@@ -302,7 +296,7 @@ class Alita:
         if resumed:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)
-        self._running = running = Running(
+        self.running = running = Running(
             run,
             journal,
             budget,
@@ -322,7 +316,6 @@ class Alita:
         try:
             return self._finish(await running.finish())
         finally:
-            self.newest = running.answer
             self._draining = False
             self._opened.stopping.clear()
 

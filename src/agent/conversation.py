@@ -203,13 +203,7 @@ _SUMMARY_TOKENS = 600
 
 
 async def compact(context: Context, earlier: Conversation, source: Conversation | None = None) -> DataText:
-    """The conversation as a prompt shows it.
-
-    Args:
-        context: Whose model writes a summary, when one is needed.
-        earlier: What the run knows of the conversation.
-        source: The conversation that `earlier` was taken from, if it is at hand: it gets the new summary too.
-    """
+    """The conversation as a prompt shows it. A new summary goes to `source`, from which `earlier` was taken, too."""
     most = context.strategy(Role.PLANNER).limits.history
     turns = earlier.open_turns
     if sum(len(turn.shown) for turn in turns) <= most:
@@ -235,27 +229,21 @@ def _newest(turns: list[Turn], most: int) -> list[Turn]:
 
 async def _summary(context: Context, earlier: Conversation, older: list[Turn], most: int) -> str:
     """A summary of the old one and of more turns; empty when none could be had."""
-    read = _newest(older, most) if older else []
-    if not read:
+    if not older:
         return ""
-    messages = load_prompt("agent", "summarise").render(most=LONGEST_SUMMARY, conversation=earlier.shown(read))
+    shown = earlier.shown(_newest(older, most))
+    messages = load_prompt("agent", "summarise").render(most=LONGEST_SUMMARY, conversation=shown)
+    failed = "the older ones could not be summarised"
     try:
         completion = await context.complete(Role.PLANNER, messages, temperature=0, max_tokens=_SUMMARY_TOKENS)
+        summary = printable(completion.text).strip()
     except (ModelError, ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"only the newest turns are seen: {failure.message}"))
-        return ""
-    summary = _whole_sentences(printable(completion.text).strip())
+        summary, failed = "", failure.message
+    if len(summary) > LONGEST_SUMMARY:  # whole sentences, or none
+        summary = "".join(summary[:LONGEST_SUMMARY].rpartition(".")[:2])
     if not summary:
-        context.emit(Note("only the newest turns are seen: the older ones could not be summarised"))
+        context.emit(Note(f"only the newest turns are seen: {failed}"))
     return summary
-
-
-def _whole_sentences(text: str) -> str:
-    """As many whole sentences or lines as a summary may hold; nothing where not even the first fits."""
-    if len(text) <= LONGEST_SUMMARY:
-        return text
-    ends = [match.end() for match in re.finditer(r"[.!?](?=\s)|\n", text[: LONGEST_SUMMARY + 1])]
-    return text[: ends[-1]].strip() if ends else ""
 
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -284,15 +272,7 @@ def flaw_of(message: str, question: str, shown: str) -> str:
 async def restate(
     message: str, earlier: Conversation, source: Conversation | None, context: Context, flaw: Flaw = flaw_of
 ) -> str:
-    """The message as a question that stands alone; as it is where the model's reply is of no use.
-
-    Args:
-        message: What the user wrote.
-        earlier: The turns before it.
-        source: The conversation that `earlier` was taken from, if it is at hand.
-        context: Of the run.
-        flaw: Judges the question that the model wrote.
-    """
+    """The message as a question that stands alone; as it is where the model's reply is of no use."""
     shown = await compact(context, earlier, source)
     messages = load_prompt("agent", "restate").render(conversation=shown, question=message)
     try:
@@ -301,15 +281,10 @@ async def restate(
         context.emit(Note(f"the question is taken as it is: {failure.message}"))
         return message
     question = printable(str(completion.parsed["question"])).strip()
-    if not question or _plain(question) == _plain(message):
+    if not question or question.casefold().split() == message.casefold().split():
         return message
     if wrong := flaw(message, question, shown):
         context.emit(Note(f"the question is taken as it is: restating it {wrong}"))
         return message
     context.emit(Restated(question))
     return question
-
-
-def _plain(text: str) -> str:
-    """What two ways of writing one message have in common."""
-    return " ".join(text.casefold().split()).rstrip(".?! ")

@@ -103,14 +103,11 @@ class Resources:
         """
         async with self._opening:
             if self._models is None:
-                self._models = await self._open_models(settings)
+                models = Models(settings, notify=lambda text: self._tell(Note(text)))
+                if EMBEDDED in {settings.model, *(name for role in ROLES for name in settings.models_for(role))}:
+                    await fetch_weights(settings.models_dir, self._tell, self.stopping)
+                self._models = models
         return self._models
-
-    async def _open_models(self, settings: Settings) -> Models:
-        models = Models(settings, notify=lambda text: self._tell(Note(text)))
-        if EMBEDDED in {settings.model, *(name for role in ROLES for name in settings.models_for(role))}:
-            await fetch_weights(settings.models_dir, self._tell, self.stopping)
-        return models
 
     async def sandbox(self, settings: Settings) -> Sandbox:
         """The sandbox that the settings ask for.
@@ -118,20 +115,16 @@ class Resources:
         Raises:
             IsolationError: The machine offers no acceptable isolation.
         """
+        from mcp_tools.sandbox.protocol import Level
+
         async with self._opening:
             if self._sandbox is None:
-                self._sandbox = await self._open_sandbox(settings)
+                self._sandbox = await open_for(settings)
+                if self._sandbox.isolation.level is Level.WEAK:
+                    self._tell(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
         if lowered := isolation_lowered(settings, self._sandbox.isolation):
             self._tell(Warned(lowered))
         return self._sandbox
-
-    async def _open_sandbox(self, settings: Settings) -> Sandbox:
-        from mcp_tools.sandbox.protocol import Level
-
-        sandbox = await open_for(settings)
-        if sandbox.isolation.level is Level.WEAK:
-            self._tell(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
-        return sandbox
 
     def library(self, settings: Settings) -> Library:
         """The library that the settings name."""

@@ -113,11 +113,6 @@ class Running:
             self._control.request_drain("interrupted")
 
     @property
-    def seconds(self) -> float:
-        """Work so far, in seconds."""
-        return self.budget.seconds
-
-    @property
     def seconds_left(self) -> float | None:
         """Until the limit of time, below zero beyond it; None without one."""
         limit = self.budget.limits.seconds
@@ -266,13 +261,13 @@ class Running:
         strategy_for(model, self.settings.strategy_of(model))
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
-        from agent.store.journaled_web import Heard, JournaledWeb
+        from agent.store.journaled_web import JournaledWeb, heard
 
         engines = None
         if self.live:
             from agent.web.run_web import RunWeb
 
-            engines = RunWeb(self.settings, self._folder / WEB, Heard(self.tell))
+            engines = RunWeb(self.settings, self._folder / WEB, heard(self.tell))
             self._opened.push_async_callback(engines.aclose)
         web = JournaledWeb(engines, engines, self.journal, self.tell, guard, budget=self.budget)
         self._opened.push_async_callback(web.aclose)

@@ -25,11 +25,7 @@ Listener = Callable[[Event], None]
 
 
 class ServedAlita:
-    """Answers the questions of MCP clients in the order in which they come.
-
-    Args:
-        settings: As for `alita ask`; their limits hold for each question.
-    """
+    """Answers the questions of MCP clients in the order in which they come."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

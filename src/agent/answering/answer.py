@@ -160,13 +160,7 @@ _YES_OR_NO = re.compile(r"(?:is|are|was|were|does|do|did|has|have|had|can|will|m
 
 
 def stands_there(answer: str, text: str, question: str) -> bool:
-    """Whether an answer was copied from a text, and not from the question.
-
-    Args:
-        answer: What the model wrote.
-        text: What it was shown.
-        question: What was asked.
-    """
+    """Whether an answer was copied from the text that was shown, and not from the question."""
     if _UNKNOWN.fullmatch(answer):
         return False
     if answer.strip(". ").casefold() in {"yes", "no"}:

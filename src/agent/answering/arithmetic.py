@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
 _LEAD = re.compile(r"^\s*(?:what\s+is|what['’]s|how\s+much\s+is|compute|calculate|evaluate)\b:?", re.IGNORECASE)
@@ -92,25 +92,14 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 def _written(value: Fraction) -> str:
+    """Exactly, where that takes few enough digits; else with twelve significant ones, or those of the whole part."""
     if value.denominator == 1:
         return str(value.numerator)
-    decimals = _decimals(value.denominator)
-    if decimals is not None:
-        shifted = str(abs(value.numerator) * 10**decimals // value.denominator).zfill(decimals + 1)
-        return f"{'-' if value < 0 else ''}{shifted[:-decimals]}.{shifted[-decimals:]}"
     whole = len(str(abs(value.numerator) // value.denominator))
+    exact = Context(prec=whole + _MAX_DECIMALS)
+    written = exact.divide(Decimal(value.numerator), Decimal(value.denominator))
+    if not exact.flags[Inexact]:
+        return f"{written.normalize(exact):f}"
     context = Context(prec=max(_SIGNIFICANT, whole + 4))
     near = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{near.normalize(context):{'f' if abs(value) > 1e-6 else ''}}"
-
-
-def _decimals(denominator: int) -> int | None:
-    """How many digits after the point a fraction in lowest terms has; None when they never end, or hardly."""
-    needed = 0
-    for prime in (2, 5):
-        times = 0
-        while denominator % prime == 0:
-            denominator //= prime
-            times += 1
-        needed = max(needed, times)
-    return needed if denominator == 1 and needed <= _MAX_DECIMALS else None

@@ -262,7 +262,7 @@ class _Run:
             self._ends = min(self._ends, time.monotonic() + _CLOSING)
         if self._ends < math.inf:
             return self._ends - time.monotonic()
-        left = self._alita.seconds_left if self._alita is not None else None
+        left = self._alita.running.seconds_left if self._alita and self._alita.running else None
         return None if left is None else left + _CLOSING
 
     def last_words(self) -> int:
@@ -271,7 +271,7 @@ class _Run:
             self._screen.end_work()
         result = self._result
         if result is None:
-            partial = (self._alita.partial if self._alita is not None else None) or Answer("", "limit")
+            partial = (self._alita.newest if self._alita is not None else None) or Answer("", "limit")
             result = replace(partial, status="limit", limit="seconds", error="It did not end by itself.")
             if self._turn is not None and self._turn.is_draining:
                 result = replace(result, status="interrupted", limit=None)

@@ -55,15 +55,11 @@ class AnswerCache:
         tools: dict[str, str],
     ) -> None:
         """Keeps an answer with the states of the tools it rests on, whole or not at all."""
-        path = self._path(question, files, configuration)
-        with contextlib.suppress(OSError):
-            private_folder(path.parent)
-            write_whole(path, json.dumps({"answer": answer.as_json(), "tools": tools}, ensure_ascii=True).encode())
+        _keep(self._path(question, files, configuration), json.dumps({"answer": answer.as_json(), "tools": tools}))
 
     def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
         key = [alita_version(), question, [file.sha256 or file.path for file in files], configuration]
-        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-        return self._folder / f"{digest[:32]}.json"
+        return self._folder / f"{_name(json.dumps(key, sort_keys=True))}.json"
 
 
 _LONGEST = 8_000
@@ -86,10 +82,17 @@ class AnsweredPrograms:
     def put(self, question: str, program: str) -> None:
         """Keeps the program, whole or not at all."""
         if len(program) <= _LONGEST:
-            with contextlib.suppress(OSError, ValueError):
-                private_folder(self._folder)
-                write_whole(self._path(question), program.encode())
+            _keep(self._path(question), program)
 
     def _path(self, question: str) -> Path:
-        digest = hashlib.sha256(form_of(question).text.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._folder / f"{digest[:32]}.py"
+        return self._folder / f"{_name(form_of(question).text)}.py"
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _keep(path: Path, text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        private_folder(path.parent)
+        write_whole(path, text.encode())

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from agent.errors import AlitaError, ModelOutputError, RunError, StoppedError
 from agent.models.protocol import Usage
@@ -43,14 +43,12 @@ class Blobs:
     """Values by their hash.
 
     A request is a JSON object; lists in it (messages, tools) are referred to item by item, objects and long
-    strings as a whole. Messages seen before cost a dictionary look-up, whatever their length: Python keeps
-    the hash of a string with the string.
+    strings as a whole.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._values: dict[str, Json] = {}
-        self._seen: dict[Any, str] = {}
 
     def put(self, request: dict[str, Json]) -> tuple[dict[str, Json], list[dict[str, Json]]]:
         """The request with references, and the lines that must be written before it can be read again."""
@@ -73,10 +71,7 @@ class Blobs:
         return value
 
     def _store(self, value: Json, fresh: list[dict[str, Json]]) -> str:
-        shortcut = _shortcut(value)
-        name = self._seen.get(shortcut)
-        if name is None:
-            name = self._seen[shortcut] = digest(canonical(value))
+        name = digest(canonical(value))
         if name not in self._values:
             clean = self._redactor.json(value)
             fresh.append({"blob": name, "value": clean})
@@ -89,19 +84,6 @@ class Blobs:
         if isinstance(value, dict) and "$" in value:
             return self._values[value["$"]]
         return value
-
-
-def _shortcut(value: Json) -> Any:
-    """Something hashable that is equal for equal values only: 1, 1.0 and True stay apart."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        if all(type(item) is str for item in value.values()):
-            return ("{", *value.items())
-        return ("{", *((name, _shortcut(item)) for name, item in value.items()))
-    if isinstance(value, list | tuple):
-        return ("[", *map(_shortcut, value))
-    return (type(value), value)
 
 
 def first_difference(recorded: Json, asked: Json, where: str = "request") -> str | None:
@@ -180,7 +162,9 @@ class Journal:
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._file: AppendedLines | None = None
         records = list(_load(recorded, self._blobs))
-        self.marks = {mark.step: mark for mark in _marks(recorded)}
+        self.marks = {
+            line["step"]: Mark(line["step"], line["mark"], line["why"]) for line in recorded if "mark" in line
+        }
         """The newest decision of each step."""
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
@@ -385,12 +369,6 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
             blobs.load(line)
         elif "mark" not in line:
             yield from_plain(Record, line)
-
-
-def _marks(lines: list[dict[str, Json]]) -> Iterator[Mark]:
-    for line in lines:
-        if "mark" in line:
-            yield Mark(line["step"], line["mark"], line["why"])
 
 
 def _restored(error: dict[str, Json]) -> AlitaError:

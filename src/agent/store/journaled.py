@@ -22,15 +22,7 @@ _SHORTEST = 0.5
 
 
 class JournaledModel:
-    """A model whose completions are recorded and replayed.
-
-    Args:
-        model: None for a replay, which asks none.
-        journal: Records every call.
-        budget: Refuses a call past the run's tokens or money, and ends one that outlasts its time; None for none.
-        name: What the user calls the model, where there is none to ask.
-        role: What it is asked as, for whoever reads the journal.
-    """
+    """A model whose completions are recorded and replayed; None for a replay, which asks none."""
 
     def __init__(
         self, model: Model | None, journal: Journal, budget: Budget | None = None, *, name: str = "", role: str = ""
@@ -83,13 +75,7 @@ class JournaledModel:
 
 
 class JournaledSandbox:
-    """A sandbox whose outcomes are recorded and replayed.
-
-    Args:
-        sandbox: None for a replay, which runs nothing.
-        journal: Records every call.
-        budget: No call outlasts the run; None where nothing limits it.
-    """
+    """A sandbox whose outcomes are recorded and replayed; None for a replay. No call outlasts the run's budget."""
 
     def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget | None = None) -> None:
         self._sandbox = sandbox

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -45,28 +45,26 @@ class Searching(Protocol):
         ...
 
 
-class Heard:
+def heard(tell: Callable[[Event], None]) -> Callable[[Event], None]:
     """Tells on what engines tell, and keeps it for the record of the search in which it was told."""
 
-    def __init__(self, tell: Callable[[Event], None]) -> None:
-        self._tell = tell
-
-    def __call__(self, event: Event) -> None:
-        """One event of an engine."""
-        kept = _KEPT.get()
+    def hear(event: Event) -> None:
+        kept = _HEARD.get()
         if kept is not None and isinstance(event, WebSearched):
             kept.append(event)
-        self._tell(event)
+        tell(event)
+
+    return hear
 
 
-_KEPT: ContextVar[list[WebSearched] | None] = ContextVar("_KEPT", default=None)
+_HEARD: ContextVar[list[WebSearched] | None] = ContextVar("_HEARD", default=None)
 
 
 class JournaledWeb:
     """Searches and reads, or gives what was recorded.
 
     Args:
-        engines: None for a replay, which searches nothing. What they tell should go through a `Heard`.
+        engines: None for a replay, which searches nothing. What they tell should go through `heard`.
         reader: None for a replay, which reads nothing.
         journal: Records every call.
         tell: Told of each search and each page, in a replay too.
@@ -140,7 +138,26 @@ class JournaledWeb:
         if self._guard is not None and self._guard.blocks_query(query):
             raise WebProblem("leak", f"{query!r} is not searched for.", remedy=_LEAK_REMEDY)
         started = time.monotonic()
-        output = await self._searched({"search": query, "limit": limit, "freshness": freshness})
+        live = False
+
+        async def perform() -> Json:
+            nonlocal live
+            live = True
+            assert self._engines is not None, "a journal that makes calls goes with engines"
+            told: list[WebSearched] = []
+            before = _HEARD.set(told)
+            try:
+                work = self._in_time(self._engines.search(query, limit=limit, freshness=freshness))
+                done = await _outcome(work, lambda results: {"results": as_plain(tuple(results))})
+            finally:
+                _HEARD.reset(before)
+            return done | {"told": as_plain(tuple(told))}
+
+        request: dict[str, Json] = {"search": query, "limit": limit, "freshness": freshness}
+        output: dict[str, Any] = await self._journal.call(KIND, request, perform)
+        for event in [] if live else from_plain(list[WebSearched], output["told"]):
+            self._tell(event)
+        _raise_problem(output)
         results = from_plain(list[Result], output["results"])
         shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
         source = ", ".join(dict.fromkeys(result.source for result in shown)) or "all engines"
@@ -149,32 +166,6 @@ class JournaledWeb:
         self.texts += [f"{result.title}\n{result.snippet}" for result in shown]
         self._tell(WebSearched(query, source, found, seconds=time.monotonic() - started))
         return shown
-
-    async def _searched(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The results as they are recorded; what engines told is told in a replay too.
-
-        Raises:
-            WebProblem: No engine could be asked.
-        """
-        live = False
-
-        async def perform() -> Json:
-            nonlocal live
-            live = True
-            assert self._engines is not None, "a journal that makes calls goes with engines"
-            limit, freshness = request["limit"], request["freshness"]
-            with _hearing() as told:
-                done = await _outcome(
-                    self._in_time(self._engines.search(request["search"], limit=limit, freshness=freshness)),
-                    lambda results: {"results": [as_plain(result) for result in results]},
-                )
-            return done | {"told": [as_plain(event) for event in told]}
-
-        output: dict[str, Any] = await self._journal.call(KIND, request, perform)
-        for event in [] if live else from_plain(list[WebSearched], output["told"]):
-            self._tell(event)
-        _raise_problem(output)
-        return output
 
     def _begun(self, key: str) -> asyncio.Task[Any] | None:
         """What was begun ahead, once; None for the task itself."""
@@ -232,17 +223,6 @@ class JournaledWeb:
             return await call
 
 
-@contextmanager
-def _hearing() -> Iterator[list[WebSearched]]:
-    """What engines tell meanwhile."""
-    kept: list[WebSearched] = []
-    before = _KEPT.set(kept)
-    try:
-        yield kept
-    finally:
-        _KEPT.reset(before)
-
-
 async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) -> dict[str, Json]:
     """The outcome of a call as it is recorded: a problem is one too, which a resumed run need not meet again."""
     try:
@@ -265,16 +245,7 @@ BROWSE = "browse"
 
 
 class JournaledBrowser:
-    """Does tasks in a browser, or gives what was recorded.
-
-    Args:
-        settings: What the user wants of the browser.
-        folder: Where screenshots and downloads are kept; made when it is needed.
-        journal: Records every task.
-        tell: Told of each step, in a replay too.
-        blocks: Whether an address, with the text found there, must not be shown.
-        budget: The run's; no task is given more time than is left of it.
-    """
+    """Does tasks in a browser, or gives what was recorded."""
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from agent.errors import RunError, StorageError
+from agent.store.user_files import unwritable
 from mcp_tools.atomic import private_folder
 from mcp_tools.tool import Json
 
@@ -46,7 +47,7 @@ class AppendedLines:
             private_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise unwritable(path, error.strerror) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _drop_torn_line(descriptor)
@@ -81,7 +82,7 @@ class AppendedLines:
                 os.fdatasync(self._descriptor)
         except OSError as error:
             os.ftruncate(self._descriptor, self._end)
-            self._broken = _unwritable(self.path, error)
+            self._broken = unwritable(self.path, error.strerror)
             raise self._broken from error
         self._end += len(raw)
         if self._due is None and not synced:
@@ -125,7 +126,7 @@ class AppendedLines:
         try:
             os.fdatasync(descriptor)
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(self.path, error.strerror) from error
         finally:
             os.close(descriptor)
 
@@ -180,10 +181,3 @@ def _drop_torn_line(descriptor: int) -> None:
             end = start
     if end != size:
         os.ftruncate(descriptor, end)
-
-
-def _unwritable(path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"{path} cannot be written: {error.strerror}.",
-        remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
-    )

@@ -31,11 +31,7 @@ _Value = TypeVar("_Value")
 
 
 class Redactor:
-    """Replaces known keys, and what looks like one.
-
-    Args:
-        secrets: Keys in clear.
-    """
+    """Replaces known keys, given in clear, and what looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {s for s in secrets if len(s) >= SHORTEST_SECRET}

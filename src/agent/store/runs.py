@@ -18,7 +18,7 @@ from agent.answering.answer import Answer
 from agent.errors import RunError, StorageError, UserError
 from agent.store import journal
 from agent.store.jsonl_log import is_locked
-from agent.store.user_files import write_file
+from agent.store.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.records import from_plain
 from mcp_tools.tool import Json
@@ -119,9 +119,9 @@ def create_run(
         except FileExistsError:
             if (runs / run.run_id).exists():
                 continue
-            raise _unwritable(runs, "a file stands in its place") from None
+            raise unwritable(runs, "a file stands in its place") from None
         except OSError as error:
-            raise _unwritable(runs, error.strerror) from error
+            raise unwritable(runs, error.strerror) from error
         save_run(runs, run)
         return run
 
@@ -137,7 +137,7 @@ def save_run(runs: Path, run: Run) -> None:
         content = json.dumps(run.as_json(), ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
         write_whole(target, content, draft_in=runs)
     except OSError as error:
-        raise _unwritable(target, error.strerror) from error
+        raise unwritable(target, error.strerror) from error
 
 
 def save_traceback(runs: Path, run: Run, text: str) -> None:
@@ -239,10 +239,3 @@ def _from_json(data: dict[str, Json]) -> Run:
     data = {name: value for name, value in data.items() if name != "schema"}
     answer = data.pop("answer")
     return replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)
-
-
-def _unwritable(path: Path, reason: str | None) -> StorageError:
-    return StorageError(
-        f"{path} cannot be written: {reason}.",
-        remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
-    )

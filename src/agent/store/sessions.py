@@ -21,7 +21,7 @@ from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
 from agent.store.redact import Redactor
 from agent.store.runs import ID, fitting_id, new_id
-from agent.store.user_files import write_file
+from agent.store.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
@@ -259,10 +259,8 @@ def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
     """Sessions, the one used last first; `damaged_sessions` has those that cannot be read."""
 
     def last_use(session_id: str) -> tuple[int, str]:
-        try:
-            return _path(folder, session_id).stat().st_mtime_ns, session_id
-        except OSError:
-            return 0, session_id
+        path = _path(folder, session_id)
+        return path.stat().st_mtime_ns if path.exists() else 0, session_id
 
     found: list[Session] = []
     for session_id in sorted(_ids(folder), key=last_use, reverse=True):
@@ -336,7 +334,4 @@ def _writing(folder: Path) -> Iterator[None]:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise StorageError(
-            f"{folder} cannot be written: {error.strerror}.",
-            remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
-        ) from error
+        raise unwritable(folder, error.strerror) from error

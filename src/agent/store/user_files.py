@@ -11,6 +11,14 @@ from agent.errors import StorageError
 from mcp_tools import atomic
 
 
+def unwritable(path: Path, reason: str | None) -> StorageError:
+    """What to raise where one of alita's own folders takes nothing more."""
+    return StorageError(
+        f"{path} cannot be written: {reason}.",
+        remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
+    )
+
+
 def write_file(path: Path, text: str) -> None:
     """Writes a file that a user named or that only its user may read; a link in its place stays one.
 

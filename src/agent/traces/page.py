@@ -13,12 +13,7 @@ LONGEST_TEXT = 20_000
 
 
 def render_page(trace: Trace, *, full: bool = False) -> str:
-    """The whole page.
-
-    Args:
-        trace: What is shown.
-        full: Every text whole, whatever its size.
-    """
+    """The whole page; with `full`, every text whole, whatever its size."""
     from jinja2 import Environment
 
     def sized(text: str) -> str:

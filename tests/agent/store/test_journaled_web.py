@@ -12,7 +12,7 @@ from agent.budget import Budget, Limits
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
 from agent.store.journal import Journal
-from agent.store.journaled_web import Heard, JournaledWeb
+from agent.store.journaled_web import JournaledWeb, heard
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
 from agent.web.page import Page, Result, WebProblem
@@ -28,7 +28,7 @@ def hit(url: str = URL, snippet: str = "") -> Result:
 
 def opened(path: Path, pages: Pages, told: list[Any], **more: Any) -> tuple[JournaledWeb, Journal]:
     journal = Journal.create(path / "journal.jsonl")
-    return JournaledWeb(Engines([pages], Heard(told.append)), pages, journal, told.append, **more), journal
+    return JournaledWeb(Engines([pages], heard(told.append)), pages, journal, told.append, **more), journal
 
 
 def replayed(path: Path, told: list[Any], **more: Any) -> JournaledWeb:
