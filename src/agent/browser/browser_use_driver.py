@@ -163,7 +163,6 @@ class Driven:
         return hidden(text, self._task.logins)
 
     async def _stepped(self, agent: Any) -> None:
-        """Tells of the step that just ended."""
         item = agent.history.history[-1]
         output = item.model_output
         errors = "; ".join(one_line(result.error, 200) for result in item.result if result.error)
@@ -185,7 +184,6 @@ class Driven:
         self._host.tell(step)
 
     def _why_not(self, history: Any) -> str:
-        """Why the task is not done; empty where it is."""
         if history.is_done():
             return "" if history.is_successful() else "the model says that the task could not be done"
         if len(self._steps) >= self._task.steps:

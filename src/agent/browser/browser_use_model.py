@@ -162,7 +162,6 @@ def _planless(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_parts(message: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """The message with its parts changed; a text alone is one."""
     content = message.get("content")
     if isinstance(content, str):
         return {**message, "content": change({"text": content})["text"]}

@@ -108,7 +108,6 @@ class OutsideBrowser:
             await asyncio.shield(asyncio.to_thread(end_all, profile))
 
     async def _outcome(self, process: asyncio.subprocess.Process, job: Job, tell: Tell) -> Outcome:
-        """Talks with the process until it has the outcome, or is gone."""
         steps: list[BrowserStepped] = []
         spent: list[Usage] = []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from agent.errors import StoppedError
 from agent.web.filenames import claimed, safe_name
 from mcp_tools.text import one_line
 
@@ -61,9 +62,15 @@ class Tabs:
         context.on("page", self._follow)
 
     @property
-    def page(self) -> Page | None:
-        """The newest tab."""
-        return self._context.pages[-1] if self._context.pages else None
+    def page(self) -> Page:
+        """The newest tab.
+
+        Raises:
+            StoppedError: There is none.
+        """
+        if not self._context.pages:
+            raise StoppedError("the browser has no tab left")
+        return self._context.pages[-1]
 
     def take_heard(self) -> list[str]:
         """What happened since it was last asked."""

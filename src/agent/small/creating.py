@@ -95,7 +95,6 @@ class SecondImplementation:
         ]
 
     async def _outcomes(self, definition: str, tool: Tool, drawn: Sequence[dict[str, Json]]) -> list[Outcome]:
-        """Runs an implementation that is written now."""
         self._written += 1
         messages = load_prompt("agent.small", "second").render(definition=definition)
         completion = await self._context.complete(

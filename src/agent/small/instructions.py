@@ -49,9 +49,18 @@ async def without_instructions(answer: str, texts: Texts, question: str, ask: As
         tell: Told what was set apart.
     """
     texts = [(source, printable(text)) for source, text in texts]
+    asked = set(plain(question).split())
     for value in _claims(answer, texts, question):
-        if (left := await _unstated(value, texts, question, ask, tell)) is not None:
-            return left
+        found = [(source, part, shown) for source, text in texts for part, shown in _holding(value, text)]
+        found.sort(key=lambda one: -len(asked & set(plain(one[2]).split())))
+        is_fact = any(_is_cell(value, part, asked) for _, part, _ in found)
+        for _, _, shown in found[:_MOST]:
+            is_fact = is_fact or await _is_stated(value, shown, ask)
+        if not is_fact:
+            for source, part, _ in found:
+                tell(InstructionFound(source, one_line(part, _EXCERPT)))
+            kept = ((source, (part for part in _parts(text) if not has_words(part, value))) for source, text in texts)
+            return [(source, "".join(parts)) for source, parts in kept]
     return None
 
 
@@ -72,20 +81,6 @@ def _claims(answer: str, texts: Texts, question: str) -> list[str]:
     return [value for value in news if any(has_words(text, value) for _, text in texts)][:_CLAIMS]
 
 
-async def _unstated(value: str, texts: Texts, question: str, ask: Ask, tell: Tell) -> Texts | None:
-    asked = set(plain(question).split())
-    found = [(source, part, shown) for source, text in texts for part, shown in _holding(value, text)]
-    if any(_is_cell(value, part, asked) for _, part, _ in found):
-        return None
-    found.sort(key=lambda one: -len(asked & set(plain(one[2]).split())))
-    for _, _, shown in found[:_MOST]:
-        if await _is_stated(value, shown, ask):
-            return None
-    for source, part, _ in found:
-        tell(InstructionFound(source, one_line(part, _EXCERPT)))
-    return [(source, "".join(part for part in _parts(text) if not has_words(part, value))) for source, text in texts]
-
-
 def _holding(value: str, text: str) -> Iterator[tuple[str, str]]:
     """The sentences or rows that hold a value, each alone, and with what stands around it."""
     parts = _parts(text)
@@ -103,12 +98,9 @@ def _is_cell(value: str, part: str, asked: set[str]) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """The sentences and lines of a text, which together are the text."""
-    parts: list[str] = []
-    for line in text.splitlines(keepends=True):
-        ends = [0, *(found.end() for found in _SENTENCE.finditer(line)), len(line)]
-        parts += [line[start:end] for start, end in pairwise(ends)]
-    return [part for part in parts if part]
+    lines = text.splitlines(keepends=True)
+    ends = [[0, *(found.end() for found in _SENTENCE.finditer(line)), len(line)] for line in lines]
+    return [line[a:b] for line, of in zip(lines, ends, strict=True) for a, b in pairwise(of) if a < b]
 
 
 async def _is_stated(value: str, passage: str, ask: Ask) -> bool:

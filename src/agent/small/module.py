@@ -133,7 +133,6 @@ def _needed(program: str, tree: ast.Module, name: str) -> str:
 
 
 def _without_unread(call: Call) -> Call:
-    """The call without the parameters that the function never reads."""
     source, arguments = call.source, dict(call.arguments)
     for name in call.arguments:
         if len(arguments) > 1 and (shorter := without_parameter(source, call.name, name)) is not None:
@@ -192,7 +191,6 @@ def documented(
 
 
 def _raised(node: ast.FunctionDef) -> Iterator[str]:
-    """What the code itself raises, as a docstring says it."""
     for inner in ast.walk(node):
         match inner:
             case ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(text)), *_])):
@@ -202,7 +200,6 @@ def _raised(node: ast.FunctionDef) -> Iterator[str]:
 
 
 def _annotation(value: Json) -> ast.expr:
-    """The type of a JSON value."""
     return ast.parse(_type(value), mode="eval").body
 
 

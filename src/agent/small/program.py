@@ -60,14 +60,12 @@ def openable(state: State) -> list[AttachedFile]:
 
 
 def _text_of(file: AttachedFile) -> str:
-    """The path of a file's text; empty where it has none."""
     if file["kind"] in TEXTS:
         return file["path"]
     return next((path for path in file["data"] if path.endswith(_AS_TEXT)), "")
 
 
 def _packages_of(files: Sequence[AttachedFile]) -> set[str]:
-    """What the module imports for these files."""
     kinds = {file["kind"] for file in files}
     has_tables = kinds & (TABLES | TREES) or any(map(holds_tables, files))
     has_books = kinds & {"xlsx", "xls", "xlsb", "ods"}

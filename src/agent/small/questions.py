@@ -190,7 +190,6 @@ async def _by_need(state: State, context: Context) -> Decision | None:
 
 
 async def _computing(state: State, context: Context, why: str) -> Decision | None:
-    """The tool that computes it; else a program; None when both were done."""
     own = [tool for tool in state["tools"] if SERVER not in tool]
     if (use := await _use_of_fitting([*own, *_external(state)], state, context)) is not None:
         return use

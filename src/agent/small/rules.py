@@ -158,7 +158,6 @@ def read_on(state: State) -> Decision | None:
 
 
 def _is_long(file: AttachedFile) -> bool:
-    """Whether one reading does not take it in."""
     return (
         file["sections"] is None or file["sections"] > 1 or (file["size"] > _SMALL and len(file["beginning"]) >= 1_400)
     )

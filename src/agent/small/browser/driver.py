@@ -36,7 +36,7 @@ from agent.web.proxy import GuardedProxy
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext
 
 _GARBAGE = 3
 """Answers in a row that are no answer."""
@@ -105,12 +105,6 @@ class Compact:
                 await self._act(action)
         return "", f"the limit of {self._task.steps} steps of the browser is reached"
 
-    @property
-    def _page(self) -> Page:
-        if (page := self._tabs.page) is None:
-            raise StoppedError("the browser has no tab left")
-        return page
-
     async def _open(self, url: str) -> str:
         """Opens an address; says why it cannot be."""
         from playwright.async_api import Error
@@ -119,14 +113,14 @@ class Compact:
             return f"{one_line(url)} is no address of the web"
         problem = ""
         try:
-            await self._page.goto(url, timeout=_OPENING, wait_until="domcontentloaded")
+            await self._tabs.page.goto(url, timeout=_OPENING, wait_until="domcontentloaded")
         except Error as error:
             await self._tabs.settled()
             if not self._tabs.downloads:
                 problem = f"{url} cannot be opened: {reason_of(error.message)}"
         if refusal := self._proxy.refusal_of(url):
             problem = f"{url} cannot be opened: {refusal}"
-        await settle(self._page)
+        await settle(self._tabs.page)
         await self._look()
         await self._step(Action("click"), f"open {url}", problem)
         return problem
@@ -136,10 +130,10 @@ class Compact:
         from playwright.async_api import Error
 
         try:
-            view = await look(self._page)
+            view = await look(self._tabs.page)
         except Error:
-            await settle(self._page)
-            view = await look(self._page)
+            await settle(self._tabs.page)
+            view = await look(self._tabs.page)
         downloaded = [f"Downloaded: {path.name}" for path in self._tabs.downloads]
         lines = (*self._without_orders([*map(self._hidden, view.lines)]), *downloaded)
         view = replace(view, lines=lines, elements=tuple(one.changed(self._hidden) for one in view.elements))
@@ -155,11 +149,10 @@ class Compact:
         return hidden(text, self._task.logins)
 
     def _part(self) -> tuple[str, int]:
-        """What the model sees of the page, and where the rest begins."""
         return self._view.part(self._task.question, PART, self._read_from)
 
     async def _next(self) -> Action | None:
-        """The next action: planned, by rule, or the model's; None when there is none."""
+        """The next action, by rule or the model's; None when there is none."""
         while (action := self._by_rule()) is None:
             part, end = self._part()
             shown = {int(number) for number in re.findall(r"\[(\d+)\]", part)}
@@ -258,7 +251,7 @@ class Compact:
 
     async def _act(self, action: Action) -> None:
         before = self._view
-        problem = await perform(self._page, action, self._task.logins)
+        problem = await perform(self._tabs.page, action, self._task.logins)
         await self._tabs.settled()
         await self._look()
         has_effect = (before.url, before.lines) != (self._view.url, self._view.lines)
@@ -275,7 +268,7 @@ class Compact:
         url, what, problem = map(self._hidden, (self._view.url, what, problem))
         step = BrowserStepped(len(self._steps) + 1, url, what, action.why, "", not problem, problem)
         if self._task.folder is not None and not self._is_kept:
-            step = replace(step, picture=await keep_picture(self._page, self._task.folder, step.step))
+            step = replace(step, picture=await keep_picture(self._tabs.page, self._task.folder, step.step))
         self._steps.append(step)
         self._host.tell(step)
 

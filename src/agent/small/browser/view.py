@@ -305,7 +305,6 @@ def _as_label(text: str) -> str:
 
 
 def _options(node: _Node) -> Iterator[tuple[str, bool]]:
-    """What a select offers, and whether it is chosen."""
     for child in _nodes(node.children):
         if child.role == "option":
             yield child.name or child.text, "selected" in child.marks

@@ -97,7 +97,6 @@ def _joined(tables: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _items(lines: list[str]) -> list[tuple[str, Any]]:
-    """The items of lists with the heading above them, and whether they are ticked where they can be."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []

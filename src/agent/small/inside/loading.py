@@ -111,7 +111,6 @@ def _records(data: Any) -> Any:
 
 
 def _elements(path: str) -> Any:
-    """Repeated elements of an XML file as a table; else its root."""
     import xml.etree.ElementTree as ET
 
     import pandas as pd
@@ -133,7 +132,6 @@ def _elements(path: str) -> Any:
 
 
 def _texts(path: str, facts: dict[str, Any]) -> list[Any]:
-    """A file's text, and where it has pages also a list of these."""
     if path.endswith(".transcript.json"):
         return [_json(path, "json")["text"]]
     if path.endswith(".pages.jsonl"):
