@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
-_LAST_SECONDS = 2.0
-"""In which what a process said last is read."""
 _ERRORS = "errors.txt"
 BROWSER_USE = "agent.browser.inside"
 """The module whose `main` drives the browser with browser-use."""
@@ -115,25 +113,24 @@ class OutsideBrowser:
             steps.append(step)
             tell(step)
 
-        talking = asyncio.create_task(self._talk(process, job, heard, spent))
+        outcome, problem = None, "the browser hangs"
         ending = asyncio.create_task(process.wait())
-        seconds = job.task.seconds + _GRACE_SECONDS
-        try:
-            await asyncio.wait({talking, ending}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if ending.done():
-                await asyncio.wait({talking}, timeout=_LAST_SECONDS)
-            outcome = talking.result() if talking.done() else None
-            problem = f"the browser's process ended{_last_words(job.profile)}" if ending.done() else "the browser hangs"
-        finally:
-            for task in (talking, ending):
-                task.cancel()
-            await asyncio.gather(talking, ending, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(job.task.seconds + _GRACE_SECONDS):
+                outcome = await self._talk(process, job, heard, spent, ending)
+                problem = f"the browser's process ended{_last_words(job.profile)}"
+        ending.cancel()
         url = steps[-1].url if steps else job.task.url
         outcome = outcome or Outcome("", False, url, tuple(steps), problem)
         return replace(outcome, usage=sum(spent, Usage()))
 
     async def _talk(
-        self, process: asyncio.subprocess.Process, job: Job, tell: Tell, spent: list[Usage]
+        self,
+        process: asyncio.subprocess.Process,
+        job: Job,
+        tell: Tell,
+        spent: list[Usage],
+        ending: asyncio.Task[int],
     ) -> Outcome | None:
         """Sends the job and answers what is asked; None where the process ends, whose last line may be torn."""
         assert process.stdin is not None
@@ -164,16 +161,23 @@ class OutsideBrowser:
                 case {"id": number, "blocked": [address, text]}:
                     reply = {"re": number, "value": bool(self._blocks and self._blocks(address, text))}
                 case {"id": number, "ask": asked}:
-                    limit = f"the limit of {job.task.seconds:g} seconds for the browser is reached"
-                    reply = {"re": number, **await self._answer(asked, ends - time.monotonic(), limit, spent)}
+                    asking = asyncio.ensure_future(self._answer(asked, spent))
+                    try:
+                        await asyncio.wait(
+                            {asking, ending},
+                            timeout=max(ends - time.monotonic(), 0),
+                            return_when=asyncio.FIRST_COMPLETED,
+                        )
+                        limit = f"the limit of {job.task.seconds:g} seconds for the browser is reached"
+                        reply = {"re": number, **(asking.result() if asking.done() else {"stopped": limit})}
+                    finally:
+                        asking.cancel()
+                        await asyncio.gather(asking, return_exceptions=True)
 
-    async def _answer(self, asked: dict[str, Any], seconds: float, limit: str, spent: list[Usage]) -> dict[str, Json]:
-        """What the model says, within what is left of the task's seconds."""
+    async def _answer(self, asked: dict[str, Any], spent: list[Usage]) -> dict[str, Json]:
+        """What the model says."""
         try:
-            async with asyncio.timeout(seconds):
-                completion = await self._ask(**{name: value for name, value in asked.items() if value is not None})
-        except TimeoutError:
-            return {"stopped": limit}
+            completion = await self._ask(**{name: value for name, value in asked.items() if value is not None})
         except ModelOutputError as unusable:
             spent.append(unusable.usage or Usage())
             return {"unusable": unusable.message}
