@@ -172,7 +172,10 @@ class Alita:
             UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
         """
         self._listener = on_event or _silent
-        question = self._without_keys(usable(question))
+        question = usable(question)
+        if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
+            self._listener(Note("the question contained a key: it was replaced"))
+            question = clean
         if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
@@ -292,7 +295,11 @@ class Alita:
         approve: Approve | None = None,
         conversation: Conversation | None = None,
     ) -> Answer:
-        budget = _budget(settings, replayed=None if live else run.answer)
+        if live or run.answer is None:
+            budget = Budget(Limits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
+        else:  # a replay ends where the run ended
+            ended = (run.answer.limit, run.answer.steps) if run.answer.limit else None
+            budget = Budget(Limits(steps=settings.max_steps), ended=ended)
         if resumed:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)
@@ -319,13 +326,6 @@ class Alita:
             self._draining = False
             self._opened.stopping.clear()
 
-    def _without_keys(self, question: str) -> str:
-        """No key is written down or sent to a model, not even by its owner."""
-        clean = self._redactor.text(question)
-        if clean != question:
-            self._listener(Note("the question contained a key: it was replaced"))
-        return clean
-
     @contextlib.contextmanager
     def asking_anew(self) -> Iterator[None]:
         """Meanwhile, no answer is taken from the cache; new ones are put there."""
@@ -351,14 +351,6 @@ class Alita:
             self._warnings.append(event.text)
         if not isinstance(event, AnswerWritten):
             self._listener(self._redactor.values(event))
-
-
-def _budget(settings: Settings, *, replayed: Answer | None) -> Budget:
-    """The limits of a run; a replay ends where the run ended."""
-    if replayed is not None:
-        ended = (replayed.limit, replayed.steps) if replayed.limit else None
-        return Budget(Limits(steps=settings.max_steps), ended=ended)
-    return Budget(Limits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
 
 
 def _require_unchanged(run: Run) -> None:

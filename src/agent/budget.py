@@ -30,9 +30,7 @@ class Limits:
     steps: int = 12
     """The calls of one reply are one step."""
     tokens: int | None = None
-    """Input and output tokens together."""
     seconds: float | None = None
-    """Wall time."""
     cost: float | None = None
     """US dollars. A model without a known price cannot reach it."""
 
@@ -183,10 +181,5 @@ class Budget:
             return "tokens"
         if self.seconds_left == 0.0:
             return "seconds"
-        if (
-            self.limits.cost is not None
-            and (self.usage.cost or 0.0) > 0
-            and (self.usage.cost or 0.0) >= self.limits.cost
-        ):
-            return "cost"
-        return None
+        cost = self.usage.cost or 0.0
+        return "cost" if self.limits.cost is not None and cost > 0 and cost >= self.limits.cost else None

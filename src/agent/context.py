@@ -86,27 +86,18 @@ class Context:
     reader: JournaledFiles | None = None
     """Reads the files that came with the question, and those of the web; None where nothing does."""
     workspace: Workspace | None = None
-    """Keeps what was read and computed for programs; None where nothing is kept."""
     sight: Sight = field(default_factory=Sight)
-    """Who looks at pictures."""
     room: Room = field(default_factory=Room)
-    """How long the conversation with the coordinator may become."""
     seed: int | None = None
-    """Added to the seed of each model call."""
     guard: LeakGuard | None = None
     """Asked before anything of the web is shown; None lets everything pass."""
     web: JournaledWeb | None = None
-    """Searches and reads the web; None where nothing does."""
     browser: JournaledBrowser | None = None
-    """Operates sites."""
     secrets: tuple[str, ...] = ()
     """Keys in clear, which no action may carry away."""
     apart: list[str] = field(default_factory=list)
-    """What was set apart so far."""
     streams: bool = False
-    """Whether the front end wants to see an answer while it is written."""
     strategy_of: Callable[[str], StrategyName] = lambda _: "auto"
-    """The strategy that the settings want for a model."""
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:

@@ -31,7 +31,6 @@ class Turn:
     """One question of a conversation and what came of it."""
 
     question: str
-    """As it was asked."""
     answer: str
     """Empty when there is none."""
     run_id: str
@@ -43,12 +42,9 @@ class Turn:
     restated: str | None = None
     """The question that was answered, where it did not stand alone."""
     usage: Usage = field(default_factory=Usage)
-    """With its cost."""
     seconds: float = 0.0
     error: str | None = None
-    """What went wrong, as a sentence for the user."""
     asked: float = 0.0
-    """Seconds since 1970."""
 
     @classmethod
     def of(cls, question: str, answer: Answer) -> Self:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agent.conversation import Conversation
     from agent.resources import Resources
     from agent.store.journal import Journal
-    from agent.store.journaled_web import JournaledBrowser, JournaledWeb
+    from agent.store.journaled_web import JournaledWeb
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
 
@@ -208,6 +208,8 @@ class Running:
 
     async def _context(self) -> Context | None:
         """What the nodes may reach; None when the run was stopped before."""
+        from agent.store.journaled_web import JournaledBrowser
+
         resources, live, journal, budget = self.resources, self.live, self.journal, self.budget
         try:
             with budget.standing_still():
@@ -247,7 +249,9 @@ class Running:
             apart=self._apart,
             guard=guard,
             web=web,
-            browser=self._browser(guard),
+            browser=JournaledBrowser(
+                self.settings, self._folder / PICTURES, journal, self.tell, guard.blocks if guard else None, budget
+            ),
             secrets=self.redactor.secrets,
             streams=self.streams,
             strategy_of=self.settings.strategy_of,
@@ -286,13 +290,6 @@ class Running:
         if self.run.files and self.live and (gap := unconfined()):
             self.tell(Note(f"The processes that read files are not confined on this machine: {gap}."))
         return JournaledFiles(self._folder / FILES, self.journal, before_speech, budget=self.budget)
-
-    def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
-        from agent.store.journaled_web import JournaledBrowser
-
-        folder = self._folder / PICTURES
-        blocks = guard.blocks if guard else None
-        return JournaledBrowser(self.settings, folder, self.journal, self.tell, blocks, self.budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:

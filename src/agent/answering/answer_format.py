@@ -149,8 +149,8 @@ def asked_of(question: str) -> Asked:
 
 def _pattern(question: str) -> Pattern:
     wanted: dict[Pattern, bool] = {
-        "time": _TIME.search(question) is not None,
-        "date": _DATE.search(question) is not None,
+        "time": bool(_TIME.search(question)),
+        "date": bool(_DATE.search(question)),
         "number": _is_number(question),
     }
     found = [pattern for pattern, is_wanted in wanted.items() if is_wanted]

@@ -6,7 +6,6 @@ where the question asks for it, and what is ambiguous is left as it stands.
 
 from __future__ import annotations
 
-import json
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
@@ -133,10 +132,7 @@ def _listed(text: str, asked: Asked) -> str:
 
 
 def _elements(text: str, sign: str) -> list[str]:
-    """The elements of a list that is written as JSON, as lines, or in one line; none if that is not clear."""
-    found = _json_elements(text)
-    if found:
-        return found
+    """The elements of a list that is written as lines, or in one line; none if that is not clear."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1:
         return [_BULLET.sub("", line, count=1).strip() for line in lines]
@@ -146,17 +142,6 @@ def _elements(text: str, sign: str) -> list[str]:
     elements = [element.strip() for element in (inside[1] if inside else text).split(sign)]
     if len(elements) > 2 and elements[-1].startswith("and "):
         elements[-1] = elements[-1].removeprefix("and ").lstrip()
-    return elements if all(elements) else []
-
-
-def _json_elements(text: str) -> list[str]:
-    try:
-        found = json.loads(text) if text.startswith("[") else None
-    except (ValueError, RecursionError):
-        return []
-    if not isinstance(found, list) or not all(type(element) in (str, int) for element in found):
-        return []
-    elements = [str(element).strip() for element in found]
     return elements if all(elements) else []
 
 

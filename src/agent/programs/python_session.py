@@ -48,13 +48,7 @@ class PythonSession:
     """Runs blocks of code one after the other in one process, or gives what was recorded.
 
     What a block asks of the run's functions is recorded call by call. A replay makes the same calls, so that the run
-    knows afterwards what it knew then.
-
-    Args:
-        sandbox: None for a replay, which runs nothing.
-        journal: Records every block.
-        budget: Ends a block that outlasts the run.
-        folders: Folders that programs may read, also what comes into them later.
+    knows afterwards what it knew then; its sandbox is None. Programs may read the folders.
     """
 
     def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget, folders: Sequence[Path]) -> None:
@@ -108,7 +102,8 @@ class PythonSession:
         if not live:
             self._was_replayed = True
             for name, arguments in recorded["asked"]:
-                await self._again(name, arguments)
+                with contextlib.suppress(AlitaError):  # the block met it, too
+                    await answer(name, arguments)
         outcome = recorded["outcome"]
         return SessionOutcome(**outcome | {"problem": Problem(**outcome["problem"]) if outcome["problem"] else None})
 
@@ -125,11 +120,6 @@ class PythonSession:
         assert self._answer is not None
         self._asked.append([name, arguments])
         return await self._answer(name, arguments)
-
-    async def _again(self, name: str, arguments: dict[str, Json]) -> None:
-        assert self._answer is not None
-        with contextlib.suppress(AlitaError):  # the block met it, too
-            await self._answer(name, arguments)
 
     def _limits(self) -> Limits:
         left = self._budget.seconds_left

@@ -46,7 +46,8 @@ class JournaledModel:
         async def perform() -> Json:
             nonlocal live
             live = True
-            model = self._asked()
+            model = self._model
+            assert model is not None, "a journal that makes calls goes with a model"
             async with self._budget.asking() if self._budget else nullcontext():
                 completion = await model.complete(with_pictures(request))
             return {"by": model.name, "role": self._role, **as_plain(completion)}
@@ -68,10 +69,6 @@ class JournaledModel:
         """Closes the model, not the journal."""
         if self._model is not None:
             await self._model.aclose()
-
-    def _asked(self) -> Model:
-        assert self._model is not None, "a journal that makes calls goes with a model"
-        return self._model
 
 
 class JournaledSandbox:

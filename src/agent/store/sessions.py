@@ -40,14 +40,12 @@ class Session:
     id: str
     model: str
     started: float
-    """Seconds since 1970."""
     conversation: Conversation = field(default_factory=Conversation)
     revision: int = 0
     """How often it was saved; 0 for one that is not on disk."""
     parent: str | None = None
     """The session that this one branched off, when two processes went on with one."""
     changed: float = 0.0
-    """When its file was written last, in seconds since 1970."""
 
     @property
     def title(self) -> str:

@@ -136,7 +136,16 @@ def trace_of(runs: Path, run_id: str) -> Trace:
     run = load_run(runs, run_id)
     path = journal_path(runs, run.run_id)
     lines, flaws = _whole_lines(path)
-    journal, records = _recorded(path, lines, flaws)
+    journal: Journal | None = None
+    records: list[Record] = []
+    try:
+        journal = Journal(path, Redactor(), lines)
+        records = list(journal.records())
+    except RunError as error:
+        flaws.append(error.message)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        journal = None
+        flaws.append("the lines of the journal do not fit together: they are not shown")
     by_step: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         by_step[record.step].append(record)
@@ -168,15 +177,3 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
             return lines, [f"line {number} of the journal is damaged: it and what stands behind it are not shown"]
         lines.append(value)
     return lines, flaws
-
-
-def _recorded(path: Path, lines: list[dict[str, Json]], flaws: list[str]) -> tuple[Journal | None, list[Record]]:
-    """The calls that the lines make."""
-    try:
-        journal = Journal(path, Redactor(), lines)
-        return journal, list(journal.records())
-    except RunError as error:
-        flaws.append(error.message)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        flaws.append("the lines of the journal do not fit together: they are not shown")
-    return None, []

@@ -21,7 +21,6 @@ class Passage:
     """One text that went into a call or came out of it, whole."""
 
     label: str
-    """`system`, `user`, `code`, `arguments`, `result`, `stdout` …"""
     text: str
 
 
@@ -30,9 +29,7 @@ class Call:
     """One call that stands in the journal."""
 
     number: int
-    """Its place in the journal, from 1."""
     kind: str
-    """`model`, `sandbox`, `library`, `approval` …"""
     title: str
     given: tuple[Passage, ...]
     """What went in, the main text last."""
@@ -41,7 +38,6 @@ class Call:
     ok: bool
     seconds: float
     usage: Usage | None = None
-    """What a model call cost; None for all others."""
     at: float | None = None
     """When it was made, in seconds since 1970; None where the journal does not say."""
 
@@ -76,7 +72,6 @@ class Trace:
     flaws: tuple[str, ...] = ()
     """What of the journal could not be read, one sentence each."""
     traceback: str = ""
-    """Where a bug struck, when one ended the run."""
 
     @property
     def calls(self) -> tuple[Call, ...]:
