@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +49,21 @@ class ServedAlita:
             AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
         """
         reasons: list[str] = []
-        answer = await self._answered(question, files, tell, "create", partial(_note_reason, reasons))
+
+        def note(event: Event) -> None:
+            if isinstance(event, ToolRefused | Note):
+                reasons.append(event.reason if isinstance(event, ToolRefused) else event.text)
+
+        answer = await self._answered(question, files, tell, "create", note)
         created, reused = list(answer.tools_created), [t for t in answer.tools_used if t not in answer.tools_created]
         if not created and not reused:
-            return _not_kept(answer, reasons)
+            why = reasons[-1] if reasons else answer.error or "nothing fitted"
+            found = f"; the answer found is: {answer.text}" if answer.text else ""
+            return {
+                "status": "not_kept",
+                "error": f"no tool was proved and kept ({one_line(why, _WIDTH)}){found}",
+                "remedy": "Ask for something that is computed from its values, with all values in the question.",
+            }
         return {"created": created, "reused": reused, "answer": answer.text, "run_id": answer.run_id}
 
     async def aclose(self) -> None:
@@ -114,34 +125,11 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
 
 async def _tell_all(lines: asyncio.Queue[str], tell: Tell) -> None:
     said = ""
-    while True:
-        line = await lines.get()
-        if line == said:
-            continue
-        said = line
-        try:
-            await tell(line)
-        except Exception:  # noqa: BLE001 - nobody listens any more: the work goes on until it is told to end
-            return
-
-
-def _note_reason(reasons: list[str], event: Event) -> None:
-    """Keeps what a run says when it keeps no tool."""
-    if isinstance(event, ToolRefused):
-        reasons.append(event.reason)
-    elif isinstance(event, Note):
-        reasons.append(event.text)
-
-
-def _not_kept(answer: Answer, reasons: Sequence[str]) -> dict[str, Json]:
-    """A creation that came to no tool, with the last that was said of it."""
-    why = reasons[-1] if reasons else answer.error or "nothing fitted"
-    found = f"; the answer found is: {answer.text}" if answer.text else ""
-    return {
-        "status": "not_kept",
-        "error": f"no tool was proved and kept ({one_line(why, _WIDTH)}){found}",
-        "remedy": "Ask for something that is computed from its values, with all values in the question.",
-    }
+    with contextlib.suppress(Exception):  # nobody listens any more: the work goes on until it is told to end
+        while True:
+            if (line := await lines.get()) != said:
+                said = line
+                await tell(line)
 
 
 def _told(answer: Answer) -> dict[str, Json]:

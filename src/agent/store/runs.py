@@ -168,7 +168,7 @@ def load_run(runs: Path, run_id: str) -> Run:
 def list_runs(runs: Path, *, limit: int | None = None) -> list[Run]:
     """Runs, newest first; what cannot be read is left out."""
     found: list[Run] = []
-    for run_id in reversed(_run_ids(runs)):
+    for run_id in reversed(ids_in(runs)):
         if limit is not None and len(found) >= limit:
             break
         try:
@@ -184,7 +184,7 @@ def find_run(runs: Path, run_id: str | None = None) -> str:
     Raises:
         RunError: None fits, or several do.
     """
-    known = _run_ids(runs)
+    known = ids_in(runs)
     if run_id is None:
         newest = list_runs(runs, limit=1)
         if not newest:
@@ -226,13 +226,16 @@ def describe_file(path: Path) -> InputFile:
     return InputFile(str(path.absolute()), sha256, size)
 
 
-def _run_ids(runs: Path) -> list[str]:
+def ids_in(folder: Path, suffix: str = "") -> list[str]:
+    """The ids after which something in a folder is called, oldest first."""
     try:
-        return sorted(name for name in os.listdir(runs) if ID.fullmatch(name))  # noqa: PTH208 - names are all
+        names = os.listdir(folder)  # noqa: PTH208 - names are all
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StorageError(f"{runs} cannot be read: {error.strerror}.") from error
+        raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
+    ids = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
+    return sorted(filter(ID.fullmatch, ids))
 
 
 def _from_json(data: dict[str, Json]) -> Run:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.conversation import Conversation, Turn
-from agent.errors import SessionError, StorageError
+from agent.errors import SessionError
 from agent.store.redact import Redactor
-from agent.store.runs import ID, fitting_id, new_id
+from agent.store.runs import fitting_id, ids_in, list_runs, new_id
 from agent.store.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
@@ -101,28 +101,20 @@ def _fetching_nothing(text: str) -> str:
         for token in parse("\n".join(lines)):
             if token.type in ("fence", "code_block") and token.map:
                 code.update(range(*token.map))
-        spelled = [line if number in code else _spelled(line) for number, line in enumerate(lines)]
+        spelled = [
+            line if number in code else _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
+            for number, line in enumerate(lines)
+        ]
         if spelled == lines:
             return "\n".join(lines)
         lines = spelled
 
 
-def _spelled(line: str) -> str:
-    return _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
-
-
 def _turn(number: int, turn: Turn) -> str:
     answer = printable(turn.answer).strip() or f"_No answer: {printable(turn.error or turn.status)}_"
+    asked = "\n".join(f"> {line}".rstrip() for line in printable(turn.question).splitlines())
     restated = f"Understood as: {one_line(turn.restated, 1000)}\n\n" if turn.restated else ""
-    return f"## {number}. Question\n\n{_quoted(turn.question)}\n\n{restated}{answer}\n\n_{_facts(turn)}_\n"
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in printable(text).splitlines())
-
-
-def _facts(turn: Turn) -> str:
-    parts = [
+    facts = [
         turn.status.replace("_", " "),
         _when(turn.asked),
         f"{turn.seconds:.1f} s",
@@ -130,7 +122,7 @@ def _facts(turn: Turn) -> str:
         *([f"used {', '.join(turn.tools_used)}"] if turn.tools_used else []),
         *([f"run {turn.run_id}"] if turn.run_id else []),
     ]
-    return " · ".join(map(one_line, parts))
+    return f"## {number}. Question\n\n{asked}\n\n{restated}{answer}\n\n_{' · '.join(map(one_line, facts))}_\n"
 
 
 def _when(seconds: float) -> str:
@@ -209,7 +201,7 @@ def find_session(folder: Path, session_id: str | None = None) -> str:
         SessionError: None fits, or several do.
     """
     if session_id is not None:
-        return fitting_id(session_id, _ids(folder), noun="session", error=SessionError)
+        return fitting_id(session_id, ids_in(folder, ".json"), noun="session", error=SessionError)
     newest = list_sessions(folder, limit=1)
     if not newest:
         raise SessionError("There are no sessions yet.", remedy="Start one with: alita")
@@ -222,8 +214,6 @@ def latest_session(settings: Settings) -> Session:
     Raises:
         SessionError: Nothing was asked yet.
     """
-    from agent.store.runs import list_runs
-
     sessions = list_sessions(settings.sessions_dir, limit=1)
     answered = (run for run in list_runs(settings.runs_dir, limit=_LOOKED_BACK) if run.answer and run.answer.text)
     run = next(answered, None)
@@ -261,7 +251,7 @@ def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
         return path.stat().st_mtime_ns if path.exists() else 0, session_id
 
     found: list[Session] = []
-    for session_id in sorted(_ids(folder), key=last_use, reverse=True):
+    for session_id in sorted(ids_in(folder, ".json"), key=last_use, reverse=True):
         if limit is not None and len(found) >= limit:
             break
         with contextlib.suppress(SessionError):
@@ -272,7 +262,7 @@ def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
 def damaged_sessions(folder: Path) -> list[SessionError]:
     """Why files in the folder cannot be read, each with its remedy."""
     found = []
-    for session_id in _ids(folder):
+    for session_id in ids_in(folder, ".json"):
         try:
             load_session(folder, session_id)
         except SessionError as error:
@@ -307,17 +297,6 @@ def _revision_on_disk(folder: Path, session_id: str) -> int:
 
 def _path(folder: Path, session_id: str) -> Path:
     return folder / f"{session_id}.json"
-
-
-def _ids(folder: Path) -> list[str]:
-    """Every id, oldest first."""
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - names are all
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
-    return sorted(name[: -len(".json")] for name in names if name.endswith(".json") and ID.fullmatch(name[:-5]))
 
 
 @contextlib.contextmanager

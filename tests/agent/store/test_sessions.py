@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.conversation import Conversation, Turn
+from agent.conversation import Turn
 from agent.errors import SessionError, StorageError
 from agent.models.protocol import Usage
 from agent.store.redact import Redactor
@@ -135,14 +135,6 @@ def test_processes_at_once_lose_no_turn(folder):
     assert not damaged_sessions(folder)
 
 
-def test_taking_a_turn_back_is_no_foreign_change(folder):
-    session = kept(folder, TURN, replace(TURN, question="a second"))
-    session.conversation.drop_last()
-    saved = save_session(folder, session, NONE)
-    assert saved.id == session.id
-    assert len(load_session(folder, saved.id).turns) == 1
-
-
 def test_a_session_deleted_meanwhile_is_saved_under_a_new_id(folder):
     session = kept(folder)
     delete_session(folder, session.id)
@@ -230,12 +222,6 @@ def test_markdown_cannot_steer_a_terminal(folder):
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "red" in text
-
-
-def test_an_empty_conversation_is_a_session_too(folder):
-    saved = save_session(folder, new_session("m"), NONE)
-    assert load_session(folder, saved.id).conversation == Conversation()
-    assert saved.title == "(empty)"
 
 
 SPY = "https://spy.example"
