@@ -157,13 +157,20 @@ async def understand(context: Context, message: str, conversation: Conversation 
         conversation: The turns before it; None when only the journal has them.
         known: Looks into the answers given before.
     """
-    earlier = await _recorded(context, message, conversation)
-    said = (message, *(turn.question for turn in earlier.turns)) if earlier else (message,)
-    question = message
-    if earlier:
+
+    async def take() -> Json:
+        return Conversation(conversation.open_turns, conversation.summary).as_json() if conversation else None
+
+    recorded = await context.journal.call("conversation", {"message": message}, take)
+    question, said = message, [message]
+    if recorded is None:
+        context.emit(Note("the conversation before this question is lost: it is taken as it is"))
+    else:
+        earlier = Conversation.from_json(recorded)
+        said += [turn.question for turn in earlier.turns]
         question = await context.strategy(Role.PLANNER).restate(message, earlier, conversation, context)
     if (exact := None if context.files else compute(question)) is not None:
-        return FollowUp(question, said, exact)
+        return FollowUp(question, tuple(said), exact)
 
     async def look() -> Json:
         found = known(question)
@@ -171,23 +178,10 @@ async def understand(context: Context, message: str, conversation: Conversation 
 
     found = await context.journal.call("answers", {"question": question}, look)
     if found is None:
-        return FollowUp(question, said)
+        return FollowUp(question, tuple(said))
     answer = Answer.from_json(found)
     context.emit(Note(f"answered before, in run {answer.run_id}; --no-cache, or /retry in a session, asks again"))
-    return FollowUp(question, said, answer.text)
-
-
-async def _recorded(context: Context, message: str, conversation: Conversation | None) -> Conversation | None:
-    """What the run knows of the conversation; None where that is lost."""
-
-    async def take() -> Json:
-        return Conversation(conversation.open_turns, conversation.summary).as_json() if conversation else None
-
-    recorded = await context.journal.call("conversation", {"message": message}, take)
-    if recorded is None:
-        context.emit(Note("the conversation before this question is lost: it is taken as it is"))
-        return None
-    return Conversation.from_json(recorded)
+    return FollowUp(question, tuple(said), answer.text)
 
 
 KEPT = 0.5

@@ -141,15 +141,14 @@ class Resources:
 
     def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:
         """For each tool a text that is another one when the tool is, or when it is no longer approved."""
-        return {name: self._state(settings, name) for name in names}
-
-    def _state(self, settings: Settings, name: str) -> str:
-        try:
-            tool = self.library(settings).get(name)
-        except (UnknownToolError, LibraryError):
-            return ""
-        now = Approval.of(tool)
-        return " ".join((now.source, now.definition, now.capabilities, str(tool.status in SERVED)))
+        states = dict.fromkeys(names, "")
+        for name in states:
+            with contextlib.suppress(UnknownToolError, LibraryError):
+                tool = self.library(settings).get(name)
+                now = Approval.of(tool)
+                served = str(tool.status in SERVED)
+                states[name] = " ".join((now.source, now.definition, now.capabilities, served))
+        return states
 
     def consent(self, budget: Budget, *, live: bool) -> Consent:
         """Who allows what needs it in a run; a replay asks nobody."""

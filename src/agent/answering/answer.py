@@ -203,21 +203,20 @@ def with_citations(
     """
     by_number = {source["number"]: source for source in sources}
     numbers = [number for mark in _MARK.findall(text) for number in map(int, mark.split(",")) if number in by_number]
-    bare = _MARK.sub(lambda mark: "" if _is_known(mark[1], by_number) else mark[0], text).strip()
+
+    def unmarked(mark: re.Match[str]) -> str:
+        return "" if all(int(number) in by_number for number in mark[1].split(",")) else mark[0]
+
+    bare = _MARK.sub(unmarked, text).strip()
     if numbers:
         chosen = [by_number[number] for number in dict.fromkeys(numbers)]
     else:
         chosen = _saying(bare, sources) or (list(sources) if computed else [])
-    shown = bare if bare and (bare_wanted or _is_bare(bare)) else text
-    return shown, tuple(_citation(source, bare) for source in chosen[: max(_LISTED, len(set(numbers)))])
-
-
-def _is_known(mark: str, by_number: dict[int, CitedSource]) -> bool:
-    return all(int(number) in by_number for number in mark.split(","))
-
-
-def _is_bare(text: str) -> bool:
-    return len(text.split()) <= _BARE_WORDS and not re.search(r"[.!?]\s+\S", text)
+    is_bare = bare_wanted or (len(bare.split()) <= _BARE_WORDS and not re.search(r"[.!?]\s+\S", bare))
+    return bare if bare and is_bare else text, tuple(
+        Citation(source["number"], source["url"], source["title"], _quote(source, bare))
+        for source in chosen[: max(_LISTED, len(set(numbers)))]
+    )
 
 
 def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
@@ -231,10 +230,6 @@ def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
         for source in sources
         if words and len(words & set(plain(" ".join(source["quotes"])).split())) >= _SHARED * len(words)
     ]
-
-
-def _citation(source: CitedSource, text: str) -> Citation:
-    return Citation(source["number"], source["url"], source["title"], _quote(source, text))
 
 
 def _quote(source: CitedSource, text: str) -> str:

@@ -375,15 +375,11 @@ def _restored(error: dict[str, Json]) -> AlitaError:
     """The error of the recorded type; of the problems of the web, the kind that all of them are."""
     if reason := error.get("reason"):
         return WebProblem(reason, error["message"], remedy=error["remedy"])
-    waiting: list[type[AlitaError]] = [AlitaError]
-    while waiting:
-        candidate = waiting.pop()
-        if candidate.__name__ == error["type"]:
-            break
-        waiting += candidate.__subclasses__()
-    else:
-        candidate = AlitaError
-    restored = candidate(error["message"], remedy=error["remedy"])
+    kinds: list[type[AlitaError]] = [AlitaError]
+    for kind in kinds:  # and the kinds of each, which are added on the way
+        kinds += kind.__subclasses__()
+    fitting = next((kind for kind in kinds if kind.__name__ == error["type"]), AlitaError)
+    restored = fitting(error["message"], remedy=error["remedy"])
     if isinstance(restored, ModelOutputError) and error.get("usage"):
         restored.usage = Usage(**error["usage"])
     return restored
