@@ -171,5 +171,6 @@ def asked_before(state: State) -> Decision | None:
     for tool in state["tools"]:
         arguments = arguments_for(state["question"], tool.get("asked"))
         if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
-            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments)
+            final = tool["asked"].get("final", "{}")
+            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments, final=final)
     return None

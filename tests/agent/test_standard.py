@@ -16,6 +16,7 @@ from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.programs import python_session
 from agent.store.runs import load_run
+from mcp_tools.create.question_template import remembered
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, CODE, QUESTION, TESTS
 from support.forked import Forked
@@ -145,6 +146,17 @@ async def test_a_part_of_a_result_in_a_form_is_the_answer_without_a_further_call
     asked = Step(tools=[("summary", {"numbers": [2, 3.5], "final_answer": "{[mean]:.3f} km"})])
     answer = await talk.ask("The mean of the numbers 2 and 3.5?", asked)
     assert (answer.text, answer.usage.calls) == ("2.750 km", 1)
+
+
+@pytest.mark.parametrize(("final", "calls"), [("{[mean]:.1f} km", 0), ("", 1)])
+async def test_the_same_question_with_other_values_is_answered_in_the_same_form(talk, summary, final, calls):
+    question = "The mean of the numbers {}, {} and {}?"
+    tool = talk.desk.library.get("summary")
+    asked = remembered(question.format(2, 3, 4), {"numbers": [2, 3, 4]}, final)
+    talk.desk.library.register(replace(tool, provenance={**tool.provenance, "asked": asked}), replace=True)
+    talk.desk.library.close()
+    answer = await talk.ask(question.format(5, 6, 7), *[Step(text="6.0 km")] * calls)
+    assert (answer.text, answer.usage.calls, answer.tools_used) == ("6.0 km", calls, ("summary",))
 
 
 async def test_a_result_that_lacks_the_part_is_shown_with_the_reason(talk, summary):

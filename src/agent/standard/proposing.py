@@ -33,6 +33,7 @@ async def propose_tool(state: State, context: Context) -> Update:
         code=decision.code,
         arguments=with_paths(decision.arguments, state),
         objection=decision.objection,
+        final=decision.final,
         files=files,
         data=granted(state, context),
         run_id=context.run_id,

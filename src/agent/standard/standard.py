@@ -78,7 +78,7 @@ class Standard:
         """
         if not state.get("steps"):
             if (known := asked_before(state)) is not None:
-                return _by_rule([replace(known, final="{}")], state)
+                return _by_rule([known], state)
             if pages := _pages_named(state, context):
                 return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:

@@ -38,6 +38,8 @@ class Proposal:
     """The function that is the tool; empty for the one public function."""
     objection: str = ""
     """Why a test that an earlier proposal failed is wrong. The examiner decides."""
+    final: str = "{}"
+    """The answer, with a format field for the result; empty where the result is only looked at."""
     files: tuple[Path, ...] = ()
     data: tuple[Path, ...] = ()
     """What was made of the files for programs, which may be read too."""

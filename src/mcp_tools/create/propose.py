@@ -373,7 +373,7 @@ class _Trial:
         proposal = self.proposal
         provenance = {
             **draft.provenance,
-            "asked": None if proposal.files else remembered(proposal.question, self.arguments),
+            "asked": None if proposal.files else remembered(proposal.question, self.arguments, proposal.final),
             "tests": [test.as_json() for test in suite],
             "evidence": {"tests": len(suite), **proof},
             "model": proposal.model,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from string import Formatter
 
 from mcp_tools.create.written import Located, as_number, located_values
 from mcp_tools.tool import Json
@@ -97,12 +98,18 @@ def form_of(question: str) -> Form:
     return Form(_ORDINAL.sub(r"\1th", text), tuple(values))
 
 
-def remembered(question: str, arguments: dict[str, Json]) -> dict[str, Json] | None:
+def remembered(question: str, arguments: dict[str, Json], final: str = "{}") -> dict[str, Json] | None:
     """What a tool keeps of the question it was made for.
+
+    Args:
+        question: The question.
+        arguments: Of the call that answered it.
+        final: The answer with a format field for the result, such as `{[total]:.2f} km`; empty where a model wrote it.
 
     Returns:
         `form`: the form's text. `arguments`: each argument with places instead of values. `fixed`: by their place, the
-        values that stand in no argument; the code may contain them. None when an argument is no value of the question.
+        values that stand in no argument; the code may contain them. `final`: the answer's form, empty where it may not
+        fit other values. None when an argument is no value of the question.
     """
     form = form_of(question)
     patterns = {name: _pattern(value, form) for name, value in arguments.items()}
@@ -110,7 +117,20 @@ def remembered(question: str, arguments: dict[str, Json]) -> dict[str, Json] | N
         return None
     used = {place for pattern in patterns.values() for place in _places(pattern)}
     fixed = {str(place): value for place, value in enumerate(form.values) if place not in used}
-    return {"form": form.text, "arguments": patterns, "fixed": fixed}
+    return {
+        "form": form.text,
+        "arguments": patterns,
+        "fixed": fixed,
+        "final": final if _is_general(final, form) else "",
+    }
+
+
+def _is_general(final: str, form: Form) -> bool:
+    """Whether the answer's form names no value of the question, and no element of a list that may be longer."""
+    parts = list(Formatter().parse(final))
+    said = "".join(literal for literal, *_ in parts)
+    counted = any(re.match(r"0?\[\d", field or "") for _, field, *_ in parts)
+    return not counted and not any(value in said for value in form.values)
 
 
 def arguments_for(question: str, kept: Json) -> dict[str, Json] | None:

@@ -135,3 +135,19 @@ def test_blocks_of_data_in_a_question(question: str, found: list[str]) -> None:
 @given(st.text(max_size=300))
 def test_no_text_raises_and_each_block_stands_in_it(text: str) -> None:
     assert all(passage.splitlines()[0] in text for passage in passages(text))
+
+
+@pytest.mark.parametrize(
+    ("final", "kept"),
+    [
+        ("{}", "{}"),
+        ("T = {[kelvin]:.2f} K", "T = {[kelvin]:.2f} K"),
+        ("", ""),
+        ("{} at 11 km", ""),
+        ("{[0]}, {[1]}", ""),
+    ],
+)
+def test_the_form_of_the_answer_is_kept_where_it_fits_other_values(final: str, kept: str) -> None:
+    told = remembered("How warm is it at a height of 11 km?", {"height": 11}, final)
+    assert told is not None
+    assert told["final"] == kept
