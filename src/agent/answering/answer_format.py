@@ -96,7 +96,7 @@ class Rounding:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The form of an answer."""
+    """The form that a question asks for."""
 
     verbatim: bool
     """The signs themselves matter: nothing is touched."""
@@ -128,6 +128,7 @@ def asked_of(question: str) -> Asked:
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
     alphabetical = _ALPHABETICAL.search(question)
     quantity = bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question)
+    counts_things = _COUNT_OF_THINGS.search(question) and not (_NAME.search(question) or _SEVERAL.search(question))
     found = _FORM.search(question)
     form = tuple(part.strip() for part in found[1].split(",")) if found else ()
     order: Order = ""
@@ -136,7 +137,7 @@ def asked_of(question: str) -> Asked:
     return Asked(
         verbatim=bool(_VERBATIM.search(question)),
         quantity=quantity,
-        count=len(form) < 2 and (_is_number(question) or (quantity and _counts_things(question))),
+        count=len(form) < 2 and (_is_number(question) or (quantity and bool(counts_things))),
         form=form,
         pattern=_pattern(question) if len(form) < 2 else "",
         units=bool(_WITH_UNITS.search(question)),
@@ -159,10 +160,6 @@ def _pattern(question: str) -> Pattern:
 
 def _is_number(question: str) -> bool:
     return bool(_ONLY_A_NUMBER.search(question)) and not _IN_WORDS.search(question)
-
-
-def _counts_things(question: str) -> bool:
-    return bool(_COUNT_OF_THINGS.search(question)) and not (_NAME.search(question) or _SEVERAL.search(question))
 
 
 def _separator(question: str) -> str:

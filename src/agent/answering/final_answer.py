@@ -80,8 +80,13 @@ def final_answer(text: str) -> str:
     # `the final answer: …` within a line may be part of an answer
     marks = [mark for mark in marks if mark[0].isupper() or mark["opening"] is not None] or marks
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    said = (_closed(text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True))
-    return next((answer for answer in reversed(list(said)) if answer), "") or text[: marks[0].start()].strip()
+    for mark, end in reversed([*zip(marks, ends, strict=True)]):
+        said = text[mark.end() : end].strip()
+        if said.endswith("**") and said.count("**") % 2:  # an emphasis began before it: `**FINAL ANSWER: 42**`
+            said = said[:-2].rstrip()
+        if said:
+            return said
+    return text[: marks[0].start()].strip()
 
 
 def in_asked_format(answer: str, question: str) -> str:
@@ -96,11 +101,6 @@ def in_asked_format(answer: str, question: str) -> str:
         return _in_form(text, asked)
     text = _only(text, asked)
     return _counted(text, asked, question) if asked.quantity else text
-
-
-def _closed(text: str) -> str:
-    """Without the end of an emphasis that began before the text: `**FINAL ANSWER: 42**`."""
-    return text[:-2].rstrip() if text.endswith("**") and text.count("**") % 2 else text
 
 
 def _bare(text: str) -> str:

@@ -93,7 +93,9 @@ class PythonSession:
             for name, source in modules.items():
                 session.offer(name, source)
             async with self._budget.within():
-                outcome = await session.run(code, limits=self._limits())
+                left = self._budget.seconds_left
+                seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
+                outcome = await session.run(code, limits=replace(LIMITS, wall_seconds=seconds))
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=True), False
             return {"outcome": asdict(outcome), "asked": list(self._asked)}
@@ -120,10 +122,6 @@ class PythonSession:
         assert self._answer is not None
         self._asked.append([name, arguments])
         return await self._answer(name, arguments)
-
-    def _limits(self) -> Limits:
-        left = self._budget.seconds_left
-        return LIMITS if left is None else replace(LIMITS, wall_seconds=max(0.5, min(LIMITS.wall_seconds, left)))
 
     async def aclose(self) -> None:
         """Ends the process."""

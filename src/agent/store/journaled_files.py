@@ -111,7 +111,7 @@ class JournaledFiles:
         def unread(problem: FileProblem) -> dict[str, Json]:
             return {**nothing, "facts": {"problem": problem.reason}, "problem": _told(problem)}
 
-        request = {"do": "look", "path": str(path), "name": name, "section": section, **_without_ocr(ocr)}
+        request = {"do": "look", "path": str(path), "name": name, "section": section, **({} if ocr else {"ocr": False})}
         seen: AttachedFile = await self._call(request, perform, unread, f"{name} was not read")
         return seen
 
@@ -136,7 +136,7 @@ class JournaledFiles:
             return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
-        request |= {"section": section, **_without_ocr(ocr)}
+        request |= {"section": section, **({} if ocr else {"ocr": False})}
         part: dict[str, Any] = await self._call(request, perform, lambda p: {"problem": _told(p)}, "It was not read")
         return part
 
@@ -215,11 +215,6 @@ async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
     target = folder / "text.md"
     write_file(target, part.text)
     return (target,)
-
-
-def _without_ocr(ocr: bool) -> dict[str, Json]:
-    """What a request says of it: nothing where it is on, as ever."""
-    return {} if ocr else {"ocr": False}
 
 
 def _size(path: Path) -> int:
