@@ -58,7 +58,7 @@ class Alita:
         confirm: Confirm | None = None,
         beside: Alita | None = None,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._streams = streams
         self._answers = AnswerCache(settings.cache_dir / "answers")
         self._programs = AnsweredPrograms(settings.cache_dir / "programs")
@@ -97,7 +97,7 @@ class Alita:
 
         It needs no closing, and must not outlive this one. What the two share are models, sandbox and servers.
         """
-        return Alita(self._settings.model_copy(update=settings), streams=self._streams, beside=self)
+        return Alita(self.settings.model_copy(update=settings), streams=self._streams, beside=self)
 
     async def __aenter__(self) -> Self:
         return self
@@ -127,20 +127,15 @@ class Alita:
         if self.running is not None:
             self.running.drain()
 
-    @property
-    def settings(self) -> Settings:
-        """With which it was opened."""
-        return self._settings
-
     def approval_of(self, run_id: str | None = None) -> ApprovalMode:
         """The setting of a run, which stays with it; without an id, of the newest that did not finish.
 
         Raises:
             RunError: There is no such run.
         """
-        runs = self._settings.runs_dir
+        runs = self.settings.runs_dir
         found = find_unfinished(runs) if run_id is None else find_run(runs, run_id)
-        return settings_as_in(load_run(runs, found), self._settings).approval
+        return settings_as_in(load_run(runs, found), self.settings).approval
 
     async def ask(
         self,
@@ -180,31 +175,31 @@ class Alita:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
         form = json.dumps(schema, sort_keys=True) if schema else None
-        inputs, configuration = [describe_file(path) for path in files], self._configuration(self._settings, form)
-        if wish == "answer" and not follows and (known := self._known(self._settings, form, question, inputs)):
+        inputs, configuration = [describe_file(path) for path in files], self._configuration(self.settings, form)
+        if wish == "answer" and not follows and (known := self._known(self.settings, form, question, inputs)):
             self._listener(
                 Note(f"answered before, in run {known.run_id}; --no-cache, or /retry in a session, asks again")
             )
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
-        told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
+        told = configuration | places_of(self.settings) | follows | ({"approval": "ask"} if approve else {})
         if wish != "answer":
             told[WISH] = wish
-        if self._settings.use_cache and (earlier := self._programs.get(question)):
+        if self.settings.use_cache and (earlier := self._programs.get(question)):
             told[EARLIER] = earlier
         # Syncing takes milliseconds, in which other questions of this process go on.
         run = await asyncio.to_thread(
             create_run,
-            self._settings.runs_dir,
+            self.settings.runs_dir,
             question,
-            model=self._settings.model,
+            model=self.settings.model,
             files=files,
             configuration=told,
         )
-        journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
-        answer = await self._run(run, journal, self._settings, approve=approve, conversation=conversation)
+        journal = Journal.create(journal_path(self.settings.runs_dir, run.run_id), self._redactor)
+        answer = await self._run(run, journal, self.settings, approve=approve, conversation=conversation)
         if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             standalone = answer.restated or question
-            tools = self._opened.tools_behind(self._settings, standalone, answer)
+            tools = self._opened.tools_behind(self.settings, standalone, answer)
             self._answers.put(standalone, inputs, configuration, answer, tools)
             if self.running is not None and (program := self.running.program):
                 self._programs.put(question, self._redactor.text(program))
@@ -238,12 +233,12 @@ class Alita:
             RunError: There is no such run, or it has its answer.
         """
         self._listener = on_event or _silent
-        runs = self._settings.runs_dir
+        runs = self.settings.runs_dir
         run = load_run(runs, find_unfinished(runs, run_id))
         _require_unchanged(run)
         failed = run.status in {"failed", "declined"}
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor, failed=failed)
-        settings = settings_as_in(run, self._settings, goes_on=True)
+        settings = settings_as_in(run, self.settings, goes_on=True)
         return await self._run(run, journal, settings, resumed=True, approve=approve)
 
     async def replay(
@@ -266,10 +261,10 @@ class Alita:
             RunError: There is no such run, or it asks for something that its journal does not hold.
         """
         self._listener = on_event or _silent
-        runs = self._settings.runs_dir
+        runs = self.settings.runs_dir
         run = load_run(runs, find_run(runs, run_id))
         source = journal_path(runs, run.run_id)
-        settings = settings_as_in(run, self._settings)
+        settings = settings_as_in(run, self.settings)
         if until is None:
             return await self._run(run, Journal.replay(source), settings, live=False)
         _require_unchanged(run)
@@ -329,12 +324,12 @@ class Alita:
     @contextlib.contextmanager
     def asking_anew(self) -> Iterator[None]:
         """Meanwhile, no answer is taken from the cache; new ones are put there."""
-        own = self._settings
-        self._settings = own.model_copy(update={"use_cache": False})
+        own = self.settings
+        self.settings = own.model_copy(update={"use_cache": False})
         try:
             yield
         finally:
-            self._settings = own
+            self.settings = own
 
     def _finish(self, answer: Answer) -> Answer:
         answer = self._redactor.values(replace(answer, warnings=tuple(dict.fromkeys(self._warnings))))

@@ -334,7 +334,7 @@ def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
     def asks(model, name):
         async def main():
             async def work(alita):
-                await alita._opened.sandbox(alita._settings)
+                await alita._opened.sandbox(alita.settings)
                 (desk.folder / name).touch()
                 await asyncio.to_thread(wait_for, gate)
                 return await alita.ask(QUESTION)

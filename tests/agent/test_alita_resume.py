@@ -293,7 +293,7 @@ async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
         answer = await alita.resume(
             stopped.run_id, on_event=lambda _: seen.append(getattr(alita.running.settings, name))
         )
-        seen.append(getattr(alita._settings, name))
+        seen.append(getattr(alita.settings, name))
         return answer
 
     await desk.use(resumed)
