@@ -15,9 +15,9 @@ from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note, Restated
 from agent.models.protocol import Role, Usage
 from agent.question import LONGEST_QUESTION
+from agent.records import as_plain, from_plain
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
-from mcp_tools.records import as_plain, from_plain
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 

@@ -223,7 +223,7 @@ class Running:
         external = resources.external(journal, consent, live=live)
         with budget.standing_still():
             sandbox = await resources.sandbox(self.settings) if live else None
-        await importing
+            await importing
         guard = self._guard()
         web = self._journaled_web(guard)
         folders = [self._folder / name for name in (FILES, WEB, PICTURES, FOLDER)]

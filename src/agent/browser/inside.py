@@ -17,10 +17,10 @@ from agent.browser.tasks import LONGEST_LINE, Job, Outcome
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
+from agent.records import as_plain, from_plain
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 from agent.web.proxy import GuardedProxy
-from mcp_tools.records import as_plain, from_plain
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from agent.browser.tasks import LONGEST_LINE, Ask, Job, Outcome, Task, Tell
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Role, Usage
+from agent.records import as_plain, from_plain
 from agent.web.chromium import end_all, new_profile, ready_chromium, sweep
 from agent.web.page import WebProblem
 from mcp_tools import child
-from mcp_tools.records import as_plain, from_plain
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -13,6 +13,8 @@ for _name in (
     "agent.gaia.worker",
     "agent.graph",
     "agent.configuration.settings",
+    "agent.standard.standard",
+    "agent.store.journaled_web",
     "anyio._backends._asyncio",
     "h11",
     "httpcore2",

@@ -16,10 +16,10 @@ from typing import Self
 
 from agent.errors import AlitaError, ModelOutputError, RunError, StoppedError
 from agent.models.protocol import Usage
+from agent.records import from_plain
 from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
 from agent.web.page import WebProblem
-from mcp_tools.records import from_plain
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

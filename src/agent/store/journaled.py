@@ -11,9 +11,9 @@ from typing import Any
 from agent.budget import Budget
 from agent.material.pictures import with_pictures
 from agent.models.protocol import Completion, Model, Request
+from agent.records import as_plain, from_plain
 from agent.store.journal import Journal
 from mcp_tools.library import Library
-from mcp_tools.records import as_plain, from_plain
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
 from mcp_tools.tool import Json, Tool
 

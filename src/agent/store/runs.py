@@ -16,11 +16,11 @@ from pathlib import Path
 
 from agent.answering.answer import Answer
 from agent.errors import RunError, StorageError, UserError
+from agent.records import from_plain
 from agent.store import journal
 from agent.store.jsonl_log import is_locked
 from agent.store.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder, write_whole
-from mcp_tools.records import from_plain
 from mcp_tools.tool import Json
 
 ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")

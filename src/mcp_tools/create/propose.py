@@ -371,9 +371,10 @@ class _Trial:
 
     async def _kept(self, draft: Tool, first: Outcome, suite: Sequence[Test], proof: dict[str, int]) -> Creation:
         proposal = self.proposal
+        final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
         provenance = {
             **draft.provenance,
-            "asked": None if proposal.files else remembered(proposal.question, self.arguments, proposal.final),
+            "asked": None if proposal.files else remembered(proposal.question, self.arguments, final),
             "tests": [test.as_json() for test in suite],
             "evidence": {"tests": len(suite), **proof},
             "model": proposal.model,

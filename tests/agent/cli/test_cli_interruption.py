@@ -21,7 +21,7 @@ STAND_IN = textwrap.dedent("""
     from agent.models.protocol import Usage
 
     class Alita:
-        newest = None
+        newest = running = None
         settings = types.SimpleNamespace(approval="auto")
         @classmethod
         async def open(cls, settings, *, streams=False, confirm=None):

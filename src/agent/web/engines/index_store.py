@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from agent.records import as_plain, from_plain
 from agent.web.page import Page, Result
 from agent.web.queries import Query, match_of, spaced, unspaced
-from mcp_tools.records import as_plain, from_plain
 
 _VERSION = 4  # of the schema and of how text gets into it: an index of another version is rebuilt
 _BUSY = 60.0  # seconds to wait for another process's transaction

@@ -12,6 +12,7 @@ from urllib.parse import urldefrag
 
 from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
+from agent.records import as_plain
 from agent.web.address import route_of
 from agent.web.page import Page, WebProblem
 from agent.web.reading.block_pages import wall_of
@@ -26,7 +27,6 @@ from agent.web.reading.source import (
     title_of,
 )
 from agent.web.response import decoded
-from mcp_tools.records import as_plain
 from mcp_tools.text import one_line, printable
 
 LONGEST = 6_000_000  # characters of a page that are looked at
