@@ -436,7 +436,7 @@ async def test_a_tool_that_depends_on_chance_is_not_kept(case: Case) -> None:
 
 
 HOSTILE = {
-    "never ends": ("    while True:\n        minimum_length += 1\n", "the time limit"),
+    "never ends": ("    while True:\n        minimum_length += 1\n", "limit of this call"),
     "prints": ("    for _ in range(2):\n        print('x' * 1_000_000)\n", ""),
     "leaves": ("    raise SystemExit(3)\n", "3"),
     "no network": ("    import urllib.request\n    urllib.request.urlopen('http://127.0.0.1:1')\n", "no network"),
