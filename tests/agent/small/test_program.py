@@ -197,7 +197,6 @@ async def test_the_embedded_model_computes(garden, asking, weights_path, tmp_pat
     model = EmbeddedModel(lambda: weights_path, tmp_path / "runtime", idle=60)
     cases = [
         ({**state, "question": "What is the sum of all prices?"}, replace(context, models=OneModel(model)), "27"),
-        (state_of(OVER_CALL, steps=[READ]), asking(model), "504"),
         (state_of("What is the sum of the squares of 3, 4 and 12?"), asking(model), "169"),
     ]
     try:

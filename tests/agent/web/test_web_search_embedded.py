@@ -10,7 +10,6 @@ from agent.models.embedded.local_server import stop_servers
 from support.site.server import Site
 
 CASES = [
-    ("Who was the last keeper of the Grey Point lighthouse?", "Hanna Brook", "/lighthouse"),
     ("How much is a single adult ticket of the ferry from Oxmere to Callow?", "11.40", "/ferry"),
 ]
 
