@@ -169,14 +169,21 @@ async def test_colours_that_are_not_shown_are_told(costs: Path) -> None:
     )
 
 
-async def test_a_whole_sheet_that_is_merged_costs_no_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "marks",
+    [
+        b'<mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>',
+        b"<mergeCells count='1'><mergeCell ref='A1:XFD1048576'/></mergeCells>",
+        b'<hyperlinks><hyperlink display="x" ref="A1:XFD1048576" location="A1"/></hyperlinks>',
+    ],
+)
+async def test_marks_over_a_whole_sheet_cost_no_time(tmp_path: Path, marks: bytes) -> None:
     book = Workbook()
     book.active["A1"] = "all"
     saved(book, tmp_path / "a.xlsx")
     with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
         for name in old.namelist():
-            merged = b'</sheetData><mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>'
-            new.writestr(name, old.read(name).replace(b"</sheetData>", merged))
+            new.writestr(name, old.read(name).replace(b"</sheetData>", b"</sheetData>" + marks))
     started = time.monotonic()
     shown = await preview(tmp_path / "b.xlsx", name="b.xlsx")
     assert time.monotonic() - started < 20

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 FULL = 8 << 20
 """Bytes of sheets, unpacked, up to which everything is read; openpyxl takes seconds for them."""
-_MOST_MERGED = 2_000_000
-"""Cells in merged ranges, each of which openpyxl makes an object."""
-_MERGED = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+_WIDE = 1 << 20
+"""Cells that merged cells and links may span together: openpyxl makes an object of each."""
+_SPAN = re.compile(
+    rb"<(?:[\w.-]{1,40}:)?(?:mergeCell|hyperlink)\s[^<>]{0,400}?\bref\s*=\s*[\"']\$?([A-Z]{1,3})\$?(\d{1,7})"
+    rb":\$?([A-Z]{1,3})\$?(\d{1,7})[\"']"
+)
 _MOST_PICTURES = 50
 _TITLES = 20
 _UNSHOWN = {"xl/charts/chart": "charts", "xl/pivotTables/pivot": "pivot tables", "xl/vbaProject.bin": "macros"}
@@ -37,14 +40,14 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
         names = archive.namelist()
         own = [one for one in archive.infolist() if one.filename.startswith("xl/worksheets/")]
         size = sum(one.file_size for one in own)
-        merged = 0 if size > FULL else sum(_merged_cells(archive.read(one)) for one in own)
+        spanned = 0 if size > FULL else sum(_spanned(archive.read(one)) for one in own)
         for number, name in enumerate([one for one in names if one.startswith("xl/media/")][:_MOST_PICTURES], 1):
             pictures[f"picture-{number}{Path(name).suffix.lower()}"] = archive.read(name)
     counts = {what: sum(name.startswith(place) for name in names) for place, what in _UNSHOWN.items()}
     if unshown := ", ".join(f"{count} {what}" for what, count in counts.items() if count):
         lost.append(f"Not shown: {unshown}.")
     sheets: list[Sheet] = []
-    if size > FULL or merged > _MOST_MERGED:
+    if size > FULL or spanned > _WIDE:
         lost.append(f"The workbook is large: {_ONLY_VALUES}. Use openpyxl with read_only=True for them.")
     else:
         from agent.files.tables.cells import full_sheets
@@ -63,11 +66,11 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
     return SheetsContents(source.kind, _summary(source, sheets), sheets, lost, limits.section, data=pictures)
 
 
-def _merged_cells(sheet: bytes) -> int:
-    """How many cells a sheet's XML merges."""
+def _spanned(sheet: bytes) -> int:
+    """How many cells the merged cells and links of a sheet's XML span."""
     from openpyxl.utils import column_index_from_string as column  # type: ignore[import-untyped]  # has no types
 
-    ranges = [(a.decode(), int(b), c.decode(), int(d)) for a, b, c, d in _MERGED.findall(sheet)]
+    ranges = [(a.decode(), int(b), c.decode(), int(d)) for a, b, c, d in _SPAN.findall(sheet)]
     return sum((column(right) - column(left) + 1) * (bottom - top + 1) for left, top, right, bottom in ranges)
 
 
