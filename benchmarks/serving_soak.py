@@ -23,7 +23,7 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 from serving import PEERS, add_numbers, proportional_mb, started_below
-from table import Figure, as_text, at_most, ratio_at_most
+from table import Figure, as_text, at_most
 
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
@@ -84,13 +84,14 @@ class Soaked:
         assert self.late is not None
         wrong = sum(count for name, count in self.outcomes.items() if not _is_right(name))
         early, late = self.early, self.late
-        processes, files = early.processes + 2, early.descriptors + 16  # a spare child more or less at that moment
+        # A spare child more or less at that moment:
+        processes, files, megabytes = early.processes + 2, early.descriptors + 16, early.memory_mb * 1.1 + 16
         return [
             at_most("", f"calls of {self.calls:,} without an answer", len(self.unanswered), 0),
             at_most("", "answers that are wrong", wrong, 0),
             at_most("", "processes at the end (early on)", late.processes, processes, early.processes),
             at_most("", "open files at the end (early on)", late.descriptors, files, early.descriptors),
-            ratio_at_most("", "memory at the end, MB (early on)", late.memory_mb, early.memory_mb, 1.1),
+            at_most("", "memory at the end, MB (early on)", late.memory_mb, megabytes, early.memory_mb),
             Figure("", "calls a second, misbehaving ones included", self.calls / self.seconds),
         ]
 

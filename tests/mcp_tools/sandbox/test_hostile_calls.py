@@ -39,7 +39,14 @@ def python_for_all() -> str:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("user", [0, NOBODY, NAMELESS], ids=["root", "nobody", "nameless"])
+@pytest.mark.parametrize(
+    "user",
+    [
+        pytest.param(0, id="root"),
+        pytest.param(NOBODY, id="nobody", marks=pytest.mark.xdist_group("processes of nobody")),
+        pytest.param(NAMELESS, id="nameless"),
+    ],
+)
 def test_every_attack_is_held_off(backend: str, user: int) -> None:
     if os.geteuid() != 0:
         if user == 0:
