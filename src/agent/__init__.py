@@ -1,4 +1,4 @@
-"""Asks a model what to do next, and does it."""
+"""The agent: asks a model what to do next, and does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node may reach: models, library, sandbox, journal, budget, and whoever watches."""
+"""What a node can use: models, library, sandbox, journal, budget, and the event listener."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ Known = Callable[[str], Answer | None]
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What a message of a conversation comes to."""
+    """A message of a conversation as a standalone question."""
 
     question: str
     """It stands alone."""

@@ -1,4 +1,4 @@
-"""What may be asked."""
+"""Checks that a question can be asked."""
 
 from __future__ import annotations
 

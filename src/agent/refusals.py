@@ -1,4 +1,4 @@
-"""Decisions that cannot be carried out, and why."""
+"""Why a decision cannot be carried out."""
 
 from __future__ import annotations
 

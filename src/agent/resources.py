@@ -1,4 +1,4 @@
-"""What is opened once for all questions of a process: models, the library, the sandbox, external servers."""
+"""Resources that all questions of a process share: models, the library, the sandbox, external servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run: from a question through the graph to its answer, and onto the disk, whatever happens."""
+"""One run: takes a question through the graph to its answer, and saves it whatever happens."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tools: written, proved, run, kept, served. Never imports `agent`."""
+"""Writes, proves, runs, keeps and serves tools. Never imports `agent`."""

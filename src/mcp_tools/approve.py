@@ -1,4 +1,4 @@
-"""A person's approval: what became of a tool since the last one, what speaks against it, and the approval itself.
+"""A person's approval of a tool: what changed since the last one, the objections, and the approval itself.
 
 A tool that is approved has passed its tests, here and now: those that its JSON file holds, whoever wrote them.
 """

@@ -1,4 +1,4 @@
-"""Files written whole or not at all: the one way in which a file is put in the place of another.
+"""Atomic writes: the only way to replace a file, whole or not at all.
 
 The content goes into a draft in the same folder, which then takes the file's name. Drafts have fixed names: one that a
 killed process left is used again by the next writer in that folder, so that they never add up.

@@ -1,4 +1,4 @@
-"""A tool as MCP clients see it: the object, its hash, and what speaks against serving it."""
+"""A tool as MCP clients see it: the object, its hash, and reasons not to serve it."""
 
 from __future__ import annotations
 

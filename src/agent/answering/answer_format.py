@@ -1,4 +1,4 @@
-"""The form that an answer is asked for in: what the question says of it, or a JSON Schema."""
+"""The requested form of an answer, from the question's own words or a JSON Schema."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The final form of an answer: what stands after the last FINAL ANSWER, written as the question asks.
+"""The final form of an answer: the text after the last FINAL ANSWER, formatted as the question asks.
 
-The form never changes what an answer means: a unit goes only where the question itself names it, an order is made only
-where the question asks for it, and what is ambiguous is left as it stands.
+Formatting never changes what an answer means: a unit is removed only if the question names it, a list is sorted only if
+the question asks for it, and ambiguous answers are left alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens in the browser's process: it drives a browser, with browser-use for one, and asks alita for all else."""
+"""The browser's process: drives the browser (for example with browser-use), and asks alita for everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wanted of a browser, and what came of it."""
+"""A task for the browser, and its outcome."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task."""
+    """The outcome of a task."""
 
     text: str
     """The answer, or what was found until it ended."""
@@ -99,7 +99,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the process is started for; it holds passwords."""
+    """What the process is started with; it holds passwords."""
 
     task: Task
     chrome: Path

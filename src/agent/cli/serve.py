@@ -89,7 +89,7 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
     from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
 
     if wanted.http is None and sys.stdin is not None and sys.stdin.isatty():
-        print_note("Serving MCP on stdin and stdout, which a client opens; a terminal is none. Ctrl-C ends it.")
+        print_note("Serving MCP on stdin and stdout, for an MCP client to start. Press Ctrl-C to stop.")
         print_note("Into a client's settings: alita mcp install CLIENT. Over HTTP: alita serve --http HOST:PORT")
     gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
     settings = read_settings(flags)

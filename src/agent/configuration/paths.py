@@ -1,4 +1,4 @@
-"""Where alita keeps what: the folders of this user, or one folder for everything when ALITA_HOME is set."""
+"""alita's folders: the user's own, or one folder for everything if ALITA_HOME is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a project's files choose about who answers, and whether the user allowed that.
+"""Which model and services a project's files choose, and whether the user allowed that.
 
 The `alita.toml` or `.env` of a cloned folder could name a stranger's model or endpoint: it would read the questions and
 their files, and decide what the user's own servers are told to do. So it is asked about once, like a server that a

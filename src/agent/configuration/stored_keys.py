@@ -1,4 +1,4 @@
-"""Keys that the user gave to alita to keep: in the system's keyring where there is one, else in a private file."""
+"""API keys that alita stores for the user: in the system's keyring if there is one, else in a private file."""
 
 from __future__ import annotations
 

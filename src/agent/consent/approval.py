@@ -1,4 +1,4 @@
-"""Whether a proved tool is kept: who is asked, what they are shown, and that nobody is asked twice."""
+"""Approval of proved tools: who is asked and what they see. Nobody is asked twice about one tool."""
 
 from __future__ import annotations
 

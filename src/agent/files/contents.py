@@ -1,4 +1,4 @@
-"""What a reader makes of a file (sections, a preview, files for programs), and which reader reads which kind."""
+"""The contents of a file (sections, a preview, files for programs), and which reader reads which kind."""
 
 from __future__ import annotations
 

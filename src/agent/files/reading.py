@@ -1,4 +1,4 @@
-"""Reads files for everybody else: a preview, pages, or the places of words. Each read is a process of its own."""
+"""Reads files for the rest of the agent: a preview, pages, or matches for words. Each read runs in its own process."""
 
 from __future__ import annotations
 

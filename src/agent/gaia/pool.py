@@ -1,4 +1,4 @@
-"""The processes in which questions are asked, each watched, and replaced when it is gone.
+"""The worker processes that ask questions; each is watched, and replaced if it dies.
 
 A question that does not end is cancelled inside its process. When that does not help, or the process shows no sign of
 life, it is killed with its children. Who else was in it goes on from its journal, alone in a process of its own, so
@@ -48,7 +48,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a job came to."""
+    """The result of a job."""
 
     attempt: Attempt
     """Not scored yet."""

@@ -1,4 +1,4 @@
-"""Ends a process with everything that came of it."""
+"""Ends a process and all of its descendants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a benchmark has come: its events, their counts, and how both are shown on stderr."""
+"""The progress of a benchmark: its events and counts, shown on stderr."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """It is settled what is to be done."""
+    """The attempts to make are known."""
 
     selected: tuple[Task, ...]
     done: tuple[Attempt, ...]
@@ -50,7 +50,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An attempt came to its end, and is in the ledger."""
+    """An attempt ended and is in the ledger."""
 
     attempt: Attempt
 

@@ -131,7 +131,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a benchmark came to."""
+    """The outcome of a benchmark."""
 
     how: How
     selected: tuple[Task, ...]

@@ -1,1 +1,1 @@
-"""What a question is answered from: attached files, pages, pictures, the run's workspace."""
+"""The material for an answer: attached files, pages, pictures, the run's workspace."""

@@ -1,1 +1,1 @@
-"""The Model protocol and who fulfils it: hosted, embedded, scripted; prices, fallback."""
+"""The Model protocol and its implementations (hosted, embedded, scripted), with prices and fallbacks."""

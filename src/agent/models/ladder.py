@@ -1,4 +1,4 @@
-"""A ladder: one wish, put to an endpoint in several ways, the best first.
+"""A ladder: one request, put to an endpoint in several ways, the best first.
 
 An endpoint that is new to us is asked at the top; where it refuses the request or the reply does not fit, one rung
 lower. The rung that gave a fitting reply is remembered and used from then on.

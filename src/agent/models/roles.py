@@ -1,4 +1,4 @@
-"""Which model fulfils which role: from settings to models."""
+"""Opens the model for each role from the settings."""
 
 from __future__ import annotations
 

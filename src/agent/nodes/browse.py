@@ -1,4 +1,4 @@
-"""browse: a site is operated in a browser; where that fails, its page is read."""
+"""browse: operates a site in a browser; if that fails, reads its page."""
 
 from __future__ import annotations
 

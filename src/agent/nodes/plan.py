@@ -1,4 +1,4 @@
-"""plan: what is at hand before anything is decided: tools that may fit, and the attached files. It asks no model."""
+"""plan: finds tools that may fit and looks at attached files, before the first decision. It asks no model."""
 
 from __future__ import annotations
 

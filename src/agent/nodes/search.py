@@ -1,4 +1,4 @@
-"""search: the search specialist finds out; its quotations, with their sources, are the step's finding."""
+"""search: runs the search specialist; its quotations and their sources are the step's finding."""
 
 from __future__ import annotations
 

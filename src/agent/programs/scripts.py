@@ -1,4 +1,4 @@
-"""What an attached program prints: it is run, by rule, wherever that is what is asked."""
+"""Runs an attached program, by rule, if the question asks what it prints."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is kept of a run: its folder and its journal."""
+"""Storage of runs, journals, sessions and cached answers."""

@@ -1,4 +1,4 @@
-"""Keeps keys out of what is written down and shown."""
+"""Removes keys from everything that is stored or shown."""
 
 from __future__ import annotations
 

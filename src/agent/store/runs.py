@@ -1,4 +1,4 @@
-"""The folders of runs: what was asked, with what, and what came of it."""
+"""The folders of runs: the question, its files and settings, and the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of sessions: conversations that can be gone on with, read, exported and deleted.
+"""Session files: conversations that can be continued, read, exported and deleted.
 
 One file for each session, written whole or not at all and readable by its user alone. A file carries a revision;
 who saves a session that another process has gone on with meanwhile gets a session of its own, so that no turn is lost.

@@ -1,1 +1,1 @@
-"""What a run did: read from its folder, and shown in the terminal or as a page."""
+"""Traces of runs: read from a run's folder, and shown in the terminal or as a page."""

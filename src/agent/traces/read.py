@@ -1,4 +1,4 @@
-"""Reads a run's folder into a trace. Damage is told, and what stands before it is shown."""
+"""Reads a run's folder into a trace. Damage is reported, and everything before it is shown."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The web: searched, read page by page, and kept from doing harm."""
+"""The web: searching, reading pages, and guards against hostile ones."""

@@ -1,4 +1,4 @@
-"""What a search is asked and brings back: quotations with their sources, each graded."""
+"""The request and the result of a search: graded quotations with their sources."""
 
 from __future__ import annotations
 

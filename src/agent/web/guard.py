@@ -1,4 +1,4 @@
-"""Which addresses may be opened and connected to: private ones when allowed, those of clouds' secrets never."""
+"""Which addresses may be opened: private ones only if allowed, cloud metadata services never."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search engine gives, what a page is once it was read, and what can go wrong."""
+"""Search hits, pages as read, and the problems of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site answers: its body up to a limit, as text in its charset, and what a refusal means."""
+"""A site's response: its body up to a limit, as text in its charset, and the meaning of a refusal."""
 
 from __future__ import annotations
 

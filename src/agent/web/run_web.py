@@ -1,4 +1,4 @@
-"""The web of one run, as its settings want it; nothing is loaded or connected before the first search or page."""
+"""The web access of one run, as configured; nothing is loaded or connected before the first search or page."""
 
 from __future__ import annotations
 

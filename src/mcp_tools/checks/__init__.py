@@ -1,4 +1,4 @@
-"""Deterministic gates on a tool's source, without running it."""
+"""Checks of a tool's source, without running it."""
 
 from mcp_tools.checks.check import RULES, Finding, Report, Rule, check
 

@@ -1,4 +1,4 @@
-"""Where servers are described, which entries count, and changing the files without losing what else is in them."""
+"""The files that describe servers: which entries count, and changes that keep the rest of a file."""
 
 from __future__ import annotations
 

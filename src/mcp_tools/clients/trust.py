@@ -1,4 +1,4 @@
-"""What the user decided about what a project's files define, kept outside the project.
+"""The user's decisions about what a project's files define, kept outside the project.
 
 A project's file is untrusted: starting a server of it runs code, or sends variables to an address, and a model of it
 decides what is done. A decision holds for one project and one content exactly as it stands; what was changed is asked

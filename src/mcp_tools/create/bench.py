@@ -1,4 +1,4 @@
-"""Where a proposed tool is run: each call once, within a time for all of them, with the files that its tests bring."""
+"""Runs a proposed tool: each call once, within one time limit for all, with the files of its tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What creating a tool needs from outside, and what it gives back."""
+"""The interfaces that creating a tool needs from its caller, and its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a question: what stays when its values are taken out.
+"""The form of a question: its text without its values.
 
 A tool remembers the form of the question that it was made for, and which argument stood where. The same question with
 other values is then answered by the same call with other arguments, and no model has to be asked.

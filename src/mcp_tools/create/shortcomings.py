@@ -1,4 +1,4 @@
-"""Why nobody else could use a tool: names, descriptions and code that say nothing, or fit one question only."""
+"""Why a tool is of no use to others: empty names or descriptions, or code that fits one question only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spec that code carries itself: its one public function's signature and docstring."""
+"""The spec of a tool, read from its code: the signature and docstring of its public function."""
 
 from __future__ import annotations
 

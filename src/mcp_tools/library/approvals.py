@@ -1,4 +1,4 @@
-"""Approvals: which source and which definition of a tool somebody vouched for, and whether it may therefore be served.
+"""Approvals: which source and definition of a tool somebody approved, and whether it may be served.
 
 The hashes are in one JSON file, which may be shared by several libraries and written by several processes. One that is
 damaged approves nothing: the damage is told, and the file is put aside by the next approval.

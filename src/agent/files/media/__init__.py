@@ -1,1 +1,1 @@
-"""Pictures, sounds and films: what is written in them and said in them."""
+"""Pictures, sounds and films: the text and speech in them."""

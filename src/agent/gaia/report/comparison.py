@@ -1,4 +1,4 @@
-"""Two runs on the same questions, pair by pair."""
+"""Compares two runs on the same questions, pair by pair."""
 
 from __future__ import annotations
 

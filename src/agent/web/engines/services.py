@@ -1,4 +1,4 @@
-"""Tavily, Wikipedia and arXiv: search engines that answer over plain HTTP, and what the failures of an API mean."""
+"""Tavily, Wikipedia and arXiv: search engines over plain HTTP, and the meaning of their API failures."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A page as Markdown, whatever it is and however it must be had: plain, drawn, archived, as a transcript."""
+"""Reads any page as Markdown: plain, rendered in a browser, archived, or as a transcript."""

@@ -1,4 +1,4 @@
-"""Pages that keep their content back: a CAPTCHA, a login, a paywall."""
+"""Pages that withhold their content: a CAPTCHA, a login, a paywall."""
 
 from __future__ import annotations
 
