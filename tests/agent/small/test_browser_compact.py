@@ -117,12 +117,12 @@ async def test_a_download_that_grows_too_large_is_given_up(tmp_path, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == ["profile"]
 
 
-@pytest.mark.parametrize(("hosts", "seen"), [((), True), (("127.0.0.1",), False)])
-async def test_only_pages_of_the_allowed_hosts_are_shown(site, hosts, seen):
+async def test_only_pages_of_the_allowed_hosts_are_shown(site):
     desk = Desk({**DONE, "answer": "11.40"})
     elsewhere = f"{site.url.replace('127.0.0.1', 'localhost')}/ferry"
-    await desk.do("What does the ferry cost?", f"{site.url}/escape?to={elsewhere}", hosts=hosts, steps=2)
-    assert ("11.40" in "".join(desk.asked)) is seen
+    await desk.do("What does the ferry cost?", f"{site.url}/escape?to={elsewhere}", hosts=("127.0.0.1",), steps=2)
+    assert "11.40" not in "".join(desk.asked)
+    assert "/escape" in site.paths()
 
 
 async def test_a_task_that_begins_at_another_host_is_refused(site):

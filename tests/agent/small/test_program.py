@@ -1,4 +1,4 @@
-"""A small model's one program: in a real sandbox, and once with the real embedded model."""
+"""A small model's one program, in a real sandbox."""
 
 from dataclasses import replace
 
@@ -6,8 +6,6 @@ import openpyxl
 import pytest
 
 from agent.material.attached import look_at_files
-from agent.models.embedded.local_server import stop_servers
-from agent.models.embedded.model import EmbeddedModel
 from agent.small.program import answer_by_program, answer_in, as_answer, code_in
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
@@ -187,21 +185,3 @@ def test_several_values_have_commas_between(printed, answer):
 
 def test_a_number_is_rounded_as_asked():
     assert answer_in("16.3449", "How much is it? Round to two decimal places.") == "16.34"
-
-
-@pytest.mark.model
-@pytest.mark.timeout(600)
-async def test_the_embedded_model_computes(garden, asking, weights_path, tmp_path):
-    """Easy enough that every program is right: what a processor rounds differently must not change the outcome."""
-    context, state = garden
-    model = EmbeddedModel(lambda: weights_path, tmp_path / "runtime", idle=60)
-    cases = [
-        ({**state, "question": "What is the sum of all prices?"}, replace(context, models=OneModel(model)), "27"),
-        (state_of("What is the sum of the squares of 3, 4 and 12?"), asking(model), "169"),
-    ]
-    try:
-        for asked, asking_of, expected in cases:
-            assert (await answered(asked, asking_of))["value"] == expected
-    finally:
-        await model.aclose()
-        stop_servers(tmp_path / "runtime")

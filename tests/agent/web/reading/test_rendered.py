@@ -94,7 +94,7 @@ async def test_many_pages_at_once(web: WebServer, renderer: Renderer) -> None:
     web.page("/file", b"PK\x03\x04" + bytes(100), headers={"Content-Type": "application/zip"})
     web.route("/slow", lambda _: (web.released.wait(50), Answer(200))[1])
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(asyncio.gather(*(renderer.draw(f"{web.url}/slow", seconds=40) for _ in range(3))), 3)
+        await asyncio.wait_for(asyncio.gather(*(renderer.draw(f"{web.url}/slow", seconds=40) for _ in range(3))), 1.5)
     names = ("dialog", "shadow", "go", "ticks", "file")
     tasks = (renderer.draw(f"{web.url}/{name}", seconds=3 if name == "ticks" else 12) for name in names)
     *pages, problem = await asyncio.gather(*tasks, return_exceptions=True)
