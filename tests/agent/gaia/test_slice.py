@@ -1,4 +1,4 @@
-"""The benchmark runner with the embedded model, on a slice of our own questions: csv, xlsx, py, one without a file."""
+"""The benchmark runner with the embedded model, on two of our own questions, one of them about a workbook."""
 
 import json
 import os
@@ -8,24 +8,29 @@ from pathlib import Path
 
 import pytest
 
+from agent.models.embedded.local_server import stop_servers
+
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "gaia_files" / "sample"
+IDS = ("snack-orders", "digit-sum")
 SECONDS = 400
 
 
 @pytest.mark.model
 @pytest.mark.slow
-@pytest.mark.timeout(4 * SECONDS + 120)
-def test_the_embedded_model_answers_the_slice(weights_path: Path, tmp_path: Path) -> None:
+@pytest.mark.timeout(len(IDS) * SECONDS + 120)
+def test_the_embedded_model_answers_the_slice(weights_path: Path, tmp_path: Path, home: Path) -> None:
     """All are attempted and recorded, and half of the answers are right: one program is written for each."""
-    ids = json.loads((SAMPLE / "ci.json").read_bytes())
     output = tmp_path / "slice.json"
-    command = [sys.executable, "src/gaia_benchmark.py", str(SAMPLE / "questions.jsonl"), "--ids", ",".join(ids)]
+    command = [sys.executable, "src/gaia_benchmark.py", str(SAMPLE / "questions.jsonl"), "--ids", ",".join(IDS)]
     command += ["--output", str(output), "--max-seconds", str(SECONDS), "--model", "embedded", "--verbose"]
     own = {"ALITA_MODELS_DIR": str(weights_path.parent), "ALITA_MODEL_IDLE_SECONDS": "60"}
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+    finally:
+        stop_servers(home / "runtime")  # else it goes on reading the beginnings of prompts, beside other tests
     lines = map(json.loads, output.with_name("slice.ledger.jsonl").read_text(encoding="utf-8").splitlines())
     attempts = {line["task_id"]: line for line in lines if line["kind"] == "attempt"}
     told = {task_id: (line["status"], line["answer"], line["error"]) for task_id, line in attempts.items()}
-    assert sorted(attempts) == sorted(ids), done.stderr
-    assert sum(line["correct"] for line in attempts.values()) >= len(ids) // 2, told
+    assert sorted(attempts) == sorted(IDS), done.stderr
+    assert sum(line["correct"] for line in attempts.values()) >= len(IDS) // 2, told

@@ -1,4 +1,4 @@
-"""The real embedded model restates follow-ups."""
+"""The real embedded model restates a follow-up."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ from agent.models.embedded.model import EmbeddedModel
 from agent.store.journal import Journal
 from support.decisions import OneModel
 
-CASES = [
-    ("How many bytes are in 3 MiB?", "3145728", "And in 7 GiB?", "How many bytes are in 7 GiB?"),
-    ("Is 2024 a leap year?", "yes", "2023?", "Is 2023 a leap year?"),
-    ("Is 91 prime?", "no", "what are its factors?", "What are the factors of 91?"),
-]
+BEFORE = Turn("How many bytes are in 3 MiB?", "3145728", "r", "answered")
 
 
 @pytest.mark.model
@@ -27,13 +23,12 @@ CASES = [
 async def test_a_weak_model_restates_what_points_back(weights_path: Path, tmp_path: Path) -> None:
     model = EmbeddedModel(lambda: weights_path, tmp_path / "runtime", idle=60)
     nothing: Any = None
+    journal = Journal.create(tmp_path / "journal.jsonl")
+    context = Context(OneModel(model), nothing, nothing, journal, Budget(Limits()), lambda event: None, "run")
     try:
-        for number, (question, answer, message, expected) in enumerate(CASES):
-            journal = Journal.create(tmp_path / str(number) / "journal.jsonl")
-            context = Context(OneModel(model), nothing, nothing, journal, Budget(Limits()), lambda event: None, "run")
-            talk = Conversation([Turn(question, answer, "r", "answered")])
-            assert (await understand(context, message, talk, lambda _: None)).question == expected
-            await journal.aclose()
+        restated = await understand(context, "And in 7 GiB?", Conversation([BEFORE]), lambda _: None)
+        assert restated.question == "How many bytes are in 7 GiB?"
     finally:
+        await journal.aclose()
         await model.aclose()
         stop_servers(tmp_path / "runtime")
