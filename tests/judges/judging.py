@@ -55,7 +55,7 @@ def every_kind_of_tool() -> list[Tool]:
     return [
         number_tool("add_numbers", "    return a + b\n", "Adds two numbers.", "a", "b"),
         number_tool("fail_always", "    raise ValueError(f'cannot use {n}')\n", "Fails, whatever it is given."),
-        number_tool("wait_seconds", "    import time\n\n    time.sleep(n)\n    return n\n", "Waits some seconds."),
+        number_tool("wait_tenths", "    import time\n\n    time.sleep(n / 10)\n    return n\n", "Waits some time."),
         number_tool("spin_forever", "    while True:\n        n += 1\n", "Computes without an end."),
     ]
 
@@ -188,7 +188,7 @@ def assert_saw_everything(served: Served, report: Report) -> None:
 
     Every client fills in the same report, whatever language it is written in.
     """
-    assert set(report["tools"]) >= {"add_numbers", "fail_always", "wait_seconds", "search_tools", "call_tool"}
+    assert set(report["tools"]) >= {"add_numbers", "fail_always", "wait_tenths", "search_tools", "call_tool"}
     assert report["sum"]["structuredContent"] == {"result": 5}
     assert json.loads(report["sum"]["text"]) == {"result": 5}
     assert not report["sum"]["isError"]
@@ -203,7 +203,7 @@ def assert_saw_everything(served: Served, report: Report) -> None:
     steps = [step["progress"] for step in report["progress"]]
     assert len(steps) >= 2, report["progress"]
     assert all(before < after for before, after in itertools.pairwise(steps)), steps
-    assert report["slow"]["structuredContent"] == {"result": 3}
+    assert report["slow"]["structuredContent"] == {"result": 25}
     assert report["cancelled"]["seconds"] < 5
     assert calls_of(served)["spin_forever"] == "cancelled"
     assert report["after"]["structuredContent"] == {"result": 5}

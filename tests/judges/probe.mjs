@@ -22,10 +22,10 @@ export async function seen(client, call, changed, told, run) {
   report.misfit = await asked("add_numbers", { a: "two", b: 3 });
   report.unknown = await asked("no_such_tool", {});
   report.progress = [];
-  report.slow = await asked("wait_seconds", { n: 3 }, { onprogress: (step) => report.progress.push(step) });
+  const slow = asked("wait_tenths", { n: 25 }, { onprogress: (step) => report.progress.push(step) });
   const started = performance.now();
   const stop = new AbortController();
-  setTimeout(() => stop.abort("the judge has seen enough"), 1000);
+  setTimeout(() => stop.abort("the judge has seen enough"), 500);
   report.cancelled = await asked("spin_forever", { n: 1 }, { signal: stop.signal });
   report.cancelled.seconds = (performance.now() - started) / 1000;
   report.after = await asked("add_numbers", { a: 2, b: 3 });
@@ -34,5 +34,6 @@ export async function seen(client, call, changed, told, run) {
   report.listChanged = (await Promise.race([changed, late])) !== "late";
   report.toolsAfter = await names(client);
   report.late = await asked(told.lateTool, { n: 7 });
+  report.slow = await slow;
   return report;
 }

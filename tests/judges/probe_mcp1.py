@@ -70,11 +70,11 @@ async def probe(told):
         report["failed"] = await call("fail_always", {"n": 7})
         report["misfit"] = await call("add_numbers", {"a": "two", "b": 3})
         report["unknown"] = await call("no_such_tool", {})
-        report["slow"] = await call("wait_seconds", {"n": 3}, progress_callback=on_progress)
-        report["progress"] = progress
+        slow = asyncio.create_task(call("wait_tenths", {"n": 25}, progress_callback=on_progress))
+        await asyncio.sleep(0)  # it has its number now
         started = time.monotonic()
         number = session._request_id  # this SDK gives up without telling the server, so its host has to
-        report["cancelled"] = await call("spin_forever", {"n": 1}, read_timeout_seconds=timedelta(seconds=1))
+        report["cancelled"] = await call("spin_forever", {"n": 1}, read_timeout_seconds=timedelta(seconds=0.5))
         given_up = CancelledNotificationParams(requestId=number, reason="the judge has seen enough")
         await session.send_notification(ClientNotification(CancelledNotification(params=given_up)))
         report["cancelled"]["seconds"] = time.monotonic() - started
@@ -88,6 +88,8 @@ async def probe(told):
             report["listChanged"] = False
         report["toolsAfter"] = [tool.name for tool in (await session.list_tools()).tools]
         report["late"] = await call(told["lateTool"], {"n": 7})
+        report["slow"] = await slow
+        report["progress"] = progress
     return report
 
 

@@ -124,10 +124,9 @@ async def _seen(
     report["failed"] = await asked("fail_always", {"n": 7})
     report["misfit"] = await asked("add_numbers", {"a": "two", "b": 3})
     report["unknown"] = await asked("no_such_tool", {})
-    report["slow"] = await asked("wait_seconds", {"n": 3}, progress_callback=on_progress)
-    report["progress"] = steps
+    slow = asyncio.create_task(asked("wait_tenths", {"n": 25}, progress_callback=on_progress))
     started = time.monotonic()
-    report["cancelled"] = await asked("spin_forever", {"n": 1}, read_timeout_seconds=1)
+    report["cancelled"] = await asked("spin_forever", {"n": 1}, read_timeout_seconds=0.5)
     report["cancelled"]["seconds"] = time.monotonic() - started
     report["after"] = await asked("add_numbers", {"a": 2, "b": 3})
     registering = await asyncio.create_subprocess_exec(*served.register_command, env=served.env)
@@ -139,4 +138,6 @@ async def _seen(
         report["listChanged"] = False
     report["toolsAfter"] = await names()
     report["late"] = await asked(LATE_TOOL, {"n": 7})
+    report["slow"] = await slow
+    report["progress"] = steps
     return report

@@ -36,9 +36,9 @@ async def test_the_sdk_client(served: Served, mode: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(("served", "mode"), [("stdio", "auto"), ("http", "legacy")], indirect=["served"])
 async def test_the_fastmcp_client(served: Served, mode: str) -> None:
-    """FastMCP, in the new era and in the old."""
+    """FastMCP, in the new era and in the old; below it is the SDK's client, which the test above tries on each wire."""
     report = await see_with_fastmcp(served, mode)
     assert report["protocol"] == PROTOCOLS[mode]
     assert_saw_everything(served, report)
