@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -28,19 +29,27 @@ def imported(tree: ast.AST, module: str, *, everywhere: bool) -> Iterator[str]:
             start = f"{base}.{node.module}".rstrip(".") if node.level else str(node.module)
             start = base if node.level and not node.module else start
             yield from (f"{start}.{a.name}" if f"{start}.{a.name}" in FILES else start for a in node.names)
+        elif isinstance(node, ast.expr):
+            continue
         elif everywhere or not (
-            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            or (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING")
         ):
             yield from imported(node, module, everywhere=everywhere)
 
 
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Our modules as Python reads them."""
+    return {module: ast.parse(path.read_text("utf-8")) for module, path in FILES.items()}
+
+
+@functools.cache
 def graph(*, everywhere: bool) -> dict[str, set[str]]:
     """Our modules, and those of ours that each of them imports."""
-    trees = {module: ast.parse(path.read_text("utf-8")) for module, path in FILES.items()}
     return {
         module: {name for name in imported(tree, module, everywhere=everywhere) if name in FILES and name != module}
-        for module, tree in trees.items()
+        for module, tree in trees().items()
     }
 
 

@@ -12,11 +12,12 @@ import pytest_asyncio
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from desk import Desk
+from desk import LOOKS, Desk
 
 from mcp_tools.library import Library
 from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.serving import changes
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -24,6 +25,12 @@ async def sandbox() -> AsyncIterator[WarmSandbox]:
     """The strong sandbox; where it cannot be had the test fails and says why."""
     async with BubblewrapSandbox() as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of this process see changes of their library sooner."""
+    monkeypatch.setattr(changes, "_LOOK_SECONDS", LOOKS)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from mcp_tools.serving.audit import AuditLog
 from mcp_tools.tool import Status, Tool
 
 INTEGER = {"type": "integer"}
+LOOKS = 0.1
+"""Seconds between two looks at the library: in the tests it is looked at more often."""
 
 
 def tool(

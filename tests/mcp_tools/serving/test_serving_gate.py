@@ -187,7 +187,7 @@ async def test_a_client_of_2025_that_disconnects_ends_its_call(desk: Desk) -> No
         started = asyncio.get_running_loop().time()
         for _ in range(3):
             with contextlib.suppress(httpx2.TimeoutException):
-                async with httpx2.AsyncClient(timeout=1.0) as leaving:
+                async with httpx2.AsyncClient(timeout=0.4) as leaving:
                     await leaving.post(server.url, json=call, headers=headers)
         while not desk.audit.exists() or len(desk.written()) < 3:
             assert asyncio.get_running_loop().time() - started < 9

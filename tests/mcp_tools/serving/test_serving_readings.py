@@ -151,15 +151,17 @@ PROMPT = PromptReference(type="ref/prompt", name="explain_tool")
 ADDRESS = ResourceTemplateReference(type="ref/resource", uri="alita://tools/{name}/source")
 
 
-@pytest.mark.parametrize("reference", [PROMPT, ADDRESS], ids=["prompt", "resource"])
-async def test_names_of_tools_are_completed(desk: Desk, mode: str, reference: Any) -> None:
+async def test_names_of_tools_are_completed(desk: Desk, mode: str) -> None:
+    """Of prompts and of resources alike."""
     desk.has(tool("is_even"), tool("made_even"), tool("odd_one"), tool("even_more"))
     async with desk.client(mode) as client:
-        found = (await client.complete(reference, {"name": "name", "value": "Even"})).completion
-        assert (found.values, found.total, found.has_more) == (["even_more", "is_even", "made_even"], 3, False)
+        for reference in (PROMPT, ADDRESS):
+            found = (await client.complete(reference, {"name": "name", "value": "Even"})).completion
+            assert (found.values, found.total, found.has_more) == (["even_more", "is_even", "made_even"], 3, False)
         desk.has(*(tool(f"many_{number}") for number in range(101)))
-        many = (await client.complete(reference, {"name": "name", "value": "many_"})).completion
-    assert (len(many.values), many.total, many.has_more) == (100, 101, True)
+        for reference in (PROMPT, ADDRESS):
+            many = (await client.complete(reference, {"name": "name", "value": "many_"})).completion
+            assert (len(many.values), many.total, many.has_more) == (100, 101, True)
 
 
 async def test_free_text_is_not_completed_and_what_is_not_there_is_an_error(desk: Desk, mode: str) -> None:

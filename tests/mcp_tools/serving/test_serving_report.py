@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from desk import Desk, tool
+from desk import LOOKS, Desk, tool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -17,7 +17,7 @@ async def test_withheld_and_hidden_tools_are_told_once(desk: Desk, capsys: pytes
     async with desk.client("2026-07-28") as client:
         await client.list_tools()
         first = await _told(capsys, "ask is a tool of the server")
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(LOOKS * 4)
         assert capsys.readouterr().err == ""
         path = desk.library.path("double")
         path.write_text(path.read_text() + "# changed\n")
