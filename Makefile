@@ -28,7 +28,7 @@ ask: $(VENV)/.installed
 test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node
 	@$(BIN)/alita model pull
 	@$(BIN)/alita model pull speech
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
