@@ -15,7 +15,7 @@ from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, 
 from agent.material.pictures import Sight
 from agent.models.protocol import Completion, Message, Model, Request, Usage
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledLibrary
+from agent.store.journaled import JournaledGaps, JournaledLibrary
 from agent.strategy import Strategy, StrategyName, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
@@ -88,6 +88,9 @@ class Context:
     workspace: Workspace | None = None
     sight: Sight = field(default_factory=Sight)
     room: Room = field(default_factory=Room)
+    gaps: JournaledGaps | None = None
+    """Finds the gap records that fit a question; None where the planner sees none."""
+    replan_steps: int = 0
     seed: int | None = None
     guard: LeakGuard | None = None
     """Asked before anything of the web is shown; None lets everything pass."""

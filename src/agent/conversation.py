@@ -168,7 +168,7 @@ async def understand(context: Context, message: str, conversation: Conversation 
     else:
         earlier = Conversation.from_json(recorded)
         said += [turn.question for turn in earlier.turns]
-        question = await context.strategy(Role.PLANNER).restate(message, earlier, conversation, context)
+        question = await context.strategy(Role.CONVERSATION).restate(message, earlier, conversation, context)
     if (exact := None if context.files else compute(question)) is not None:
         return FollowUp(question, tuple(said), exact)
 
@@ -194,7 +194,7 @@ _SUMMARY_TOKENS = 600
 
 async def compact(context: Context, earlier: Conversation, source: Conversation | None = None) -> DataText:
     """The conversation as a prompt shows it. A new summary goes to `source`, from which `earlier` was taken, too."""
-    most = context.strategy(Role.PLANNER).limits.history
+    most = context.strategy(Role.CONVERSATION).limits.history
     turns = earlier.open_turns
     if sum(len(turn.shown) for turn in turns) <= most:
         return earlier.shown(turns)
@@ -225,7 +225,7 @@ async def _summary(context: Context, earlier: Conversation, older: list[Turn], m
     messages = load_prompt("agent", "summarise").render(most=LONGEST_SUMMARY, conversation=shown)
     failed = "the older ones could not be summarised"
     try:
-        completion = await context.complete(Role.PLANNER, messages, temperature=0, max_tokens=_SUMMARY_TOKENS)
+        completion = await context.complete(Role.CONVERSATION, messages, temperature=0, max_tokens=_SUMMARY_TOKENS)
         summary = printable(completion.text).strip()
     except (ModelError, ModelOutputError, StoppedError) as failure:
         summary, failed = "", failure.message
@@ -266,7 +266,9 @@ async def restate(
     shown = await compact(context, earlier, source)
     messages = load_prompt("agent", "restate").render(conversation=shown, question=message)
     try:
-        completion = await context.complete(Role.PLANNER, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS)
+        completion = await context.complete(
+            Role.CONVERSATION, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS
+        )
     except (ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"the question is taken as it is: {failure.message}"))
         return message

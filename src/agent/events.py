@@ -88,6 +88,16 @@ class Warned(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Planned(_Event):
+    """The planner wrote a brief, or a new plan on the way."""
+
+    kind: ClassVar[str] = "planned"
+    text: str
+    records: Sequence[str] = ()
+    """Ids of the gap records that it was made from."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFound(_Event):
     """The library, or an external server, has a tool that may fit."""
 
@@ -297,6 +307,7 @@ Event: TypeAlias = (
     | ModelCalled
     | Note
     | Warned
+    | Planned
     | ToolFound
     | SpecWritten
     | CandidateChecked

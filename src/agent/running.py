@@ -22,13 +22,14 @@ from agent.conversation import FOLLOWS, FollowUp, understand
 from agent.creation import examiner_of
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
+from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import Model, Role
 from agent.models.roles import Models
 from agent.programs.python_session import PythonSession
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
+from agent.store.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
@@ -245,6 +246,8 @@ class Running:
             reader=self._reader(),
             workspace=Workspace(self.journal.home / FOLDER),
             sight=Sight(self.settings.sees(Role.COORDINATOR), self.settings.sees(Role.VISION)),
+            gaps=self._gaps(),
+            replan_steps=self.settings.replan_steps,
             seed=self.settings.seed,
             apart=self._apart,
             guard=guard,
@@ -258,6 +261,20 @@ class Running:
             python=python,
         )
         return replace(context, examiner=examiner_of(context))
+
+    def _gaps(self) -> JournaledGaps | None:
+        """Where the planner looks; a file that nobody has written is not made."""
+        records = None
+        if self.live and self.settings.gaps != "off" and self.settings.gaps_file.exists():
+            try:
+                records = GapRecords(self.settings.gaps_file)
+            except StorageError as problem:
+                self.tell(Note(f"no gap records: {problem.message}"))
+            else:
+                self._opened.callback(records.close)
+        if records is None and not self.journal.knows(GAPS):
+            return None
+        return JournaledGaps(records, self.journal, reviewed=self.settings.gaps == "reviewed")
 
     def _import_ahead(self) -> None:
         import_module("agent.graph")

@@ -65,6 +65,19 @@ class Reply(TypedDict):
     """Whether it counts against no limit of steps: a rule made it before the model was asked."""
 
 
+class NewPlan(TypedDict):
+    """A plan that was made on the way."""
+
+    step: int
+    """After so many steps."""
+    replies: int
+    """And so many replies of the model."""
+    why: str
+    known: list[str]
+    to_find: list[str]
+    plan: list[str]
+
+
 class AttachedFile(TypedDict):
     """An attached file as it was looked at before anything was decided, or a file inside an attached archive."""
 
@@ -137,6 +150,9 @@ class State(TypedDict, total=False):
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
     an external one `server`, the server's name."""
+    brief: dict[str, Any]
+    """The planner's, with the ids of its gap records; missing where none fitted."""
+    plans: Annotated[list[NewPlan], operator.add]
     decision: dict[str, Json]
     turns: int
     """How often it was decided what to do; of the limit of steps, one each, however many actions came of it."""

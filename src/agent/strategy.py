@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent.consent.provenance import Origins
     from agent.context import Context
     from agent.conversation import Conversation
-    from agent.state import Decision, Reply, State
+    from agent.state import Decision, NewPlan, Reply, State
     from agent.web.evidence import Evidence, Wanted
     from mcp_tools.tool import Json
 
@@ -59,6 +59,8 @@ class Choice:
     """At least one; they are carried out one after the other."""
     replies: list[Reply] = field(default_factory=list)
     """What a model that calls functions wrote meanwhile, also where nothing of it could be carried out."""
+    plans: list[NewPlan] = field(default_factory=list)
+    """A new plan that was made before."""
 
 
 class Strategy(Protocol):
@@ -75,6 +77,10 @@ class Strategy(Protocol):
         Raises:
             ModelOutputError: The model gave no decision that can be carried out.
         """
+        ...
+
+    async def brief(self, state: State, context: Context) -> Update:
+        """What is planned before anything is done; nothing where no gap record fits."""
         ...
 
     async def best_guess(self, state: State, context: Context) -> str:

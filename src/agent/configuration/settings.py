@@ -92,12 +92,14 @@ class Settings(BaseModel):
 
     models: dict[str, NamedModel] = Field({}, description="Models by name, each in a table `[models.NAME]`.")
 
+    conversation: Names = Field((), description="Models that restate follow-ups and sum up conversations.")
     planner: Names = Field((), description="Models of the planner.")
     coordinator: Names = Field((), description="Models of the coordinator.")
     writer: Names = Field((), description="Models that write tools.")
     examiner: Names = Field((), description="Models that write tests.")
     vision: Names = Field((), description="Models that read pictures.")
     browser: Names = Field((), description="Models that drive the browser.")
+    overseer: Names = Field((), description="Models that say what went wrong in a benchmark.")
 
     max_steps: Count = Field(12, description="Steps of one run; calls that a model makes in one reply are one step.")
     max_tokens: int | None = Field(None, ge=1, description="Tokens of one run, input and output.")
@@ -115,6 +117,10 @@ class Settings(BaseModel):
     approval: Literal["ask", "auto", "never"] = Field(
         "auto", description="Whether a proved tool is kept: ask first, always, or never."
     )
+    gaps: Literal["auto", "reviewed", "off"] = Field(
+        "auto", description="Gap records that the planner sees: all but rejected ones, approved ones, or none."
+    )
+    replan_steps: int = Field(6, ge=0, le=1000, description="A new plan after so many steps; 0 for never.")
     without: Names = Field((), description="What the agent goes without: search, browse, create.")
     seed: int | None = Field(None, ge=0, description="Seed of model calls, where the endpoint heeds one.")
     leak_guard: bool = Field(
@@ -243,6 +249,11 @@ class Settings(BaseModel):
     def approvals_file(self) -> Path:
         """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
         return self.data_dir / "approvals.json"
+
+    @property
+    def gaps_file(self) -> Path:
+        """The gap records of this user."""
+        return self.data_dir / "gaps.sqlite"
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -181,12 +181,14 @@ class Model(Protocol):
 class Role:
     """Names of the roles that may use different models."""
 
+    CONVERSATION = "conversation"
     PLANNER = "planner"
     COORDINATOR = "coordinator"
     WRITER = "writer"
     EXAMINER = "examiner"
     VISION = "vision"
     BROWSER = "browser"
+    OVERSEER = "overseer"
 
 
 ROLES: tuple[str, ...] = tuple(value for name, value in vars(Role).items() if name.isupper())

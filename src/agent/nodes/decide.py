@@ -51,7 +51,8 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     begin_ahead(rest, state, context)
     pending = [decision.as_json() for decision in rest]
     is_free = any(reply.get("is_free") for reply in choice.replies)
-    return _go(first, turns + (not is_free), {"tools": tools, "replies": choice.replies, "pending": pending}, context)
+    update = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": pending}
+    return _go(first, turns + (not is_free), update, context)
 
 
 def _go(decision: Decision, turn: int, update: dict[str, Any], context: Context) -> Command[Route]:

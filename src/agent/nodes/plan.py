@@ -1,8 +1,8 @@
-"""plan: finds tools that may fit and looks at attached files, before the first decision. It asks no model."""
+"""plan: finds tools that may fit, looks at attached files, and has a brief written, before the first decision."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
@@ -10,6 +10,7 @@ from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
+from agent.models.protocol import Role
 from agent.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.state import State
 from mcp_tools.library.approvals import SERVED, errors_of
@@ -23,14 +24,17 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
-    found = [tool for tool in await context.library.search(state["question"], SHOWN_TOOLS) if not errors_of(tool)]
-    drafts = [tool.name for tool in found if tool.status not in SERVED]
+    fitting = [tool for tool in await context.library.search(state["question"], SHOWN_TOOLS) if not errors_of(tool)]
+    drafts = [tool.name for tool in fitting if tool.status not in SERVED]
     if drafts:
         context.emit(Note(f"not approved here, so treated as drafts: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
-    tools = [shown_tool(tool) for tool in found if not wants_tool or tool.name not in drafts]
+    tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
     if not wants_tool:
         tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
-    return {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
+    found: dict[str, Any] = {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
+    if wants_tool:
+        return found
+    return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)

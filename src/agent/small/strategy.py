@@ -109,6 +109,10 @@ class Small:
         """A few small questions, with rules where they are sure; always one decision."""
         return Choice([await choose(state, context)])
 
+    async def brief(self, state: State, context: Context) -> Update:
+        """None: a brief costs a small model more than it gives."""
+        return {}
+
     async def best_guess(self, state: State, context: Context) -> str:
         """One short answer from the evidence."""
         messages = load_prompt("agent.small", "answer").render(

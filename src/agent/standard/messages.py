@@ -10,11 +10,12 @@ from typing import Any
 from agent.answering.answer_format import answer_of, wanted_form
 from agent.consent.external_tools import SERVER
 from agent.context import Room
+from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
 from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
 from agent.offered_tools import DRAFT
-from agent.state import AttachedFile, Reply, State, Step
+from agent.state import AttachedFile, NewPlan, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 
@@ -54,6 +55,9 @@ def messages_for(
     of_steps = PicturesOfSteps(sight, pictures, list(by_call.values()), short)
     if room.summary:
         messages.append({"role": "user", "content": f"Earlier calls:\n{data_block('summary', room.summary)}"})
+    plans: dict[int, list[NewPlan]] = {}
+    for plan in state.get("plans", []):
+        plans.setdefault(plan["replies"], []).append(plan)
     left = most_steps
     for number, reply in enumerate(replies):
         calls = reply["message"].get("tool_calls", [])
@@ -74,6 +78,7 @@ def messages_for(
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": parts if shown else text})
         if reply["remark"]:
             messages.append({"role": "user", "content": reply["remark"]})
+        messages += [_new_plan(text) for text in map(plan_text, plans.get(number + 1, [])) if text]
     return messages
 
 
@@ -88,11 +93,17 @@ def _question(state: State) -> str:
         lines += ["", "Files:", data_block("names", "\n".join(state["files"]))]
     if earlier := state.get("earlier"):
         lines += ["", _EARLIER, data_block("program", earlier)]
+    if planned := state.get("brief"):
+        lines += ["", "A plan, made from what went wrong with such questions:", data_block("plan", brief_text(planned))]
     if external := [tool for tool in state["tools"] if SERVER in tool]:
         lines += ["", "What connected servers say of their functions:", _told_by_servers(external)]
     if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
         lines += ["", "What tools that are not approved say of themselves:", *drafts]
     return "\n".join(lines)
+
+
+def _new_plan(text: str) -> Message:
+    return {"role": "user", "content": f"A new plan, made from what is known so far:\n{data_block('plan', text)}"}
 
 
 def _told_by_servers(tools: Sequence[dict[str, Any]]) -> DataText:

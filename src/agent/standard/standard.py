@@ -19,6 +19,7 @@ from agent.consent.provenance import FINE, Origins, of_address
 from agent.context import Context
 from agent.conversation import Conversation, restate
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
+from agent.learning.planner import brief, replan, why_replan
 from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.pictures import tell_instead, without_pictures
 from agent.models.protocol import Completion, Message, Role, ToolCall
@@ -27,7 +28,7 @@ from agent.refusals import refusal_of
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
-from agent.state import Decision, Reply, State
+from agent.state import Decision, NewPlan, Reply, State
 from agent.steps import step_number, value_text
 from agent.strategy import Choice, PromptLimits, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
@@ -83,6 +84,13 @@ class Standard:
                 return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
             return Choice([end])
+        plans: list[NewPlan] = []
+        if why := why_replan(state, context.replan_steps):
+            plans = [await replan(state, context, _names(state), why)]
+            state = {**state, "plans": [*state.get("plans", []), *plans]}
+        return replace(await self._decided(state, context), plans=plans)
+
+    async def _decided(self, state: State, context: Context) -> Choice:
         replies: list[Reply] = []
         problem = ""
         for _ in range(ATTEMPTS):
@@ -99,6 +107,10 @@ class Standard:
             chosen = _by_rule([rule], state)
             return Choice(chosen.decisions, [*replies, *chosen.replies])
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
+
+    async def brief(self, state: State, context: Context) -> Update:
+        """The planner's, from the gap records that fit."""
+        return await brief(state, context, _names(state))
 
     async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
         messages = messages_for(
@@ -197,6 +209,10 @@ class Standard:
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The model's answer is believed."""
         return text
+
+
+def _names(state: State) -> list[str]:
+    return [form["function"]["name"] for form in functions_for(state)]
 
 
 def _chosen(completion: Completion, state: State, replies: list[Reply]) -> Choice:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget
+from agent.learning.gap_records import GapRecord, GapRecords
 from agent.material.pictures import with_pictures
 from agent.models.protocol import Completion, Model, Request
 from agent.records import as_plain, from_plain
@@ -128,6 +129,32 @@ class JournaledSandbox:
     def _asked(self) -> Sandbox:
         assert self._sandbox is not None, "a journal that makes calls goes with a sandbox"
         return self._sandbox
+
+
+GAPS = "gaps"
+"""What the journal calls these calls."""
+
+
+class JournaledGaps:
+    """Gap records as a run finds them: recorded and replayed; None for a replay, which reads none."""
+
+    def __init__(self, records: GapRecords | None, journal: Journal, *, reviewed: bool = False) -> None:
+        self._records = records
+        self._journal = journal
+        self._reviewed = reviewed
+
+    async def find(self, question: str, kind: str) -> list[GapRecord]:
+        """The records that fit a question best; what is found counts as shown in this run."""
+
+        async def perform() -> Json:
+            if self._records is None:
+                return []
+            found = self._records.find(question, kind, reviewed=self._reviewed)
+            self._records.note_shown((record.id for record in found), self._journal.path.parent.name)
+            return [as_plain(record) for record in found]
+
+        found = await self._journal.call(GAPS, {"question": question, "kind": kind}, perform)
+        return [from_plain(GapRecord, data) for data in found]
 
 
 class JournaledLibrary:

@@ -1,0 +1,122 @@
+"""The overseer: after a wrong answer, what broke, and a gap record that names no particular of the question.
+
+Two model calls. It changes no prompt, no tool and not itself; what it writes are records, which the user may reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agent.errors import ModelOutputError, UsageError
+from agent.learning.gap_records import LONGEST, GapRecord, GapRecords, checked
+from agent.learning.kinds import kind_of
+from agent.learning.particulars import particulars_in
+from agent.models.protocol import Model, Request
+from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
+
+ATTEMPTS = 3
+"""How often a record is asked for; the reasons why one was not taken are shown each time."""
+LONGEST_TRACE = 60_000
+_DIAGNOSIS_TOKENS = 4_000
+_RECORD_TOKENS = 4_000
+_TEXTS = ("situation", "pattern", "advice")
+_RECORD: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "string", "maxLength": LONGEST[name]} for name in _TEXTS},
+        "same_as": {"type": "string", "description": "The id of a record that says the same; else empty."},
+    },
+    "required": [*_TEXTS, "same_as"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A wrong attempt, as the overseer is told of it."""
+
+    question: str
+    files: tuple[str, ...]
+    truth: str
+    trace: str
+    """Everything that the attempt did, from brief to answer, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What the overseer made of a wrong attempt."""
+
+    diagnosis: str
+    """Its words, whole."""
+    record: str = ""
+    """The id of the gap record; empty where none was made."""
+    problem: str = ""
+    """Why none was made."""
+
+
+async def learn(
+    failure: Failure, model: Model, records: GapRecords, keep: Callable[[str], Awaitable[None]] | None = None
+) -> Lesson:
+    """Diagnoses a wrong attempt, and keeps the record that is made of the diagnosis.
+
+    Args:
+        failure: The attempt.
+        model: The overseer.
+        records: Where the record goes.
+        keep: Given the diagnosis as soon as it is there.
+
+    Raises:
+        ModelError: The model could not be asked; another time it may.
+        StorageError: The records cannot be written.
+    """
+    trace = failure.trace
+    if len(trace) > LONGEST_TRACE:
+        half = LONGEST_TRACE // 2
+        trace = f"{trace[:half]}\n[… {len(trace) - 2 * half:,} characters left out …]\n{trace[-half:]}"
+    asked = load_prompt("agent.learning", "diagnosis").render(
+        trace=data_block("trace", trace), truth=data_block("true answer", failure.truth)
+    )
+    diagnosis = (await model.complete(Request(asked, max_tokens=_DIAGNOSIS_TOKENS, temperature=0))).text.strip()
+    if not diagnosis:
+        return Lesson("", problem="the diagnosis was empty")
+    if keep is not None:
+        await keep(diagnosis)
+    return await _recorded(failure, diagnosis, model, records)
+
+
+async def _recorded(failure: Failure, diagnosis: str, model: Model, records: GapRecords) -> Lesson:
+    kind = kind_of(failure.question, failure.files)
+    near = records.find(diagnosis, kind, limit=5)
+    rejected = problem = ""
+    for _ in range(ATTEMPTS):
+        asked = load_prompt("agent.learning", "abstraction").render(
+            kind=kind,
+            records=data_blocks(data_block(f"record {one.id}", one.text) for one in near) if near else NO_DATA,
+            diagnosis=data_block("diagnosis", diagnosis),
+            rejected=rejected,
+        )
+        try:
+            completion = await model.complete(Request(asked, _RECORD, max_tokens=_RECORD_TOKENS, temperature=0))
+        except ModelOutputError as unusable:
+            problem = unusable.message
+            continue
+        said = completion.parsed
+        if same := next((one for one in near if one.id == said["same_as"].strip()), None):
+            return Lesson(diagnosis, records.add(same, failure.question).id)
+        try:
+            record = checked({**said, "kind": kind})
+        except UsageError as wrong:
+            problem = wrong.message
+        else:
+            found = particulars_in(_said(record), failure.question, failure.truth)
+            if not found:
+                return Lesson(diagnosis, records.add(record, failure.question).id)
+            problem = f"it names particulars of the question: {', '.join(map(repr, found[:5]))}"
+        rejected = f"The last record was not taken: {problem}. Write it without them."
+    return Lesson(diagnosis, problem=problem)
+
+
+def _said(record: GapRecord) -> str:
+    return f"{record.situation}\n{record.pattern}\n{record.advice}"

@@ -1,0 +1,133 @@
+"""The planner: a brief before a question, from the gap records that fit it, and a new plan every few steps.
+
+It calls no function. What it writes is data for the model that answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import ModelError, ModelOutputError, StoppedError
+from agent.events import Note, Planned
+from agent.learning.kinds import kind_of
+from agent.models.protocol import Role
+from agent.state import NewPlan, State, Step
+from agent.steps import evidence_text
+from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.context import Context
+    from agent.strategy import Update
+
+_TOKENS = 700
+_STUCK = 3
+"""Steps in a row without a new fact after which a new plan is made, whatever the setting."""
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_LINES = {"type": "array", "items": {"type": "string"}}
+_BRIEF = _object(
+    {
+        "question_class": {"type": "string"},
+        "functions": {**_LINES, "description": "Those that are likely needed, in order."},
+        "approach": {"type": "string"},
+        "avoid": {**_LINES, "description": "What of the records holds for this question."},
+        "answer_format": {"type": "string"},
+    }
+)
+_PLAN = _object({"known": _LINES, "to_find": _LINES, "plan": _LINES})
+
+
+async def brief(state: State, context: Context, functions: Sequence[str]) -> Update:
+    """The brief of a question; nothing, and no model call, where no gap record fits it.
+
+    Args:
+        state: At the beginning of the run.
+        context: Of the run.
+        functions: What can be called, by name.
+    """
+    if context.gaps is None:
+        return {}
+    files = state.get("files", [])
+    records = await context.gaps.find(state["question"], kind_of(state["question"], files))
+    if not records:
+        return {}
+    messages = load_prompt("agent.learning", "brief").render(
+        question=state["question"],
+        files=data_block("names", "\n".join(files)) if files else NO_DATA,
+        functions=", ".join(functions),
+        records=data_blocks(data_block(f"record {record.id}", record.text) for record in records),
+    )
+    try:
+        completion = await context.complete(Role.PLANNER, messages, schema=_BRIEF, temperature=0, max_tokens=_TOKENS)
+    except (ModelError, ModelOutputError, StoppedError) as failure:
+        context.emit(Note(f"no brief: {failure.message}"))
+        return {}
+    ids = [record.id for record in records]
+    context.emit(Planned(one_line(str(completion.parsed["approach"]), 200), tuple(ids)))
+    return {"brief": {**completion.parsed, "records": ids}}
+
+
+def brief_text(brief: dict[str, Any]) -> str:
+    """The brief as the answering model reads it."""
+    lines = [
+        f"Kind of question: {brief['question_class']}",
+        f"Functions: {', '.join(brief['functions'])}",
+        f"Approach: {brief['approach']}",
+        *(f"Avoid: {line}" for line in brief["avoid"]),
+        f"Form of the answer: {brief['answer_format']}",
+    ]
+    return "\n".join(lines)
+
+
+def why_replan(state: State, every: int) -> str:
+    """Why a new plan is due now; empty where none is.
+
+    Args:
+        state: Of the run.
+        every: After so many steps; 0 for never.
+    """
+    steps = state.get("steps", [])
+    since = steps[max((plan["step"] for plan in state.get("plans", [])), default=0) :]
+    if not every or not since:
+        return ""
+    if len(since) >= _STUCK and all(_brought_nothing(step, steps) for step in since[-_STUCK:]):
+        return f"the last {_STUCK} steps brought nothing new"
+    return f"{len(since)} steps were made" if len(since) >= every else ""
+
+
+def _brought_nothing(step: Step, steps: Sequence[Step]) -> bool:
+    earlier = steps[: step["number"] - 1]
+    return not step["ok"] or any(step["finding"] == other["finding"] for other in earlier)
+
+
+async def replan(state: State, context: Context, functions: Sequence[str], why: str) -> NewPlan:
+    """Facts that are known, facts to find, and a plan that is made without the old one."""
+    steps = state["steps"]
+    messages = load_prompt("agent.learning", "replan").render(
+        question=state["question"], functions=", ".join(functions), findings=evidence_text(steps)
+    )
+    plan = NewPlan(step=len(steps), replies=len(state.get("replies", [])), why=why, known=[], to_find=[], plan=[])
+    try:
+        completion = await context.complete(Role.PLANNER, messages, schema=_PLAN, temperature=0, max_tokens=_TOKENS)
+        plan |= {name: [str(line) for line in completion.parsed[name]] for name in ("known", "to_find", "plan")}  # type: ignore[typeddict-item]
+        context.emit(Planned(one_line("; ".join(plan["plan"]), 200)))
+    except (ModelError, ModelOutputError, StoppedError) as failure:
+        context.emit(Note(f"no new plan: {failure.message}"))
+    return plan
+
+
+def plan_text(plan: NewPlan) -> str:
+    """A new plan as the answering model reads it; empty where there is none."""
+    parts = [("Known", plan["known"]), ("To find", plan["to_find"]), ("Plan", plan["plan"])]
+    return "\n".join(f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in parts if lines)
