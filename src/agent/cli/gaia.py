@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,8 +25,9 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import LibraryMode, Places, with_limit
+from agent.gaia.configuration import LearningMode, LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
+from agent.gaia.lessons import split_questions
 from agent.gaia.outputs import results_of, write_answers
 from agent.gaia.progress import Display
 from agent.gaia.report import comparison, tables
@@ -65,6 +66,7 @@ Concurrency = Annotated[
     int | None, opt("--concurrency N", "Questions in parallel: 4; with the embedded model 1.", min=1, max=1000)
 ]
 _ATTACHED = "--attached_files_dir --attached-files-dir DIR"
+_LEARNING = "Gap records: off, use, or grow: wrong answers add to them."
 _LIBRARY = "cold: each begins without tools; warm: one grows; read-only."
 
 
@@ -99,6 +101,7 @@ def run(
     leak_guard: Annotated[Literal["on", "off"], opt("--leak-guard on|off", "Block copies of the dataset.")] = "on",
     seed: Annotated[int | None, opt("--seed N", "Seed of model calls.", min=0)] = None,
     mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Score as gaia or as the course does.")] = "gaia",
+    learning: Annotated[Literal["off", "use", "grow"], opt("--learning MODE", _LEARNING)] = "off",
     cache: Annotated[bool, opt("--cache/--no-cache", "Take answers given before, and keep them.")] = False,
     retry_errors: Annotated[
         bool, opt("--retry-errors/--keep-errors", "With --resume: try errors again; the usual way.")
@@ -120,11 +123,81 @@ def run(
         concurrency=concurrency,
         library=library,
         mode=mode,
+        learning=learning,
         resume=resume,
         verbose=verbose,
     )
     flags |= {"without": ",".join(without) if without else None, "seed": seed}
     raise typer.Exit(benchmark({**flags, "use_cache": cache, "leak_guard": leak_guard == "on"}, choices))
+
+
+@app.command()
+@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation", "plain")
+def learn(
+    flags: dict[str, Any],
+    jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="The questions, with their true answers.")],
+    attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder of their files.")] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "What the names of all files begin with.")] = None,
+    split: Annotated[
+        float, opt("--split SHARE", "Share of the questions that is learned from.", min=0.1, max=0.9)
+    ] = 0.5,
+    epochs: Annotated[
+        int, opt("--epochs N", "How often each scored question is asked, each time with a seed.", min=1)
+    ] = 1,
+    seed: Annotated[int, opt("--seed N", "Seed of the split, and first seed of model calls.", min=0)] = 0,
+    max_questions: Annotated[
+        int | None, opt("--max-questions N", "Only so many questions, of both parts.", min=2)
+    ] = None,
+    concurrency: Concurrency = None,
+    resume: Resume = False,
+    verbose: Verbose = False,
+) -> None:
+    """Measures what learning is worth: on one part it learns, and the other is answered with and without that.
+
+    No question of the scored part is learned from. What is learned stays beside the results: gap records and tools.
+    """
+    stem = (output or Path(f"{jsonl_file.stem}.learn.json")).with_suffix("")
+    ids = [task.task_id for task in load_questions(jsonl_file, read_settings(flags)).tasks]
+    parts = split_questions(ids, split, seed, max_questions)
+    common = Choices(
+        questions=jsonl_file, output=None, attached=attached_files_dir, concurrency=concurrency, resume=resume,
+        verbose=verbose,
+    )  # fmt: skip
+    taught = replace(
+        common,
+        output=stem.with_name(f"{stem.name}.learning.json"),
+        selection=Selection(ids=parts.learned),
+        library="warm",
+        learning="grow",
+    )
+    scored = Selection(ids=parts.scored, epochs=epochs)
+    before = replace(common, output=stem.with_name(f"{stem.name}.without.json"), selection=scored)
+    after = replace(
+        common,
+        output=stem.with_name(f"{stem.name}.with.json"),
+        selection=scored,
+        library="read-only",
+        learning="use",
+    )
+    own = {**flags, "seed": seed, "use_cache": False, "leak_guard": True}
+    own["gaps_file"] = stem.with_name(f"{stem.name}.gaps.sqlite").absolute()
+    for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
+        print_note(f"— {title}: {len(choices.selection.ids)} questions")
+        if choices.library == "read-only":
+            own["tools_dir"] = taught.places.library.absolute()
+            own["tools_dir"].mkdir(parents=True, exist_ok=True)
+        if choices.resume and not choices.places.ledger.exists():
+            choices = replace(choices, resume=False)
+        if code := benchmark(dict(own), choices):
+            raise typer.Exit(code)
+    _give_shown(
+        comparison.shown(
+            comparison.compare(open_report(before.places.ledger), open_report(after.places.ledger)),
+        ),
+        "terminal",
+        None,
+        _redactor(),
+    )
 
 
 USUAL_CONCURRENCY = 4
@@ -149,6 +222,7 @@ class Choices:
     concurrency: int | None = None
     library: LibraryMode = "cold"
     mode: Mode = "gaia"
+    learning: LearningMode = "off"
     resume: bool = False
     verbose: bool = False
 
@@ -193,6 +267,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         selection=choices.selection,
         library=choices.library,
         mode=choices.mode,
+        learning=choices.learning,
         concurrency=choices.concurrency or (1 if settings.model == EMBEDDED else USUAL_CONCURRENCY),
         totals=choices.totals,
         resume=choices.resume,

@@ -40,6 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("course", "course:app", "questions of the Agents Course: list, answer, hand in"),
     Command("model", "model:app", "list and try models; pull and serve the embedded one"),
     Command("gaia", "gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
+    Command("gaps", "gaps:app", "show and review what was learned from failures"),
     Command("config", "config:app", "show and change settings"),
     Command("keys", "config:keys_app", "keep, list and delete the keys of services"),
     Command("doctor", "doctor:app", "check that everything alita needs is there"),

@@ -163,6 +163,7 @@ class Settings(BaseModel):
     runtime_dir: Path = Field(Path(), description="Folder of sockets and locks.")
     runs_dir: Path = Field(Path(), description="Folder of runs and their journals.")
     models_dir: Path = Field(Path(), description="Folder of the embedded model's weights.")
+    gaps_file: Path = Field(Path(), description="File of the gap records.")
 
     firecrawl_api_key: Key = Field(None, description="Key of Firecrawl.")
     gemini_api_key: Key = Field(None, description="Key of Gemini.")
@@ -249,11 +250,6 @@ class Settings(BaseModel):
     def approvals_file(self) -> Path:
         """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
         return self.data_dir / "approvals.json"
-
-    @property
-    def gaps_file(self) -> Path:
-        """The gap records of this user."""
-        return self.data_dir / "gaps.sqlite"
 
     @property
     def secrets(self) -> tuple[str, ...]:

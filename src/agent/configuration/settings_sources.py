@@ -37,7 +37,7 @@ _WORDS = {
 """What pydantic says of a value, in plain words."""
 _USERINFO = re.compile(r"//[^/]*@")
 KEYS = tuple(name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation))
-_FOLDERS = tuple(name for name in Settings.model_fields if name.endswith("_dir") and name != "tools_dir")
+_FOLDERS = tuple(name for name in Settings.model_fields if name.endswith(("_dir", "gaps_file")) and name != "tools_dir")
 ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
     "model": ("LLM_MODEL_NAME",),
     "api_key": ("LLM_API_KEY", "OPENAI_API_KEY"),
@@ -120,6 +120,7 @@ def read_settings(
     data = values.get("data_dir", folders.data)
     places = {f"{name}_dir": getattr(folders, name) for name in ("config", "data", "cache", "runtime")}
     places |= {"data_dir": data, "runs_dir": data / "runs", "models_dir": data / "models"}
+    places["gaps_file"] = data / "gaps.sqlite"
     if "ALITA_HOME" in environment:
         sources = dict.fromkeys(places.keys() - values.keys(), "variable ALITA_HOME") | sources
     values = {**places, "tools_dir": default_tools_folder(data, current), **values}

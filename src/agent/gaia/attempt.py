@@ -110,6 +110,30 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """A line of the ledger: what the overseer made of a wrong attempt."""
+
+    task_id: str
+    epoch: int
+    fingerprint: str
+    run_id: str
+    truth: str
+    diagnosis: str = ""
+    record: str = ""
+    """The id of the gap record; empty where none was made."""
+    problem: str = ""
+    """Why none was made."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The question and the epoch."""
+        return self.task_id, self.epoch
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What the agent may see of a question: its text and its file. The true answer has no place here."""
 

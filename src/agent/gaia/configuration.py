@@ -18,12 +18,16 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attempt import Dataset
+    from agent.gaia.runner import RunOptions
     from agent.gaia.worker import Setup
 
 
 LibraryMode = Literal["cold", "warm", "read-only"]
 """`cold`: each attempt begins with an empty library of its own, so that their order tells nothing. `warm`: all share
 one that grows. `read-only`: all share one to which nothing is added."""
+
+LearningMode = Literal["off", "use", "grow"]
+"""`off`: the planner sees no gap records. `use`: it sees those that are there. `grow`: the overseer adds to them."""
 
 USUAL_SECONDS = 1800.0
 """Work on one question at most, where the user names no other limit: nothing may hang for ever."""
@@ -36,7 +40,9 @@ def with_limit(settings: Settings) -> Settings:
     return settings if settings.max_seconds else settings.model_copy(update={"max_seconds": USUAL_SECONDS})
 
 
-def fingerprint_of(dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode) -> Fingerprint:
+def fingerprint_of(
+    dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode, learning: LearningMode = "off"
+) -> Fingerprint:
     """What the attempts of a benchmark have in common."""
     configuration: dict[str, Json] = {
         **configuration_of(settings),
@@ -49,15 +55,18 @@ def fingerprint_of(dataset: Dataset, settings: Settings, library: LibraryMode, m
         tools = sorted([*settings.tools_dir.glob("*.py"), *settings.tools_dir.glob("*.json")])
         digest = hashlib.sha256(b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in tools))
         configuration["tools"] = digest.hexdigest()[:16]
+    if learning != "off":
+        configuration["learning"] = learning
     if settings.use_cache:
         configuration["cache"] = True
     return Fingerprint(dataset.fingerprint, configuration)
 
 
-def worker_settings(settings: Settings, places: Places, library: LibraryMode, at_once: int, workers: int) -> Setup:
+def worker_settings(places: Places, options: RunOptions, at_once: int, workers: int) -> Setup:
     """What each of so many workers is told, which share so many questions at once."""
     from agent.gaia.worker import Setup
 
+    settings = options.settings
     assert settings.max_seconds is not None
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
     calls = 2 * at_once if is_default else settings.concurrency
@@ -65,7 +74,8 @@ def worker_settings(settings: Settings, places: Places, library: LibraryMode, at
         "runs_dir": places.runs,
         "concurrency": max(1, -(-calls // workers)),
         "retries": max(settings.retries, _PATIENT_RETRIES),
-        "approval": "never" if library == "read-only" else "auto",
+        "approval": "never" if options.library == "read-only" else "auto",
+        "gaps": "off" if options.learning == "off" else settings.gaps,
     }
     hard = settings.max_seconds + max(5.0, 0.1 * settings.max_seconds)
     return Setup(settings.model_copy(update=own), hard)

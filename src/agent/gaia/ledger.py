@@ -4,6 +4,7 @@
     {"kind": "selection", "epochs": 1, "fingerprint": "…", "tasks": [{"task_id": "…", "level": 1, …}, …]}
     {"kind": "begun", "task_id": "…", "epoch": 1, "fingerprint": "…", "run_id": "…"}
     {"kind": "attempt", "task_id": "…", "epoch": 1, "fingerprint": "…", "status": "ok", …}
+    {"kind": "lesson", "task_id": "…", "epoch": 1, "fingerprint": "…", "diagnosis": "…", "record": "…", …}
 
 Submission, results and report are derived.
 """
@@ -21,7 +22,7 @@ from typing import Any, Self
 
 from agent import alita_version
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import Attempt, Begun, Task, from_line
+from agent.gaia.attempt import Attempt, Begun, Lesson, Task, from_line
 from agent.store.jsonl_log import AppendedLines
 from mcp_tools.tool import Json
 
@@ -83,6 +84,8 @@ class Records:
     """In the order of writing; where a question and epoch has several, the last one counts."""
     begun: tuple[Begun, ...] = ()
     """Runs of which no attempt follows: the runner was killed, or is at work on them."""
+    lessons: tuple[Lesson, ...] = ()
+    """What was learned from wrong attempts."""
     problems: tuple[str, ...] = ()
     """Lines that cannot be read, each in a sentence; they are left where they are."""
 
@@ -100,6 +103,7 @@ def read_ledger(path: Path) -> Records:
     header: Header | None = None
     choices: list[Choice] = []
     made: list[Attempt | Begun] = []
+    lessons: list[Lesson] = []
     problems: list[str] = []
     for number, text in enumerate(raw[: raw.rfind(b"\n") + 1].split(b"\n"), start=1):
         if not text.strip():
@@ -120,6 +124,8 @@ def read_ledger(path: Path) -> Records:
                     choices.append(from_line(Choice, {"fingerprint": header.fingerprint if header else "", **line}))
                 case "attempt":
                     made.append(from_line(Attempt, line))
+                case "lesson":
+                    lessons.append(from_line(Lesson, line))
                 case "begun":
                     made.append(from_line(Begun, line))
         except ValueError as error:
@@ -130,7 +136,7 @@ def read_ledger(path: Path) -> Records:
     mine = [choice for choice in reversed(choices) if header and choice.fingerprint == header.fingerprint]
     tasks = {task.task_id: task for choice in mine for task in choice.tasks}
     chosen = Choice(tuple(tasks.values()), max(choice.epochs for choice in mine), mine[0].fingerprint) if mine else None
-    return Records(header, chosen, attempts, begun, tuple(problems))
+    return Records(header, chosen, attempts, begun, tuple(lessons), tuple(problems))
 
 
 def _require_known(header: dict[str, Any], path: Path) -> None:
@@ -163,6 +169,7 @@ class Ledger:
         self.header = records.header
         self.chosen = records.chosen
         self.begun = records.begun
+        self.lessons = records.lessons
         self.problems = records.problems
         self.attempts = list(records.attempts)
         """Every attempt, in the order of writing."""
@@ -222,6 +229,14 @@ class Ledger:
         if self.chosen != chosen:
             self._write(chosen.as_json())
             self.chosen = chosen
+
+    def learn(self, lesson: Lesson) -> None:
+        """Adds what was learned from an attempt.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        self._write({"kind": "lesson", **asdict(lesson)})
 
     def begin(self, begun: Begun) -> None:
         """Adds the line of a run that begins. It is not synced, and left out where there is no space for it."""

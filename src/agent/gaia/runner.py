@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import RunError, UsageError
 from agent.gaia.attempt import DONE, Attempt, Begun, Dataset, Task
-from agent.gaia.configuration import LibraryMode, Places, fingerprint_of, worker_settings
+from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of, worker_settings
 from agent.gaia.ledger import Choice, Fingerprint, Ledger
+from agent.gaia.lessons import Lessons
 from agent.gaia.pool import Job, Patience, Pool
 from agent.gaia.progress import Began, Ended, Event, Planned, Said
 from agent.gaia.scorer import Mode, resolution_of, score
@@ -123,6 +124,7 @@ class RunOptions:
     selection: Selection = field(default_factory=Selection)
     library: LibraryMode = "cold"
     mode: Mode = "gaia"
+    learning: LearningMode = "off"
     concurrency: int = 1
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
@@ -158,13 +160,16 @@ class Benchmark:
         self._options = options
         self._tell = on_event
         self._places = Places(options.output)
-        self._fingerprint = fingerprint_of(options.dataset, options.settings, options.library, options.mode)
+        self._fingerprint = fingerprint_of(
+            options.dataset, options.settings, options.library, options.mode, options.learning
+        )
         self._queue: deque[Todo] = deque()
         self._began = time.monotonic()
         self._made: list[Attempt] = []
         self._how: How = "finished"
         self._message = ""
         self._pool: Pool | None = None
+        self._lessons: Lessons
 
     def interrupt(self) -> bool:
         """The first time lets the running questions end and begins no other; the second time ends them too.
@@ -204,8 +209,13 @@ class Benchmark:
             tasks, epochs = self._counting(ledger.chosen, done)
             ledger.select(tasks, epochs)
             self._tell(Planned(tasks, tuple(done.values()), len(self._queue), ledger.problems, epochs))
-            if self._queue:
-                await self._work(ledger)
+            self._lessons = Lessons(options, self._places, ledger, digest, self._tell)
+            try:
+                if self._queue:
+                    await self._work(ledger)
+                await self._lessons.finish(stopped=self._how in {"interrupted", "stopped"})
+            finally:
+                await self._lessons.aclose()
             done = newest(ledger.attempts, digest)
         ids = {task.task_id for task in chosen}
         left = still_to_do(Selection(epochs=epochs, retry_errors=selection.retry_errors), tasks, done)
@@ -238,7 +248,7 @@ class Benchmark:
         at_once = min(options.concurrency, len(self._queue))
         workers = min(at_once, os.cpu_count() or 1)
         self._pool = Pool(
-            worker_settings(options.settings, self._places, options.library, at_once, workers),
+            worker_settings(self._places, options, at_once, workers),
             workers,
             tell=partial(self._heard, ledger),
             patience=options.patience,
@@ -296,6 +306,7 @@ class Benchmark:
         if attempt.status != "interrupted" or attempt.run_id:  # otherwise it never began
             ledger.append(attempt)
             self._made.append(attempt)
+            self._lessons.heard(attempt)
         self._tell(Ended(attempt))
 
     def _scored(self, task: Task, attempt: Attempt) -> Attempt:

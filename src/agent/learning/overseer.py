@@ -5,22 +5,20 @@ Two model calls. It changes no prompt, no tool and not itself; what it writes ar
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent.errors import ModelOutputError, UsageError
-from agent.learning.gap_records import LONGEST, GapRecord, GapRecords, checked
+from agent.learning.gap_records import LONGEST, GapRecords, checked
 from agent.learning.kinds import kind_of
 from agent.learning.particulars import particulars_in
-from agent.models.protocol import Model, Request
+from agent.models.protocol import Model, Request, Usage
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
 
 ATTEMPTS = 3
 """How often a record is asked for; the reasons why one was not taken are shown each time."""
 LONGEST_TRACE = 60_000
-_DIAGNOSIS_TOKENS = 4_000
-_RECORD_TOKENS = 4_000
+_TOKENS = 4_000
 _TEXTS = ("situation", "pattern", "advice")
 _RECORD: dict[str, Any] = {
     "type": "object",
@@ -45,7 +43,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class Insight:
     """What the overseer made of a wrong attempt."""
 
     diagnosis: str
@@ -54,18 +52,11 @@ class Lesson:
     """The id of the gap record; empty where none was made."""
     problem: str = ""
     """Why none was made."""
+    usage: Usage = field(default_factory=Usage)
 
 
-async def learn(
-    failure: Failure, model: Model, records: GapRecords, keep: Callable[[str], Awaitable[None]] | None = None
-) -> Lesson:
+async def learn(failure: Failure, model: Model, records: GapRecords) -> Insight:
     """Diagnoses a wrong attempt, and keeps the record that is made of the diagnosis.
-
-    Args:
-        failure: The attempt.
-        model: The overseer.
-        records: Where the record goes.
-        keep: Given the diagnosis as soon as it is there.
 
     Raises:
         ModelError: The model could not be asked; another time it may.
@@ -78,15 +69,10 @@ async def learn(
     asked = load_prompt("agent.learning", "diagnosis").render(
         trace=data_block("trace", trace), truth=data_block("true answer", failure.truth)
     )
-    diagnosis = (await model.complete(Request(asked, max_tokens=_DIAGNOSIS_TOKENS, temperature=0))).text.strip()
+    completion = await model.complete(Request(asked, max_tokens=_TOKENS, temperature=0))
+    diagnosis, usage = completion.text.strip(), completion.usage
     if not diagnosis:
-        return Lesson("", problem="the diagnosis was empty")
-    if keep is not None:
-        await keep(diagnosis)
-    return await _recorded(failure, diagnosis, model, records)
-
-
-async def _recorded(failure: Failure, diagnosis: str, model: Model, records: GapRecords) -> Lesson:
+        return Insight("", problem="the diagnosis was empty", usage=usage)
     kind = kind_of(failure.question, failure.files)
     near = records.find(diagnosis, kind, limit=5)
     rejected = problem = ""
@@ -98,25 +84,21 @@ async def _recorded(failure: Failure, diagnosis: str, model: Model, records: Gap
             rejected=rejected,
         )
         try:
-            completion = await model.complete(Request(asked, _RECORD, max_tokens=_RECORD_TOKENS, temperature=0))
+            completion = await model.complete(Request(asked, _RECORD, max_tokens=_TOKENS, temperature=0))
         except ModelOutputError as unusable:
-            problem = unusable.message
+            problem, usage = unusable.message, usage + (unusable.usage or Usage())
             continue
-        said = completion.parsed
+        said, usage = completion.parsed, usage + completion.usage
         if same := next((one for one in near if one.id == said["same_as"].strip()), None):
-            return Lesson(diagnosis, records.add(same, failure.question).id)
+            return Insight(diagnosis, records.add(same, failure.question).id, usage=usage)
         try:
             record = checked({**said, "kind": kind})
         except UsageError as wrong:
             problem = wrong.message
         else:
-            found = particulars_in(_said(record), failure.question, failure.truth)
+            found = particulars_in(record.text, failure.question, failure.truth)
             if not found:
-                return Lesson(diagnosis, records.add(record, failure.question).id)
+                return Insight(diagnosis, records.add(record, failure.question).id, usage=usage)
             problem = f"it names particulars of the question: {', '.join(map(repr, found[:5]))}"
         rejected = f"The last record was not taken: {problem}. Write it without them."
-    return Lesson(diagnosis, problem=problem)
-
-
-def _said(record: GapRecord) -> str:
-    return f"{record.situation}\n{record.pattern}\n{record.advice}"
+    return Insight(diagnosis, problem=problem, usage=usage)

@@ -226,5 +226,5 @@ async def test_a_library_is_shared_or_each_question_has_its_own(bench, openai_se
 
 @pytest.mark.parametrize(("mode", "approval"), [("read-only", "never"), ("warm", "auto"), ("cold", "auto")])
 def test_nothing_is_added_to_a_library_that_is_only_read(bench, mode, approval):
-    settings = bench.options().settings
-    assert worker_settings(settings, Places(bench.output), mode, 1, 1).settings.approval == approval
+    options = bench.options(library=mode)
+    assert worker_settings(Places(bench.output), options, 1, 1).settings.approval == approval

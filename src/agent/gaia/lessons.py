@@ -1,0 +1,165 @@
+"""What a benchmark learns: each wrong attempt goes to the overseer while the next questions are already answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.errors import AlitaError, ModelError, UsageError
+from agent.gaia.attempt import DONE, Attempt, Lesson
+from agent.gaia.ledger import Ledger
+from agent.gaia.progress import Event, Said
+from agent.learning.kinds import kind_of
+from agent.learning.overseer import Failure, learn
+from agent.models.protocol import Role
+from agent.models.roles import Models
+from agent.traces.read import read_trace
+from agent.traces.terminal import render
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.gaia.configuration import Places
+    from agent.gaia.runner import RunOptions
+    from agent.learning.gap_records import GapRecords
+
+_TRIES = 3
+_PAUSE = 5.0
+"""Seconds before a lesson is tried again that failed for a passing reason."""
+_WIDTH = 200
+
+
+class Split(NamedTuple):
+    """Ids of the questions that are learned from, and of those that are scored."""
+
+    learned: tuple[str, ...]
+    scored: tuple[str, ...]
+
+
+def split_questions(ids: Sequence[str], share: float, seed: int, most: int | None = None) -> Split:
+    """Splits questions by a hash of their ids: the same seed gives the same parts, whatever their order.
+
+    Raises:
+        UsageError: There are fewer than two.
+    """
+    shuffled = sorted(ids, key=lambda task_id: hashlib.sha256(f"{seed} {task_id}".encode()).digest())[:most]
+    if len(shuffled) < 2:
+        raise UsageError(f"There is {len(shuffled)} question to be split.", remedy="Learning needs two at least.")
+    learned = min(max(round(len(shuffled) * share), 1), len(shuffled) - 1)
+    return Split(tuple(shuffled[:learned]), tuple(shuffled[learned:]))
+
+
+class Lessons:
+    """The overseer of a benchmark; with learning off it does nothing.
+
+    What is missing in a ledger is learned when the benchmark goes on: attempts that were wrong and have no lesson.
+    """
+
+    def __init__(
+        self, options: RunOptions, places: Places, ledger: Ledger, fingerprint: str, tell: Callable[[Event], None]
+    ) -> None:
+        self._options = options
+        self._places = places
+        self._ledger = ledger
+        self._fingerprint = fingerprint
+        self._tell = tell
+        self._tasks = {task.task_id: task for task in options.dataset.tasks}
+        self._queue: asyncio.Queue[Attempt] = asyncio.Queue()
+        self._records: GapRecords | None = None
+        self._models: Models | None = None
+        self._working: asyncio.Task[None] | None = None
+        if options.learning == "off":
+            return
+        from agent.learning.gap_records import GapRecords
+
+        self._records = GapRecords(options.settings.gaps_file)
+        if options.learning == "grow":
+            self._models = Models(options.settings, notify=lambda text: tell(Said("overseer", 1, text)))
+            learned = {lesson.run_id for lesson in ledger.lessons}
+            for attempt in ledger.attempts:
+                if attempt.fingerprint == fingerprint and attempt.run_id not in learned:
+                    self._put(attempt)
+
+    def heard(self, attempt: Attempt) -> None:
+        """Takes an attempt that was scored; it returns at once."""
+        task = self._tasks.get(attempt.task_id)
+        if self._records is None or task is None or attempt.correct is None or attempt.status not in DONE:
+            return
+        files = (task.file_name,) if task.file_name else ()
+        self._records.note_score(attempt.run_id, kind_of(task.question, files), correct=attempt.correct)
+        self._put(attempt)
+
+    def _put(self, attempt: Attempt) -> None:
+        if self._models is None or attempt.correct is not False or attempt.status not in DONE or not attempt.run_id:
+            return
+        self._queue.put_nowait(attempt)
+        if self._working is None:
+            self._working = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            attempt = await self._queue.get()
+            for number in range(_TRIES):
+                try:
+                    await self._learn(attempt)
+                    break
+                except ModelError as failure:
+                    if number + 1 == _TRIES:
+                        self._say(attempt, f"nothing is learned now: {failure.message}; --resume tries again")
+                    else:
+                        await asyncio.sleep(_PAUSE * (number + 1))
+                except AlitaError as failure:
+                    self._say(attempt, f"nothing is learned: {failure.message}")
+                    break
+            self._queue.task_done()
+
+    async def _learn(self, attempt: Attempt) -> None:
+        task, truth = self._tasks[attempt.task_id], self._options.dataset.truths[attempt.task_id]
+        assert self._models is not None
+        assert self._records is not None
+        files = (task.file_name,) if task.file_name else ()
+        trace = await asyncio.to_thread(self._trace_of, attempt)
+        insight = await learn(
+            Failure(task.question, files, truth, trace), self._models.for_role(Role.OVERSEER), self._records
+        )
+        usage = insight.usage
+        lesson = Lesson(
+            *(attempt.task_id, attempt.epoch, self._fingerprint, attempt.run_id, truth),
+            *(insight.diagnosis, insight.record, insight.problem),
+            *(usage.input_tokens, usage.output_tokens, usage.cost),
+        )
+        self._ledger.learn(lesson)
+        self._say(attempt, f"learned: {insight.record or one_line(insight.problem, 200)}")
+
+    def _trace_of(self, attempt: Attempt) -> str:
+        """All that the attempt did, and how it was scored."""
+        trace = render(read_trace(self._places.runs, attempt.run_id), width=_WIDTH, full=True)
+        scored = [
+            f"raw answer: {attempt.raw_answer}",
+            f"scored answer: {attempt.answer}",
+            f"resolution: {attempt.resolution} ({attempt.reason})",
+        ]
+        return "\n".join([trace, "", *scored])
+
+    def _say(self, attempt: Attempt, text: str) -> None:
+        self._tell(Said(attempt.task_id, attempt.epoch, text))
+
+    async def finish(self, *, stopped: bool) -> None:
+        """Waits for what is still being learned; after an interruption nothing is waited for."""
+        if not stopped and self._working is not None:
+            waiting = asyncio.create_task(self._queue.join())
+            await asyncio.wait({waiting, self._working}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+
+    async def aclose(self) -> None:
+        """Ends the overseer; what it has not learned yet is learned when the benchmark goes on."""
+        if self._working is not None:
+            self._working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._working
+        if self._models is not None:
+            await self._models.aclose()
+        if self._records is not None:
+            self._records.close()
