@@ -23,9 +23,17 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 
+def _after_evaluation(state: State) -> str:
+    if state.get("again"):
+        return "decide"
+    return "keep" if state.get("program") else "__end__"
+
+
 @functools.cache
 def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     """Plan → decide ⇄ one action after the other → answer → evaluate; then a program's tool is kept.
+
+    A doubtful answer goes from evaluate back to decide, once.
 
     Compiled once for all runs: it takes longer than two decisions.
     """
@@ -49,6 +57,6 @@ def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     for action in ("search", "browse", "read_file", "use_tool", "create_tool", "run_code"):
         graph.add_edge(action, "decide")
     graph.add_edge("answer", "evaluate")
-    graph.add_conditional_edges("evaluate", lambda state: "keep" if state.get("program") else END, ["keep", END])
+    graph.add_conditional_edges("evaluate", _after_evaluation, ["decide", "keep", END])
     graph.add_edge("keep", END)
     return graph.compile()

@@ -139,6 +139,9 @@ class Running:
             restated=state.get("restated"),
             sources=tuple(Citation(**source) for source in state.get("cited", [])),
             set_apart=tuple(self._apart),
+            quality=state.get("quality", {}),
+            brief=state.get("brief", {}),
+            plans=tuple(state.get("plans", [])),
         )
 
     @property

@@ -168,6 +168,10 @@ class State(TypedDict, total=False):
     """What was found on the web."""
     links: Annotated[dict[str, str], operator.or_]
     """Addresses of the links of pages that were read, by the numbers that they have in the whole run."""
+    quality: dict[str, Any]
+    """How good the answer is: see `agent.answering.quality`."""
+    again: bool
+    """Whether a doubtful answer was handed back just now; missing before the first time."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None

@@ -149,6 +149,10 @@ class Strategy(Protocol):
         """Whether the user's own words ask for an action that foreign text may have suggested."""
         ...
 
+    def doubt(self, text: str, why: str) -> list[Reply]:
+        """What hands a doubtful answer back for another attempt; empty where it stands."""
+        ...
+
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer as it may be believed; empty where it may not."""
         ...

@@ -62,6 +62,12 @@ class Answer:
     set_apart: tuple[str, ...] = ()
     """Instructions in foreign text that were taken for no evidence, and actions that were not done, as sentences."""
 
+    quality: dict[str, Any] = field(default_factory=dict)
+    """What it rests on and how sure it is (`agent.answering.quality`); empty where nothing was judged."""
+    brief: dict[str, Any] = field(default_factory=dict)
+    """The planner's; empty where no gap record fitted."""
+    plans: tuple[dict[str, Any], ...] = ()
+    """Those made on the way."""
     warnings: tuple[str, ...] = ()
     """What the user has to know of the run: weaker isolation than before, a model that a project chose."""
 
@@ -90,6 +96,9 @@ class Answer:
             "restated": self.restated,
             "sources": [asdict(source) for source in self.sources],
             "set_apart": list(self.set_apart),
+            "quality": self.quality,
+            "brief": self.brief,
+            "plans": list(self.plans),
             "warnings": list(self.warnings),
         }
 
@@ -107,6 +116,9 @@ class Answer:
             waited=data.get("waited", 0.0),
             sources=tuple(Citation(**source) for source in data.get("sources", ())),
             set_apart=tuple(data.get("set_apart", ())),
+            quality=data.get("quality", {}),
+            brief=data.get("brief", {}),
+            plans=tuple(data.get("plans", ())),
             warnings=tuple(data.get("warnings", ())),
             **same,
         )

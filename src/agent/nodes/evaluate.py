@@ -10,9 +10,11 @@ from langgraph.runtime import Runtime
 
 from agent.answering.answer import unwrapped, with_citations
 from agent.answering.answer_format import in_schema
+from agent.answering.quality import Quality, judge
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
+from agent.models.protocol import Role
 from agent.state import State
 from mcp_tools.text import printable
 
@@ -22,7 +24,10 @@ _COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 
 
 async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Brings the answer into its final form and sets the status of the run."""
+    """Brings the answer into its final form, judges it, and sets the status of the run.
+
+    A doubtful answer is handed back once, while the run's limits allow another attempt; then it stands.
+    """
     steps = state.get("steps", [])
     computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
     sources = state.get("sources", [])
@@ -32,7 +37,24 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     bare = bool(sources) and _is_form_asked(state["question"])
     text, cited = with_citations(answer, sources, computed=computed, bare_wanted=bare)
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
-    return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
+    quality = judge(text, state, cited)
+    told: dict[str, Any] = {"cited": [asdict(source) for source in cited], "quality": asdict(quality)}
+    if quality.is_doubtful and (again := _handed_back(text, quality, state, runtime.context)):
+        return told | again
+    return {**told, "text": text, "status": status, "again": False}
+
+
+def _handed_back(text: str, quality: Quality, state: State, context: Context) -> dict[str, Any]:
+    """What asks for another attempt; nothing where there was one, or there can be none."""
+    turns, done = state.get("turns", 0), len(state.get("steps", []))
+    if "again" in state or state.get("limit") or state.get("wish") == "create" or not done:
+        return {}
+    if context.budget.exceeded(turns, done):
+        return {}
+    remark = context.strategy(Role.COORDINATOR).doubt(text, quality.why)
+    if remark:
+        context.emit(Note(f"another attempt: {quality.why}"))
+    return {"replies": remark, "again": True} if remark else {}
 
 
 async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from agent.small.browser.task import is_asked
 from agent.small.creating import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
-from agent.state import State
+from agent.state import Reply, State
 from agent.steps import evidence_text
 from agent.strategy import Choice, PromptLimits, Update
 from mcp_tools.prompt import load_prompt
@@ -165,6 +165,10 @@ class Small:
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
         """A small model is not asked: the user decides."""
         return False
+
+    def doubt(self, text: str, why: str) -> list[Reply]:
+        """It stands: rules have looked at it already."""
+        return []
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer, unless only an instruction in a text says it."""

@@ -50,6 +50,10 @@ _EMPTY = "Your reply was empty. Call a function, or reply with the answer."
 _NO_CALL = "A tool is wanted and not an answer: call a function."
 _CUT = "Your reply was cut off at {} tokens. Write less at once."
 _LAST = "No more calls are possible: {}. Reply with the best answer that the above allows, and say where it is unsure."
+_DOUBT = (
+    "This answer is doubtful: {}. Make one more attempt in another way. If nothing better can be had, reply with the "
+    "best answer all the same."
+)
 _SUMMARISE = (
     "There is no room for all of this. Sum it up in at most 300 words for going on with the question: what was done, "
     "what was found, with values, sources and the paths of files, and what failed. Call nothing."
@@ -205,6 +209,10 @@ class Standard:
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
         """The model judges the action by what the user wrote."""
         return await is_asked_for(action, wanted, context)
+
+    def doubt(self, text: str, why: str) -> list[Reply]:
+        """The answer goes back to the conversation, with the reason."""
+        return [Reply(message=Completion(text).as_message(), refused={}, remark=_DOUBT.format(why))]
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The model's answer is believed."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+from agent.learning.planner import brief_text
 from agent.models.protocol import Usage
 from agent.store.runs import Run
 from mcp_tools.text import one_line
@@ -118,9 +119,14 @@ def step_facts(step: TraceStep) -> str:
     return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
 
 
+def _quality_text(quality: dict[str, Json]) -> str:
+    return f"{quality['confidence']} confidence ({quality['basis']}): {quality['why']}"
+
+
 def trace_facts(trace: Trace) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     run, answer = trace.run, trace.run.answer
+    plans = answer.plans if answer else ()
     usage = answer.usage if answer else _total(trace.calls)
     models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
     took = duration(answer.seconds if answer else sum(call.seconds for call in trace.calls))
@@ -130,6 +136,12 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
         ("question", run.question),
         ("understood", answer.restated or "" if answer else ""),
         ("answer", (answer.text or answer.error or "") if answer else ""),
+        ("quality", _quality_text(answer.quality) if answer and answer.quality else ""),
+        ("brief", brief_text(answer.brief) if answer and answer.brief else ""),
+        *(
+            ("new plan", f"after step {plan['step']}, because {plan['why']}: {'; '.join(plan['plan'])}")
+            for plan in plans
+        ),
         ("model", run.model),
         ("started", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))),
         ("took", f"{took} · {models} model calls · {boxes} in the sandbox · {tokens} · {_cost(usage)}"),

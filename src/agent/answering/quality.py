@@ -1,0 +1,94 @@
+"""How good an answer is, judged by rules from what it rests on: computed, read, found on the web, or only said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from agent.answering.answer import Citation, has_words
+from agent.state import State, Step
+
+Confidence = Literal["high", "medium", "low"]
+Basis = Literal["computed", "file", "web", "model", "none"]
+_HEDGE = re.compile(
+    r"\b(?:(?:could|can|was|were|am|is|are)(?: ?not|n[’']t)"
+    r" (?:be )?(?:able|find|found|determin|verif|confirm|establish|answer)"
+    r"|unable to (?:find|determine|verify|confirm|answer)|(?:i|we) (?:do not|don[’']t) know|not (?:sure|certain)"
+    r"|best guess|uncertain|no (?:reliable )?(?:source|information) (?:was|could be) found)",
+    re.IGNORECASE,
+)
+"""What models write where they are unsure."""
+_COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
+_LOOKING = frozenset({"search", "browse", "read_file"})
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What an answer rests on, and how sure it is."""
+
+    basis: Basis
+    confidence: Confidence
+    complete: bool
+    """False where a limit, or the answer itself, says that something is missing."""
+    sources: int
+    """Sites that it cites."""
+    agreeing: int
+    """Of them those whose quotations have a short answer word for word."""
+    why: str
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether another attempt is worth its calls."""
+        return self.confidence == "low"
+
+
+def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
+    """Judges an answer from the steps and sources behind it.
+
+    Args:
+        text: The answer.
+        state: Of the run.
+        cited: The sources that it cites.
+    """
+    steps = state.get("steps", [])
+    sites = {urlsplit(one.url).hostname for one in cited}
+    agreeing = {urlsplit(one.url).hostname for one in cited if has_words(one.quote, text)}
+    complete = bool(text) and not state.get("limit") and not _HEDGE.search(text)
+
+    def quality(basis: Basis, confidence: Confidence, why: str) -> Quality:
+        return Quality(basis, confidence if complete else "low", complete, len(sites), len(agreeing), why)
+
+    if not text:
+        return quality("none", "low", "there is no answer")
+    if state.get("limit"):
+        return quality(_basis(steps, text, sites), "low", f"the limit of {state['limit']} was reached")
+    if hedge := _HEDGE.search(text):
+        return quality(_basis(steps, text, sites), "low", f"the answer is unsure itself: “{hedge[0]}”")
+    match _basis(steps, text, sites):
+        case "computed":
+            return quality("computed", "high", "a program or a tool computed it")
+        case "file":
+            return quality("file", "high", "it stands in what was read")
+        case "web" if len(sites) > 1:
+            return quality("web", "high", f"{len(sites)} sites are cited")
+        case "web":
+            return quality("web", "medium", "one site is cited")
+    if not steps:
+        return quality("model", "medium", "nothing was looked up or computed")
+    if not any(step["ok"] for step in steps):
+        return quality("model", "low", "no step that was made succeeded")
+    return quality("model", "medium", "it is put together from what was read or computed")
+
+
+def _basis(steps: Sequence[Step], text: str, sites: set[str | None]) -> Basis:
+    done = [step for step in steps if step["ok"]]
+    if done and done[-1]["action"] in _COMPUTING:
+        return "computed"
+    if sites:
+        return "web"
+    if any(step["action"] in _COMPUTING and has_words(step["finding"], text) for step in done):
+        return "computed"
+    return "file" if any(step["action"] in _LOOKING and has_words(step["finding"], text) for step in done) else "model"
