@@ -20,6 +20,7 @@ from agent.cli.output import date_text, fields, print_done, print_json, print_li
 from agent.cli.screen import count_of
 from agent.store import sessions
 from agent.store.journal import Journal
+from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
 from agent.store.user_files import write_file
@@ -233,6 +234,27 @@ def show_trace(
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 160
     print_text(render(trace, width=width, step=step, full=full))
+
+
+@traces_app.command("table")
+def table_(
+    ledger: Annotated[
+        Path | None, typer.Argument(metavar="LEDGER", help="A benchmark's ledger; the newest runs if not given.")
+    ] = None,
+    limit: options.Limit = 50,
+    as_csv: Annotated[bool, opt("--csv", "Every column as CSV.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Shows a row for each attempt: brief, plans, calls, raw and final answer, truth, resolution, diagnosis, record."""
+    from agent.traces import table
+
+    settings = options.settings()
+    rows = table.rows_of_runs(settings.runs_dir, limit) if ledger is None else table.rows_of_ledger(ledger)
+    rows = [Redactor(settings.secrets).json(row) for row in rows]
+    if as_csv:
+        print_text(table.as_csv(rows))
+    else:
+        print_list(as_json, rows, [table.in_short(row) for row in rows], "There are no attempts yet.")
 
 
 @traces_app.command("open")
