@@ -63,6 +63,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "startup": own_rows,
     "sandbox": sandbox_rows,
     "library": library_rows,
+    "learning": own_rows,
     "serving": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,

@@ -219,11 +219,10 @@ class GapRecords:
             The record as it is kept: the new one, or the one that it was merged with.
         """
         now = time.time()
-        with self._writing():
+        with self.writing():
             same = self._same_as(record)
             if same is None:
-                same = replace(_with_id(record), created=record.created or now, updated=now)
-                self._put(same)
+                same = self.put(record)
             elif not question or not self._rows(
                 "SELECT 1 FROM origins WHERE record = ? AND question = ?", (same.id, question_hash(question))
             ):
@@ -275,12 +274,10 @@ class GapRecords:
         Raises:
             UsageError: There is none, or the values are not possible.
         """
-        with self._writing():
+        with self.writing():
             before = self.get(name)
             after = replace(checked({**asdict(before), **values}), seen=before.seen, created=before.created)
-            after = replace(after, id=before.id, updated=time.time())
-            self._put(after)
-        return after
+            return self.put(replace(after, id=before.id))
 
     def merge(self, into: str, others: Sequence[str]) -> GapRecord:
         """Makes several records one, which keeps the first one's words, and counts them all.
@@ -288,21 +285,20 @@ class GapRecords:
         Raises:
             UsageError: One of them is not there.
         """
-        with self._writing():
+        with self.writing():
             kept = self.get(into)
             for other in [self.get(name) for name in others]:
                 if other.id == kept.id:
                     raise UsageError(f"{other.id} cannot be merged with itself.", remedy="Name two records.")
-                kept = replace(kept, seen=kept.seen + other.seen, updated=time.time())
+                kept = replace(kept, seen=kept.seen + other.seen)
                 self._rows("UPDATE OR IGNORE origins SET record = ? WHERE record = ?", (kept.id, other.id))
                 self._rows("UPDATE OR IGNORE shown SET record = ? WHERE record = ?", (kept.id, other.id))
                 self.delete(other.id)
-            self._put(kept)
-        return kept
+            return self.put(kept)
 
     def delete(self, name: str) -> None:
         """Removes a record, and what is known of it."""
-        with self._writing():
+        with self.writing():
             self._rows("DELETE FROM words WHERE rowid = (SELECT rowid FROM records WHERE id = ?)", (name,))
             self._rows("DELETE FROM records WHERE id = ?", (name,))
             self._rows("DELETE FROM origins WHERE record = ?", (name,))
@@ -310,7 +306,7 @@ class GapRecords:
 
     def note_shown(self, ids: Iterable[str], run: str) -> None:
         """Remembers with which records a run was planned."""
-        with self._writing():
+        with self.writing():
             for name in ids:
                 self._rows("INSERT OR IGNORE INTO shown VALUES (?, ?)", (name, run))
 
@@ -351,13 +347,16 @@ class GapRecords:
         origins = values.get("origins", [])
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
             raise UsageError("The origins of the gap record are no list of SHA-256.", remedy="Export it again.")
-        with self._writing():
+        with self.writing():
             kept = self.add(checked({**values, "status": "new"}))
             for origin in origins:
                 self._rows("INSERT OR IGNORE INTO origins VALUES (?, ?)", (kept.id, origin))
         return kept
 
-    def _put(self, record: GapRecord) -> None:
+    def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
+        """Writes a record as it is, whatever else is there; one with its id is replaced."""
+        now = time.time() if updated is None else updated
+        record = replace(record if record.id else _with_id(record), created=record.created or now, updated=now)
         values = (record.kind, record.situation, record.pattern, record.advice, record.status)
         counts = (record.seen, record.created, record.updated)
         self._rows(
@@ -372,8 +371,10 @@ class GapRecords:
             "INSERT INTO words (rowid, situation, pattern, advice) VALUES (?, ?, ?, ?)",
             (rowid, record.situation, record.pattern, record.advice),
         )
+        return record
 
-    def _writing(self) -> _Writing:
+    def writing(self) -> _Writing:
+        """Makes what is written inside one change."""
         return _Writing(self)
 
     def _rows(self, statement: str, values: tuple[object, ...] | dict[str, object] = ()) -> list[Any]:
