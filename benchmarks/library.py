@@ -1,14 +1,17 @@
-"""What the library costs: opening it, and finding tools in it, with 10, 1,000 and 10,000 tools.
+"""What the library costs with 10, 1,000 and 10,000 tools: opening it, finding tools, and a whole run beside it (P8).
 
     python benchmarks/library.py [--json] [--sizes 10,1000,10000]
 
-The baseline beside each search is one pass over all descriptions that counts shared words.
+The baseline beside each search is one pass over all descriptions that counts shared words. A run has one model call,
+answered at once by a script; what it costs is counted beside the smallest library.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import random
 import statistics
 import tempfile
@@ -17,6 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from agent.alita import Alita
+from agent.configuration.settings_sources import read_settings
+from agent.store.journal import Journal
+from agent.store.runs import journal_path
 from mcp_tools.library import Library, tool_files
 from mcp_tools.library.index import search_words
 from mcp_tools.tool import Status, Tool
@@ -106,8 +113,12 @@ def measure(size: int) -> dict[str, Any]:
             for n in range(10)
         )
         library.close()
+        home = Path(scratch) / "home"
+        home.mkdir()
+        beside = asyncio.run(run_beside(folder, home))
     return {
         "tools": size,
+        **beside,
         "build_ms": round(built, 1),
         "open_ms": round(opened, 1),
         "search_p50_ms": round(statistics.median(times), 3),
@@ -118,12 +129,35 @@ def measure(size: int) -> dict[str, Any]:
     }
 
 
+async def run_beside(folder: Path, home: Path, repeat: int = 9) -> dict[str, float]:
+    """Bytes of the request, milliseconds of a run, and of the first run of a process less that of a later one."""
+    script = home / "script.jsonl"
+    script.write_text(json.dumps({"text": "done", "repeat": True}))
+    flags = {"model": f"scripted:{script}", "strategy": "standard", "tools_dir": str(folder), "use_cache": False}
+    environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(home)}
+    settings = read_settings(flags, environment=environment, current=home)
+    took: list[float] = []
+    async with await Alita.open(settings) as alita:
+        for number in range(repeat + 1):
+            started = time.perf_counter()
+            answer = await alita.ask(f"What is the weekday of the {number}th polygon in the calendar of rainfall?")
+            took.append((time.perf_counter() - started) * 1000)
+    [request] = [
+        one.request
+        for one in Journal.replay(journal_path(settings.runs_dir, answer.run_id)).records()
+        if one.kind == "model"
+    ]
+    later = statistics.median(took[1:])
+    return {"request_bytes": len(json.dumps(request)), "run_ms": round(later, 2), "start_ms": round(took[0] - later, 1)}
+
+
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--sizes", default="10,1000,10000", help="numbers of tools")
     options = parser.parse_args()
+    measure(1)  # what is imported once is no library's cost
     rows = [measure(int(size)) for size in options.sizes.split(",")]
     if options.json:
         print(json.dumps({"benchmark": "library", "rows": rows}))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from machine import REFERENCE_MS, bare_python_ms
-from table import Figure, as_text
+from table import Figure, as_text, at_most, ratio_at_most
 
 HERE = Path(__file__).parent
 Result = dict[str, Any]
@@ -55,7 +55,12 @@ def library_rows(result: Result) -> list[Figure]:
     for row in result["rows"]:
         size, p50 = row["tools"], row["search_p50_ms"]
         rows.append(Figure("", f"search among {size:,} tools, ms", p50, row["scan_p50_ms"]))
-    return rows
+    few, many = result["rows"][0], result["rows"][-1]
+    beside = f"with {many['tools']:,} tools, beside {few['tools']:,}"
+    for name, words, limit in (("request_bytes", "request, bytes", 1.1), ("run_ms", "a run, ms", 1.2)):
+        rows.append(ratio_at_most("P8", f"{words}, {beside}", many[name], few[name], limit))
+    more = max(0.0, many["start_ms"] - few["start_ms"])
+    return [*rows, at_most("P8", f"start, more ms {beside}", more, 200)]
 
 
 BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {

@@ -57,13 +57,14 @@ def search_words(text: str) -> list[str]:
     return (telling or kept)[:_MOST]
 
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS tools (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL,
     flaw_kind TEXT, flaw_message TEXT, flaw_remedy TEXT
 );
+CREATE INDEX IF NOT EXISTS flawed ON tools (name) WHERE flaw_kind IS NOT NULL;
 CREATE VIRTUAL TABLE IF NOT EXISTS words
     USING fts5(name, description, parameters, tokenize = 'porter unicode61 remove_diacritics 2');
 PRAGMA user_version = {_SCHEMA_VERSION};
@@ -264,7 +265,7 @@ class CurrentIndex:
         with self._threads:
             if self._index is not None:
                 self._index.close()
-            self._index, self._indexed, self._seen = None, None, -1
+            self._index, self._indexed = None, None
 
     def asked(self, ask: Callable[[Index], T]) -> T:
         """Asks the index. Damage is answered by building it anew, then in memory.
