@@ -24,7 +24,7 @@ from typing import Any
 from scoring import is_right
 
 from agent.alita import Alita
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ToolCalled

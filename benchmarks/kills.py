@@ -30,7 +30,7 @@ from typing import Any, Protocol
 from table import Figure, as_text, at_most
 
 from agent.alita import Alita
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
 from agent.events import RunStarted

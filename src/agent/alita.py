@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.configuration.project_choice import require_allowed
@@ -22,10 +22,9 @@ from agent.conversation import FOLLOWS
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage
-from agent.question import usable
+from agent.question import Wish, usable
 from agent.resources import Resources
 from agent.running import Running
-from agent.state import Wish
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor

@@ -13,10 +13,10 @@ from agent.consent.external_tools import Consent, ExternalTools
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
-from agent.models.protocol import Completion, Message, Model, Request, Usage
+from agent.models.protocol import Completion, Message, Model, Request, StrategyName, Usage
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledGaps, JournaledLibrary
-from agent.strategy import Strategy, StrategyName, strategy_for
+from agent.strategy import Strategy, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:

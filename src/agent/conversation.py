@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError

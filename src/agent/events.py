@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.models.protocol import Usage
 from mcp_tools.tool import Json
 

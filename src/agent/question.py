@@ -1,9 +1,13 @@
-"""Checks that a question can be asked."""
+"""What may be asked."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from mcp_tools.errors import UsageError
 
+Wish = Literal["answer", "create"]
+"""What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
 LONGEST_QUESTION = 100_000
 """Characters. More is data, and belongs into a file."""
 

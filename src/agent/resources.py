@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from agent.consent.external_tools import KIND, Confirm, Consent, ExternalTools, JournaledExternalTools
 from agent.errors import StorageError
 from agent.events import Event, Note, Warned
-from agent.models.embedded.downloads import fetch_weights
+from agent.model_downloads import fetch_weights
 from agent.models.protocol import EMBEDDED, ROLES
 from agent.models.roles import Models
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Library
 from mcp_tools.library.approvals import SERVED
 
 if TYPE_CHECKING:
-    from agent.answering.answer import Answer
+    from agent.answer import Answer
     from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.consent.external_tools import ConfiguredServers

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.answering.answer import Answer, Citation, status_of
+from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
 from agent.configuration.settings import EARLIER, SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
@@ -302,7 +302,7 @@ class Running:
 
         async def before_speech() -> None:
             from agent.files.media.speech import from_settings
-            from agent.models.embedded.downloads import fetch_speech
+            from agent.model_downloads import fetch_speech
 
             with self.budget.standing_still():
                 await fetch_speech(from_settings(self.settings), self.tell, self.resources.stopping)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.cli.screen import line_of
 from agent.events import Event, ModelStarting, Note, ToolRefused
-from agent.state import Wish
+from agent.question import Wish
 from mcp_tools.serving.constant_tools import Tell
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

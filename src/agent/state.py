@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from agent.files.previews import Part
+from agent.question import Wish
 from mcp_tools.tool import Json, call_text
 
 Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
-Wish = Literal["answer", "create"]
-"""What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
 
 
 class Picture(TypedDict):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.models.protocol import EMBEDDED
+from agent.models.protocol import EMBEDDED, StrategyName
 from agent.state import Decision, State
 from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library.arguments import surely_fits
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
 
-StrategyName = Literal["auto", "standard", "small"]
-"""`auto`: small for the embedded model, standard for every other one."""
 Update = dict[str, Any]
 """What a node adds to the state."""
 

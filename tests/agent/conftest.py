@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.consent.external_tools import Confirm

@@ -2,7 +2,7 @@
 
 import json
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.events import ModelCalled, RunFinished, ToolCalled
 from agent.models.protocol import Usage
 

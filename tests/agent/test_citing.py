@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.answering.answer import with_citations
+from agent.answer import with_citations
 from agent.state import CitedSource, merged
 
 ONE = CitedSource(number=1, url="https://a.example/", title="A", quotes=["It was lit in 1874.", "It is 37 m high."])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.answering.answer import stands_there
+from agent.answer import stands_there
 
 READ = "read_file lease.docx (page 1): The rent is **845.50** euros."
 QUESTION = "What is the rent of the boathouse?"

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.events import RunStarted
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
-from agent.answering.answer import unwrapped
+from agent.answer import unwrapped
 from agent.answering.answer_format import Asked, Rounding, asked_of
 
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from agent.answering.answer import Citation, has_words
+from agent.answer import Citation, has_words
 from agent.state import State, Step
 
 Confidence = Literal["high", "medium", "low"]

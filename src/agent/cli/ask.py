@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.answering.answer import Answer, status_of
+from agent.answer import Answer, status_of
 from agent.cli import exits, options
 from agent.cli.completion import run_ids
 from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
@@ -25,7 +25,7 @@ from agent.cli.turn import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, usable
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from agent.configuration.settings import require_header_text
 from agent.configuration.settings_sources import KEYS, require_known, variables
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError, UsageError
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 

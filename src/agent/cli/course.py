@@ -21,7 +21,7 @@ from agent.gaia.attempt import dataset_of
 from agent.gaia.course import COURSE_URL, CourseApi, plain_name
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
 from agent.gaia.runner import Selection
-from agent.store.user_files import whole_file, write_file
+from agent.user_files import whole_file, write_file
 from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 

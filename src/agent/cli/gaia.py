@@ -38,7 +38,7 @@ from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
 from agent.store.redact import Redactor
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings

@@ -14,7 +14,7 @@ from agent.cli.options import opt
 from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
 from agent.errors import UsageError
 from agent.learning.gap_records import GapRecord, GapRecords
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 

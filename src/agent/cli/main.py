@@ -181,7 +181,7 @@ def _fail(error: AlitaError, arguments: list[str]) -> int:
         if "--json" in arguments:
             print_json({"ok": False, "error": error_json(error)})
     elif "--json" in arguments or "--json-stream" in arguments:
-        from agent.answering.answer import Answer
+        from agent.answer import Answer
         from agent.events import RunFinished
 
         answer, streams = Answer("", "failed", error=error.message), "--json-stream" in arguments

@@ -23,16 +23,16 @@ from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
-from agent.store.user_files import write_file
 from agent.traces.page import render_page
 from agent.traces.read import read_trace
 from agent.traces.terminal import render
+from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.answering.answer import Answer
+    from agent.answer import Answer
     from agent.consent.approval import Approve
     from agent.conversation import Turn
     from agent.store.runs import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from agent import events as e
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.cli.output import columns, print_text, rows_of
 from agent.models.protocol import Usage
 from mcp_tools.errors import AlitaError

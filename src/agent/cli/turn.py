@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agent import events as e
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.cli.confirmations import Word, ask_whether_called, ask_whether_kept
 from agent.cli.screen import cost_text, time_text
 from agent.models.protocol import Usage

@@ -25,9 +25,8 @@ from pydantic import (
 )
 
 from agent.models.named import NamedModel, endpoint_address
-from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role
-from agent.state import Wish
-from agent.strategy import StrategyName
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
+from agent.question import Wish
 
 if TYPE_CHECKING:
     from agent.store.runs import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsError
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.atomic import private_folder
 
 FILE = "keys.json"

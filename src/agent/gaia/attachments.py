@@ -17,7 +17,7 @@ from agent.errors import AlitaError, DatasetError
 from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, plain_name
 from agent.gaia.dataset import REVISION, Hub, NoAccess
-from agent.store.user_files import whole_file
+from agent.user_files import whole_file
 from mcp_tools.text import one_line
 
 _USUAL_FOLDER = Path("gaia_files")

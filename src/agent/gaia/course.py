@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from agent.errors import CourseError
 from agent.gaia.attempt import Dataset, Task, from_line
 from agent.gaia.dataset import dataset_from
-from agent.store.user_files import whole_file
+from agent.user_files import whole_file
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 

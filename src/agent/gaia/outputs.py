@@ -14,7 +14,7 @@ from agent.gaia.attempt import Attempt, Dataset, Task
 from agent.gaia.ledger import Fingerprint, object_in, read_ledger
 from agent.gaia.report.figures import counted, group_of
 from agent.store.jsonl_log import AppendedLines
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

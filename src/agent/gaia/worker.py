@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent import events
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.gaia.attempt import AttemptStatus

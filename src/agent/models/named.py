@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED, Price
-from agent.strategy import StrategyName
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED, Price, StrategyName
 
 NAME = re.compile(r"\w[\w.+-]*")
 """What a model may be called: a list of names has commas between them, a script's name a colon."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.answering.answer import unwrapped, with_citations
+from agent.answer import unwrapped, with_citations
 from agent.answering.answer_format import in_schema
 from agent.answering.quality import Quality, judge
 from agent.context import Context

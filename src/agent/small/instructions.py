@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from agent.answering.answer import has_words, plain
+from agent.answer import has_words, plain
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound
 from agent.models.protocol import Completion

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, cast, get_args
 
-from agent.answering.answer import stands_there
+from agent.answer import stands_there
 from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context

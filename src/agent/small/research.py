@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from agent.answering.answer import stands_there
+from agent.answer import stands_there
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.small.questions import filled

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from agent import alita_version
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.store.runs import InputFile
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.create.question_template import form_of

@@ -11,7 +11,7 @@ from agent.errors import StoppedError
 from agent.files.contents import SECTION, FileProblem
 from agent.state import AttachedFile
 from agent.store.journal import Journal
-from agent.store.user_files import numbered_folder, write_file
+from agent.user_files import numbered_folder, write_file
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from agent.consent.provenance import Origins
 from agent.events import Event, Note, PageRead, WebSearched
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal
-from agent.store.user_files import numbered_folder
+from agent.user_files import numbered_folder
 from agent.web.address import canonical
 from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json

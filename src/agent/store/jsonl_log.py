@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from agent.errors import RunError, StorageError
-from agent.store.user_files import unwritable
+from agent.user_files import unwritable
 from mcp_tools.atomic import private_folder
 from mcp_tools.tool import Json
 

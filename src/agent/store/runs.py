@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.errors import RunError, StorageError, UserError
 from agent.records import from_plain
 from agent.store import journal
 from agent.store.jsonl_log import is_locked
-from agent.store.user_files import unwritable, write_file
+from agent.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.tool import Json
 

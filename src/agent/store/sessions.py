@@ -21,7 +21,7 @@ from agent.conversation import Conversation, Turn
 from agent.errors import SessionError
 from agent.store.redact import Redactor
 from agent.store.runs import fitting_id, ids_in, list_runs, new_id
-from agent.store.user_files import unwritable, write_file
+from agent.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json

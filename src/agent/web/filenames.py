@@ -13,7 +13,7 @@ from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from agent.errors import StorageError
-from agent.store.user_files import whole_file
+from agent.user_files import whole_file
 
 _LONGEST = 120
 _UNSAFE = re.compile(r"[^\w.()+=@ -]+")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from agent.answering.answer import has_words
+from agent.answer import has_words
 from agent.consent.permission import may_be_done
 from agent.consent.provenance import of_query
 from agent.context import Context

@@ -59,7 +59,7 @@ def test_no_file_outlasts_the_limit(kind: str, tmp_path: Path) -> None:
 
 STUCK = textwrap.dedent("""
     import asyncio, ctypes, sys, time, types
-    from agent.answering.answer import Answer
+    from agent.answer import Answer
 
     HELD = ctypes.PyDLL(None)  # its calls keep the interpreter's lock
 

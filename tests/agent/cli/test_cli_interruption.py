@@ -15,7 +15,7 @@ import pytest
 
 STAND_IN = textwrap.dedent("""
     import asyncio, sys, types
-    from agent.answering.answer import Answer
+    from agent.answer import Answer
     from agent.errors import ModelUnreachableError
     from agent.events import Note, RunFinished, RunStarted
     from agent.models.protocol import Usage

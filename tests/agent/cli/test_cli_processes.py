@@ -305,7 +305,7 @@ async def recorded(tmp_path):
     """A finished run with one call in its journal."""
     from dataclasses import replace
 
-    from agent.answering.answer import Answer
+    from agent.answer import Answer
     from agent.store.journal import Journal
     from agent.store.runs import create_run, journal_path, save_run
 

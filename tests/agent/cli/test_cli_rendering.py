@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from rich.console import Console
 
 from agent import events as e
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.cli.exits import EXIT_CODES, exit_code
 from agent.cli.screen import LONGEST_SPOKEN, Screen, line_of, summary
 from agent.models.protocol import Usage
@@ -135,7 +135,7 @@ def test_dumb_terminals_get_plain_lines_and_no_color_takes_the_colour(monkeypatc
 def test_every_status_has_its_exit_code():
     from typing import get_args
 
-    from agent.answering.answer import AnswerStatus
+    from agent.answer import AnswerStatus
 
     assert {exit_code(status) for status in get_args(AnswerStatus)} == {0, 1, 3, 4, 124, 130}
     assert len({code for code, _, _ in EXIT_CODES}) == len(EXIT_CODES)

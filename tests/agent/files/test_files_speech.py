@@ -16,13 +16,13 @@ from typing import Any
 import numpy
 import pytest
 
+from agent import model_downloads
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
 from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
 from agent.files.media.speech import Said, Speech, Transcript, from_settings, transcribe, use, wants_weights
 from agent.files.reading import preview
-from agent.models.embedded import downloads
 from agent.models.embedded.weights import Weights, WeightsFile
 from support.file_server import FileServer
 from support.sounds import FOX
@@ -184,16 +184,18 @@ def test_weights_are_wanted_only_where_they_are_used() -> None:
 async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They come before the file is read; that they cannot be had is told and ends nothing."""
     files = (WeightsFile("model.bin", 4, hashlib.sha256(b"data").hexdigest(), "org/tiny"),)
-    monkeypatch.setattr(downloads, "speech_weights", lambda folder: Weights(folder / "tiny", files, model="speech"))
+    monkeypatch.setattr(
+        model_downloads, "speech_weights", lambda folder: Weights(folder / "tiny", files, model="speech")
+    )
     told: list[Event] = []
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    await downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+    await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
     assert isinstance(told[-1], Note)
     assert "model.bin could not be fetched" in told[-1].text
     with FileServer(b"data") as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        await downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
-        await downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+        await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+        await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
         assert len(hub.paths) == 1
     assert (tmp_path / "tiny" / "model.bin").read_bytes() == b"data"
     assert told[-1] == ModelStarting("fetching the model of speech", 1.0, "of 0 MB")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.answering.answer import Citation
+from agent.answer import Citation
 from agent.answering.quality import judge
 from support.openai_server import Step
 

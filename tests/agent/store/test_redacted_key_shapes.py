@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answering.answer import Answer, Citation
+from agent.answer import Answer, Citation
 from agent.events import RunFinished, ToolCalled
 from agent.store.redact import REDACTED, RedactedStream, Redactor
 

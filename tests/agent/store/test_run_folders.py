@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.errors import RunError, StorageError
 from agent.store.journal import Journal
 from agent.store.runs import (

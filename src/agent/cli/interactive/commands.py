@@ -24,7 +24,7 @@ from agent.events import Event, Note, RunFinished, StepStarted
 from agent.models.protocol import EMBEDDED, Usage
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import Session, find_session, list_sessions, load_session, new_session
-from agent.store.user_files import write_file
+from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
 from mcp_tools.library import Library
 from mcp_tools.text import one_line

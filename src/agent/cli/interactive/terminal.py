@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prompt_toolkit.output import create_output
 
 from agent.alita import Alita, Listener
-from agent.answering.answer import Answer, status_of
+from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.ask import explanation, source_lines
 from agent.cli.confirmations import ask_about_project, ask_before_fetching
@@ -28,7 +28,7 @@ from agent.consent.external_tools import CallProposal
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
 from agent.events import Event
-from agent.state import Wish
+from agent.question import Wish
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, find_session, latest_session, load_session, new_session, save_session
 from mcp_tools import child

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.answering.answer import has_words
+from agent.answer import has_words
 from agent.browser.inside import Host, serve
 from agent.browser.launching import ARRIVING
 from agent.browser.logins import PASSWORD, USER, hidden, login_for

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.answering.answer import plain
+from agent.answer import plain
 from agent.browser.logins import PASSWORD, USER, Login
 from agent.browser.tasks import Ask
 from agent.small.browser.actions import Action

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as e
-from agent.answering.answer import Answer
+from agent.answer import Answer
 from agent.cli.output import rows_of
 from agent.cli.screen import Line, Screen, is_markdown
 from agent.errors import UsageError
