@@ -35,10 +35,10 @@ from agent.context import Context
 from agent.material.attached import look_at_files
 from agent.models.protocol import EMBEDDED, Message, Model, Role
 from agent.models.roles import Models
+from agent.recorders.journaled_files import JournaledFiles
 from agent.small.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State
 from agent.store.journal import Journal
-from agent.store.journaled_files import JournaledFiles
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.sandbox import Sandbox, open_sandbox
 

@@ -18,9 +18,9 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import EARLIER, SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.consent.approval import ApprovalMode, Approve
 from agent.consent.external_tools import ConfiguredServers, Confirm
-from agent.conversation import FOLLOWS
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
+from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
 from agent.question import Wish, usable
 from agent.resources import Resources

@@ -14,8 +14,8 @@ from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
 from agent.models.protocol import Completion, Message, Model, Request, StrategyName, Usage
+from agent.recorders.journaled import JournaledGaps, JournaledLibrary
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledGaps, JournaledLibrary
 from agent.strategy import Strategy, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from agent.consent.approval import Approval
     from agent.material.workspace import Workspace
     from agent.programs.python_session import PythonSession
-    from agent.store.journaled_files import JournaledFiles
-    from agent.store.journaled_web import JournaledBrowser, JournaledWeb
+    from agent.recorders.journaled_files import JournaledFiles
+    from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.create.interfaces import Examiner
 

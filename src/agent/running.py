@@ -18,19 +18,19 @@ from agent.budget import Budget
 from agent.configuration.settings import EARLIER, SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
 from agent.context import Context
-from agent.conversation import FOLLOWS, FollowUp, understand
 from agent.creation import examiner_of
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
+from agent.follow_up import FOLLOWS, FollowUp, understand
 from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import Model, Role
 from agent.models.roles import Models
 from agent.programs.python_session import PythonSession
+from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledModel, JournaledSandbox
+from agent.recorders.journaled_files import JournaledFiles
 from agent.store.journal import Journal
-from agent.store.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledModel, JournaledSandbox
-from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
 from mcp_tools.text import one_line
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
+    from agent.recorders.journaled_web import JournaledWeb
     from agent.resources import Resources
     from agent.store.journal import Journal
-    from agent.store.journaled_web import JournaledWeb
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
 
@@ -212,7 +212,7 @@ class Running:
 
     async def _context(self) -> Context | None:
         """What the nodes may reach; None when the run was stopped before."""
-        from agent.store.journaled_web import JournaledBrowser
+        from agent.recorders.journaled_web import JournaledBrowser
 
         resources, live, journal, budget = self.resources, self.live, self.journal, self.budget
         try:
@@ -285,7 +285,7 @@ class Running:
         strategy_for(model, self.settings.strategy_of(model))
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
-        from agent.store.journaled_web import JournaledWeb, heard
+        from agent.recorders.journaled_web import JournaledWeb, heard
 
         engines = None
         if self.live:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from agent.consent.provenance import Origins
     from agent.context import Context
     from agent.conversation import Conversation
+    from agent.material.research import Wanted
     from agent.state import Decision, NewPlan, Reply, State
-    from agent.web.evidence import Evidence, Wanted
+    from agent.web.evidence import Evidence
     from mcp_tools.tool import Json
 
 

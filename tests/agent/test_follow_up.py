@@ -10,8 +10,9 @@ import pytest
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.conversation import LONGEST_SUMMARY, Conversation, Turn, compact, understand
+from agent.conversation import Conversation, Turn
 from agent.events import Event, Note, Restated
+from agent.follow_up import LONGEST_SUMMARY, compact, understand
 from agent.models.scripted import Script, ScriptedModel
 from agent.standard.standard import LIMITS
 from agent.store.journal import Journal

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from agent.budget import Budget, Limits
+from agent.recorders.journaled import JournaledSandbox
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledSandbox
 from agent.store.redact import Redactor
 from mcp_tools.sandbox import Job, open_sandbox
 

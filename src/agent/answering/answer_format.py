@@ -7,9 +7,8 @@ import json
 import re
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from agent.context import Context
 from agent.errors import ModelOutputError, UsageError
 from agent.models.json_text import DECODER, misfit
 from agent.models.protocol import Message, Role
@@ -17,6 +16,9 @@ from agent.state import Step
 from agent.steps import value_text
 from mcp_tools.prompt import data_block
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.context import Context
 
 Order = Literal["", "alphabetical", "ascending", "descending"]
 Pattern = Literal["", "time", "date", "number"]

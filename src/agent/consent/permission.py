@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.consent.external_tools import SERVER, CallProposal
-from agent.consent.provenance import Origins, Verdict
-from agent.context import Context
+from agent.consent.external_tools import CallProposal
+from agent.consent.provenance import Verdict
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused
-from agent.material.attached import shown_of
-from agent.material.pages import is_page_read
 from agent.models.protocol import Role
-from agent.state import State, Step
+from agent.state import State
 from agent.steps import decision_of, step
-from agent.web.evidence import credibility_of
-from agent.web.queries import terms_of
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.context import Context
 
 _CONSENT = "consent"
 """What the journal calls a user's word on a doubtful action."""
@@ -34,31 +31,6 @@ _FORM: dict[str, Any] = {
     "additionalProperties": False,
 }
 _ADVICE = "Only the user can ask for it. Go on without it, with what the question asks for."
-
-
-def origins_of(state: State, context: Context) -> Origins:
-    """Where everything comes from that the run knows so far."""
-    files = [text for file in state.get("attached", []) for text in shown_of(file)]
-    steps = state.get("steps", [])
-    servers = {str(tool["name"]) for tool in state.get("tools", []) if SERVER in tool}
-    own = [done["finding"] for done in steps if _is_private(done, servers, has_files=bool(files))]
-    told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]
-    return Origins(
-        wanted=words_of_user(state),
-        foreign=[*files, *(done["finding"] for done in steps), *(context.web.texts if context.web is not None else ())],
-        described=told,
-        private=[*files, *own],
-        secrets=context.secrets,
-        links=context.web.links if context.web is not None else frozenset(),
-        trusts=lambda url: credibility_of(url, terms_of("")).level == "high",
-    )
-
-
-def _is_private(done: Step, servers: set[str], *, has_files: bool) -> bool:
-    """Whether a step found what is the user's, and not everybody's."""
-    if done["action"] == "use_tool":
-        return done["input"].partition("(")[0] in servers
-    return has_files and done["action"] in {"read_file", "run_code"} and not is_page_read(done)
 
 
 async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:

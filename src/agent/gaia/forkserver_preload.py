@@ -14,7 +14,7 @@ for _name in (
     "agent.graph",
     "agent.configuration.settings",
     "agent.standard.standard",
-    "agent.store.journaled_web",
+    "agent.recorders.journaled_web",
     "anyio._backends._asyncio",
     "h11",
     "httpcore2",

@@ -8,9 +8,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.context import Context
 from agent.events import FileRead
 from agent.files.previews import needed, rendered, shares
 from agent.material.pictures import PICTURES, places_in, seen_pictures
@@ -19,6 +18,9 @@ from agent.state import AttachedFile, State, Step
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.context import Context
 
 TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
 TREES = frozenset(["json", "jsonld", "xml"])

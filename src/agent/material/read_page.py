@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_address
-from agent.context import Context
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.material.attached import with_files
+from agent.material.origins import origins_of
 from agent.material.pages import resolved, shown_page, was_read
 from agent.material.pictures import PICTURES, Place, seen_pictures
 from agent.models.protocol import Role
@@ -18,6 +18,9 @@ from agent.steps import decision_of, step
 from agent.web.address import canonical
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.context import Context
 
 _NO_WEB = "Nothing reads the web here: answer without."
 

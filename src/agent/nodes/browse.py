@@ -10,12 +10,13 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from agent.browser.tasks import Outcome
-from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.permission import unless_wanted
 from agent.consent.provenance import FINE, Origins, of_address, of_task
 from agent.context import Context
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
 from agent.material.attached import present, with_files
+from agent.material.origins import origins_of
 from agent.material.pictures import Place, seen_pictures
 from agent.material.read_page import read_instead, source_number
 from agent.models.protocol import Role

@@ -9,11 +9,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent.answering.answer_format import answer_of
-from agent.consent.permission import origins_of
 from agent.consent.provenance import FINE, of_address, of_query
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
+from agent.material.origins import origins_of
 from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
 from agent.offered_tools import tools_now

@@ -7,11 +7,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_query
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note
+from agent.material.origins import origins_of
 from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import decision_of, evidence_text, step, step_number
@@ -22,7 +23,7 @@ _NO_WEB = "Nothing searches the web here: answer without."
 
 async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Searches, reads and quotes."""
-    from agent.web.evidence import Wanted
+    from agent.material.research import Wanted
 
     context = runtime.context
     if context.web is None:

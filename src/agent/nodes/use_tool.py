@@ -8,11 +8,12 @@ from langgraph.runtime import Runtime
 
 from agent.calls import CallResult, call_external, call_tool
 from agent.consent.external_tools import SERVER
-from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_call
 from agent.context import Context
 from agent.events import Note
 from agent.material.attached import granted, with_paths
+from agent.material.origins import origins_of
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step
 from mcp_tools.errors import LibraryError, UnknownToolError

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from agent.calls import call_external
 from agent.consent.external_tools import SERVER
-from agent.consent.permission import may_be_done, origins_of, words_of_user
+from agent.consent.permission import may_be_done, words_of_user
 from agent.consent.provenance import Verdict, of_address, of_call, of_query
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.attached import file_named, file_of_run, granted, path_made
+from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
 from agent.programs.scripts import modules_of

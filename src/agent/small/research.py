@@ -13,11 +13,11 @@ from typing import Any
 from agent.answer import stands_there
 from agent.context import Context
 from agent.errors import ModelOutputError
+from agent.material.research import Quotes, Wanted, research
 from agent.small.questions import filled
-from agent.web.evidence import Evidence, Wanted
+from agent.web.evidence import Evidence
 from agent.web.queries import plan_by_rule, stems_of
 from agent.web.quoting import ReadPage
-from agent.web.research import Quotes, research
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
 
 _ROOM = 1_800

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from agent.browser.tasks import Outcome
 from agent.consent.provenance import Origins
 from agent.context import Context
-from agent.conversation import NUMBER, Conversation, flaw_of, restate
+from agent.conversation import Conversation
+from agent.follow_up import NUMBER, flaw_of, restate
 from agent.models.protocol import Role
 from agent.small.browser import DRIVER
 from agent.small.browser.task import is_asked
@@ -24,7 +25,8 @@ from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.web.evidence import Evidence, Wanted
+    from agent.material.research import Wanted
+    from agent.web.evidence import Evidence
 
 
 _QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|‘[^’]*’|(?<!\w)'[^']*'(?!\w)", re.DOTALL)

@@ -14,13 +14,15 @@ from urllib.parse import urlsplit
 from agent.answering.answer_format import problem_of
 from agent.browser.outside import BROWSER_USE
 from agent.browser.tasks import Outcome
-from agent.consent.permission import is_asked_for, origins_of
+from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, Origins, of_address
 from agent.context import Context
-from agent.conversation import Conversation, restate
+from agent.conversation import Conversation
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
+from agent.follow_up import restate
 from agent.learning.planner import brief, replan, why_replan
 from agent.material.attached import ROOM_OF_ALL, unread_files
+from agent.material.origins import origins_of
 from agent.material.pictures import tell_instead, without_pictures
 from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.programs.python_session import run_in_session
@@ -36,7 +38,8 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.web.evidence import Evidence, Wanted
+    from agent.material.research import Wanted
+    from agent.web.evidence import Evidence
 
 ATTEMPTS = 3
 """How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
@@ -163,8 +166,8 @@ class Standard:
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """What the best pages say, quoted by rules."""
+        from agent.material.research import research
         from agent.web.queries import Plan, freshness_of, usable
-        from agent.web.research import research
 
         assert context.web is not None
         plan = Plan(usable([wanted.aim]), freshness_of(wanted.aim))

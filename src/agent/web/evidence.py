@@ -1,42 +1,23 @@
-"""The request and the result of a search: graded quotations with their sources."""
+"""What a search found: graded quotations with their sources."""
 
 from __future__ import annotations
 
 import functools
 import ipaddress
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from agent.consent.provenance import Origins
 from agent.state import CitedSource
 from agent.web.address import host_of, is_local, source_of
 from agent.web.queries import Terms, plain, stem_of
-from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line, printable
 
 Level: TypeAlias = Literal["high", "medium", "low"]
 _VIA = {"archive": ", an archived copy", "transcript": ", a transcript", "summary": ", as the engine sums it up"}
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be found out."""
-
-    question: str
-    query: str = ""  # what the coordinator wants to know; empty where it is the question
-    so_far: DataText = NO_DATA  # what earlier steps found, as prompts show it
-    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
-    origins: Origins = field(default_factory=lambda: Origins(""))
-    """What the run knows, by where it comes from: no query carries away what is the user's."""
-
-    @property
-    def aim(self) -> str:
-        """What to look for."""
-        return self.query or self.question
 
 
 class Grade(NamedTuple):

@@ -13,9 +13,9 @@ from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
 from agent.models.embedded.local_server import stop_servers
+from agent.recorders.journaled import JournaledLibrary
 from agent.small.creating import keep
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledLibrary
 from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library import Library
 from mcp_tools.run import run_tool

@@ -9,7 +9,8 @@ import pytest
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.conversation import Conversation, Turn, understand
+from agent.conversation import Conversation, Turn
+from agent.follow_up import understand
 from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.store.journal import Journal

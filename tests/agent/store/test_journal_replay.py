@@ -13,8 +13,8 @@ import pytest
 from agent.errors import ModelBusyError, RunError, StorageError
 from agent.models.protocol import Completion, Request, Usage
 from agent.models.scripted import ScriptedModel
+from agent.recorders.journaled import JournaledModel, JournaledSandbox
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledModel, JournaledSandbox
 from agent.store.redact import Redactor
 from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem
 

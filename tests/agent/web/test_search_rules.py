@@ -2,12 +2,12 @@
 
 import pytest
 
+from agent.material.research import Hits
 from agent.small.research import labelled
 from agent.web.evidence import credibility_of, relevance_of
 from agent.web.page import Page, Result
 from agent.web.queries import broader, freshness_of, names_in, plan_by_rule, stem_of, stems_of, terms_of, words_of
 from agent.web.quoting import read_closely
-from agent.web.research import Hits
 
 HEIGHT = "How high is the Grey Point lighthouse in Oxmere?"
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent.answer import has_words
 from agent.consent.permission import may_be_done
-from agent.consent.provenance import of_query
-from agent.context import Context
+from agent.consent.provenance import Origins, of_query
 from agent.errors import StoppedError
-from agent.store.journaled_web import JournaledWeb
+from agent.state import CitedSource
 from agent.web.address import canonical, source_of
-from agent.web.evidence import Evidence, Quote, Source, Wanted, credibility_of, relevance_of
+from agent.web.evidence import Evidence, Quote, Source, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
 from agent.web.queries import Plan, Terms, broader, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
+from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.context import Context
+    from agent.recorders.journaled_web import JournaledWeb
 
 T = TypeVar("T")
 Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]  # by the page's address; the most telling first
@@ -32,6 +36,23 @@ _LATE = 8  # how slowly a place further down in an engine's list loses weight
 _BELIEVED = 0.15  # what a level of credibility is worth beside the question's words, which weigh 1 together
 _OF_ONE_SOURCE = 2  # pages of one source that are read together, while there are others
 _MOST_MISSING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be found out."""
+
+    question: str
+    query: str = ""  # what the coordinator wants to know; empty where it is the question
+    so_far: DataText = NO_DATA  # what earlier steps found, as prompts show it
+    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
+    origins: Origins = field(default_factory=lambda: Origins(""))
+    """What the run knows, by where it comes from: no query carries away what is the user's."""
+
+    @property
+    def aim(self) -> str:
+        """What to look for."""
+        return self.query or self.question
 
 
 @dataclass(slots=True)

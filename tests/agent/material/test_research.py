@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
+from agent.material.research import Wanted
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
+from agent.recorders.journaled_web import JournaledWeb
 from agent.small.research import with_next_query
 from agent.small.strategy import Small
 from agent.state import CitedSource
 from agent.store.journal import Journal
-from agent.store.journaled_web import JournaledWeb
-from agent.web.evidence import Evidence, Wanted
+from agent.web.evidence import Evidence
 from agent.web.page import Page, Result, WebProblem
 from mcp_tools.prompt import data_block
 from support.decisions import Weak, context_with

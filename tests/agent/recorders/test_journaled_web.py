@@ -11,8 +11,8 @@ import pytest
 from agent.budget import Budget, Limits
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
+from agent.recorders.journaled_web import JournaledWeb, heard
 from agent.store.journal import Journal
-from agent.store.journaled_web import JournaledWeb, heard
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
 from agent.web.page import Page, Result, WebProblem
