@@ -28,6 +28,7 @@ from agent.running import Running
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor
+from agent.store.retention import prune_daily
 from agent.store.runs import (
     InputFile,
     Run,
@@ -185,7 +186,9 @@ class Alita:
             told[WISH] = wish
         if self.settings.use_cache and (earlier := self._programs.get(question)):
             told[EARLIER] = earlier
-        # Syncing takes milliseconds, in which other questions of this process go on.
+        # Syncing and removing take time, in which other questions of this process go on.
+        if removed := await asyncio.to_thread(prune_daily, self.settings):
+            self._tell(Note(removed))
         run = await asyncio.to_thread(
             create_run,
             self.settings.runs_dir,

@@ -30,8 +30,9 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "ask:app", 'answer a question; the same as alita "…"'),
     Command("resume", "ask:resume_app", "go on with an interrupted run"),
-    Command("runs", "runs:app", "list, search, show and replay runs"),
+    Command("runs", "runs:app", "list, search, show, replay, export and prune runs"),
     Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
+    Command("cache", "runs:cache_app", "list and clear the cached answers"),
     Command("traces", "runs:traces_app", "show what a run did, in the terminal or as a page"),
     Command("tools", "tools:app", "list, show, search, run, check, approve and delete tools"),
     Command("files", "files:app", "show a file as the agent reads it"),

@@ -122,6 +122,21 @@ def settings(flags: Mapping[str, Any] | None = None) -> Settings:
     return read_settings(flags or {})
 
 
+def period(text: str | None, option: str) -> float | None:
+    """The seconds that an option names as `30d`.
+
+    Raises:
+        UsageError: It is no period.
+    """
+    from agent.configuration.periods import seconds_of
+    from agent.errors import UsageError
+
+    try:
+        return None if text is None else seconds_of(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}.", remedy=f"For example: {option} 30d") from None
+
+
 class Grouped(TyperCommand):
     """A command whose help shows examples, and its options in groups."""
 

@@ -24,6 +24,7 @@ from pydantic import (
     field_validator,
 )
 
+from agent.configuration.periods import checked_retention
 from agent.models.named import NamedModel, endpoint_address
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
@@ -129,6 +130,9 @@ class Settings(BaseModel):
     )
     plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
+    keep_runs: Annotated[str, BeforeValidator(str), AfterValidator(checked_retention)] = Field(
+        "90d", description="Runs that are kept: of the last 90d, 12w …; a number of the newest; or all."
+    )
 
     engines: Names = Field(
         (),

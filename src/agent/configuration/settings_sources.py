@@ -60,6 +60,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "logins": "it would decide whose passwords are used",
     "isolation": "it would decide how tools are kept from your machine",
     "approval": "it would decide which tools are kept without asking you",
+    "keep_runs": "it would decide which of your runs are removed",
     **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
     **dict.fromkeys(_FOLDERS, "it would move what alita keeps"),
 }

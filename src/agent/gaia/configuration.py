@@ -72,6 +72,7 @@ def worker_settings(places: Places, options: RunOptions, at_once: int, workers: 
     calls = 2 * at_once if is_default else settings.concurrency
     own = {
         "runs_dir": places.runs,
+        "keep_runs": "all",
         "concurrency": max(1, -(-calls // workers)),
         "retries": max(settings.retries, _PATIENT_RETRIES),
         "approval": "never" if options.library == "read-only" else "auto",
