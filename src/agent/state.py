@@ -199,6 +199,8 @@ class Decision:
     """Words to look for in it instead."""
     query: str = ""
     """What to find out, for `search`; the question without."""
+    source: str = ""
+    """The engine that is searched, `wikipedia` or `arxiv`; empty for the web."""
     url: str = ""
     """Where the browser begins, for `browse`."""
     task: str = ""
@@ -223,7 +225,7 @@ class Decision:
             where = f" find {self.find!r}" if self.find else ""
             return f"read_file {self.file}{where}" + (f" page {self.page}" if self.page > 1 else "")
         if self.action == "search" and self.query:
-            return f"search {self.query}"
+            return f"search {self.source} for {self.query}" if self.source else f"search {self.query}"
         if self.action == "browse" and (self.url or self.task):
             return " ".join(part for part in ("browse", self.url, self.task) if part)
         return self.action

@@ -16,10 +16,12 @@ from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.programs import python_session
 from agent.store.runs import load_run
+from agent.web.engines.services import Wikipedia
 from mcp_tools.create.question_template import remembered
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, CODE, QUESTION, TESTS
 from support.forked import Forked
+from support.json_server import JsonServer, Reply
 from support.openai_server import OpenAIServer, Step
 
 LOST = "variables of earlier programs are gone"
@@ -374,6 +376,32 @@ async def test_a_program_reads_a_page_and_searches_through_the_run(talk, site):
     assert answer.text == "yes"
     assert "True []" in talk.results[0]
     assert [event.url for event in talk.desk.of(PageRead)] == [f"{site.url}/harbour"]
+
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+async def test_the_model_chooses_where_to_search(talk, monkeypatch):
+    found = {"query": {"search": [{"title": "Grey Point", "snippet": "A lighthouse"}]}}
+    search = Step(tools=[("search", {"query": "Grey Point lighthouse", "source": "wikipedia"})])
+    code = "print([hit['url'] for hit in search('Grey Point light', 'wikipedia')])\nsearch('Grey Point', 'arxiv')"
+    page = Reply("<title>Grey Point</title><p>The lighthouse of Grey Point was lit in 1874.", headers=HTML)
+    with JsonServer(lambda request: Reply(found) if request.path == "/w/api.php" else page) as server:
+        monkeypatch.setattr(Wikipedia, "_url", server.url)
+        turns = [search, program(code), program("search('x', 'nowhere')"), Step(text="1874")]
+        answer = await talk.ask("When was Grey Point lit?", *turns, engines="index,wikipedia")
+        assert [one.params["srsearch"] for one in server.requests if one.path == "/w/api.php"] == [
+            "Grey Point lighthouse",
+            "Grey Point light",
+        ]
+    quoted, off, unknown = talk.results
+    assert "was lit in 1874" in quoted
+    assert "/wiki/Grey_Point" in off
+    assert "arxiv is not searched: the setting `engines` names index, wikipedia alone" in off
+    assert "source is one of web, wikipedia, arxiv, not 'nowhere'" in unknown
+    journal = (talk.desk.runs / answer.run_id / "journal.jsonl").read_text()
+    assert journal.count('"source":"wikipedia"') >= 2
+    assert (await talk.desk.replay(answer.run_id)).text == "1874"
 
 
 async def test_a_program_does_not_reach_what_only_a_file_wants(talk, tmp_path, site):

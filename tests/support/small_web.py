@@ -33,7 +33,7 @@ class Pages:
         self.seconds = seconds
         self.asked: list[str] = []
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
         self.asked.append(query)
         if isinstance(self.found, WebProblem):
             raise self.found

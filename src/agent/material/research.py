@@ -44,6 +44,7 @@ class Wanted:
 
     question: str
     query: str = ""  # what the coordinator wants to know; empty where it is the question
+    source: str = ""  # the engine to ask; empty for all
     so_far: DataText = NO_DATA  # what earlier steps found, as prompts show it
     known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
     origins: Origins = field(default_factory=lambda: Origins(""))
@@ -183,7 +184,7 @@ class _Inquiry:
         ):
             return []
         try:
-            return await self._web.search(query, limit=HITS, freshness=freshness)
+            return await self._web.search(query, limit=HITS, freshness=freshness, source=self._wanted.source)
         except WebProblem as problem:
             self.evidence.failed.append(f"search {query!r}: {one_line(problem.message, 160)}")
             return []

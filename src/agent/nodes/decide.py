@@ -91,4 +91,4 @@ def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -
                 if of_address(url, origins) == FINE:
                     context.web.read_ahead(url)
             elif decision.action == "search" and of_query(decision.query, origins) == FINE:
-                context.web.search_ahead(decision.query)
+                context.web.search_ahead(decision.query, decision.source)

@@ -31,11 +31,12 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return {"steps": [step(state, ok=False, finding=_NO_WEB)]}
     strategy = context.strategy(Role.COORDINATOR)
     steps = state.get("steps", [])
-    query = decision_of(state).query
+    decision = decision_of(state)
+    query = decision.query
     origins = origins_of(state, context)
     if (refused := await unless_wanted(of_query(query, origins), state, context)) is not None:
         return refused
-    wanted = Wanted(state["question"], query, evidence_text(steps), state.get("sources", []), origins)
+    wanted = Wanted(state["question"], query, decision.source, evidence_text(steps), state.get("sources", []), origins)
     try:
         evidence = await strategy.research(wanted, context)
     except (ModelOutputError, StoppedError) as failure:

@@ -27,7 +27,7 @@ from agent.steps import decision_of, kept_whole, step, step_number
 from agent.store.journal import Journal
 from agent.strategy import Update
 from agent.web.address import is_address
-from agent.web.page import WebProblem
+from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Limits, Problem, Sandbox, Session, SessionOutcome
 from mcp_tools.text import one_line
@@ -199,7 +199,7 @@ def _functions(state: State, context: Context) -> list[str]:
     without = state.get("without", [])
     names = ["read(source, page=1, find='')", "show(picture)"]
     if context.web is not None and "search" not in without:
-        names.append("search(query)")
+        names.append("search(query, source='web')")
     return [*names, *(name for tool in state["tools"] if SERVER in tool and (name := str(tool["name"])).isidentifier())]
 
 
@@ -224,7 +224,7 @@ class _Host:
             raise HostError(f"A program may call the run's functions {_MOST_CALLS} times.")
         try:
             if name == "search":
-                return await self._search(_text(arguments, "query"))
+                return await self._search(_text(arguments, "query"), arguments.get("source", "web"))
             if name == "show":
                 return await self._show(arguments)
             if name == "read":
@@ -233,10 +233,12 @@ class _Host:
         except WebProblem as problem:
             raise HostError(f"{problem.message} {problem.remedy}".strip()) from None
 
-    async def _search(self, query: str) -> Json:
+    async def _search(self, query: str, source: Json) -> Json:
         assert self._context.web is not None
+        if not isinstance(source, str) or source not in SOURCES:
+            raise HostError(f"search(query, source='web'): source is one of {', '.join(SOURCES)}, not {source!r:.80}.")
         await self._allowed(of_query(query, origins_of(self._state, self._context)), "search", f"search {query}")
-        found = await self._context.web.search(query)
+        found = await self._context.web.search(query, source=SOURCES[source])
         return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found]
 
     async def _read(self, arguments: dict[str, Json]) -> Json:

@@ -40,8 +40,8 @@ _LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 class Searching(Protocol):
     """One engine, or several in order."""
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits, best first."""
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
+        """The best hits, best first; of one source alone where it is named."""
         ...
 
 
@@ -109,9 +109,9 @@ class JournaledWeb:
         """Begins to read a page; `read` waits for it, and meets its problem."""
         self._begin(url, self.read(url))
 
-    def search_ahead(self, query: str) -> None:
+    def search_ahead(self, query: str, source: str = "") -> None:
         """Begins a search; the same `search` waits for it."""
-        self._begin(f"search {query}", self.search(query))
+        self._begin(f"search {source} {query}", self.search(query, source=source))
 
     def _begin(self, key: str, work: Coroutine[Any, Any, Any]) -> None:
         if key in self._ahead:
@@ -125,14 +125,14 @@ class JournaledWeb:
             task.cancel()
         await asyncio.gather(*self._ahead.values(), return_exceptions=True)
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits of the first engine that has any; known leaks are left out.
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
+        """The best hits of the first engine that has any, or of one source; known leaks are left out.
 
         Raises:
             WebProblem: No engine could be asked.
             StoppedError: The run's time is over.
         """
-        if (begun := self._begun(f"search {query}")) is not None:
+        if (begun := self._begun(f"search {source} {query}")) is not None:
             hits: list[Result] = await begun
             return hits
         if self._guard is not None and self._guard.blocks_query(query):
@@ -147,24 +147,25 @@ class JournaledWeb:
             told: list[WebSearched] = []
             before = _HEARD.set(told)
             try:
-                work = self._in_time(self._engines.search(query, limit=limit, freshness=freshness))
+                work = self._in_time(self._engines.search(query, limit=limit, freshness=freshness, source=source))
                 done = await _outcome(work, lambda results: {"results": as_plain(tuple(results))})
             finally:
                 _HEARD.reset(before)
             return done | {"told": as_plain(tuple(told))}
 
         request: dict[str, Json] = {"search": query, "limit": limit, "freshness": freshness}
+        request |= {"source": source} if source else {}
         output: dict[str, Any] = await self._journal.call(KIND, request, perform)
         for event in [] if live else from_plain(list[WebSearched], output["told"]):
             self._tell(event)
         _raise_problem(output)
         results = from_plain(list[Result], output["results"])
         shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
-        source = ", ".join(dict.fromkeys(result.source for result in shown)) or "all engines"
+        by = ", ".join(dict.fromkeys(result.source for result in shown)) or source or "all engines"
         found = [result.url for result in shown]
         self._link(found)
         self.texts += [f"{result.title}\n{result.snippet}" for result in shown]
-        self._tell(WebSearched(query, source, found, seconds=time.monotonic() - started))
+        self._tell(WebSearched(query, by, found, seconds=time.monotonic() - started))
         return shown
 
     def _begun(self, key: str) -> asyncio.Task[Any] | None:

@@ -10,6 +10,7 @@ from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
 from agent.offered_tools import DRAFT
 from agent.state import Action, Decision, Reply, State
+from agent.web.page import SOURCES
 from mcp_tools.text import one_line
 
 FINAL = "final_answer"
@@ -58,14 +59,19 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
         {
             "source": _TEXT,
             "page": {"type": "integer", "minimum": 1},
-            "find": {"type": "string", "description": "Only the places with these words."},
+            "find": {"type": "string", "description": "Only places with these words."},
         },
         ["source"],
     ),
-    "search": _function("search", "Searches the web; quotes the best pages.", {"query": _TEXT}, ["query"]),
+    "search": _function(
+        "search",
+        "Searches the web; quotes the best pages.",
+        {"query": _TEXT, "source": {"enum": list(SOURCES)}},
+        ["query"],
+    ),
     "browse": _function(
         "browse",
-        "Operates a site in a browser: clicks, forms, log-ins. Pages are read with read.",
+        "Operates a site: clicks, forms, log-ins. Pages are read with read.",
         {"url": _TEXT, "task": _TEXT},
         ["url", "task"],
     ),
@@ -115,7 +121,8 @@ def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = 
         page, find = arguments.get("page", 1), arguments.get("find", "")
         return Decision(action, why, file=arguments["source"], page=page, find=find, call=call.id)
     if action == "search":
-        return Decision(action, why, query=arguments["query"].strip(), call=call.id)
+        source = SOURCES[arguments.get("source", "web")]
+        return Decision(action, why, query=arguments["query"].strip(), source=source, call=call.id)
     if action == "browse":
         return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
     given = {name: value for name, value in arguments.items() if name != FINAL}

@@ -32,6 +32,10 @@ Reason: TypeAlias = Literal[
 ]
 
 
+SOURCES = {"web": "", "wikipedia": "wikipedia", "arxiv": "arxiv"}
+"""What a model may search, and the engine that is then asked; empty for all in their order."""
+
+
 class WebProblem(ModelFixableError):
     """Something of the web that could not be had.
 

@@ -31,9 +31,9 @@ class RunWeb:
         self._tell = tell
         self._opened: tuple[Engines, PageReader] | None = None
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
         """The hits of the first engine that has any; see `agent.web.engines.search_engines.Engines`."""
-        return await self._open()[0].search(query, limit=limit, freshness=freshness)
+        return await self._open()[0].search(query, limit=limit, freshness=freshness, source=source)
 
     async def read(self, url: str) -> Page:
         """The page at an address; see `agent.web.page.PageReader`."""

@@ -121,7 +121,7 @@ async def test_the_runs_time_ends_a_page_that_does_not_come(tmp_path):
 
 async def test_searches_at_once_are_told_apart_in_the_record(tmp_path):
     class Failing(Pages):
-        async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
             await asyncio.sleep(0.01)
             raise WebProblem("http", f"No {query}.")
 

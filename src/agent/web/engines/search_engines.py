@@ -84,27 +84,33 @@ class Engines:
         self._tell = tell
         self._aside: dict[str, tuple[WebProblem, float]] = {}
         """Engines that are not asked: why, and until when by the monotonic clock."""
-        self._found: dict[tuple[str, int, str], list[Result]] = {}
+        self._found: dict[tuple[str, int, str, str], list[Result]] = {}
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
         """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
 
         Args:
             query: What to look for.
             limit: How many hits at most.
             freshness: `day`, `week`, `month` or `year`; empty for any age.
+            source: The only engine to ask; empty for all in their order.
 
         Raises:
-            WebProblem: The query is empty, or no engine could be asked.
+            WebProblem: The query is empty, the settings leave the source out, or no engine could be asked.
         """
         asked = one_line(query, _LONGEST_QUERY)
         if not asked:
             raise WebProblem("no_result", "The query is empty.", remedy="Search for the words that matter.")
         if not self._engines:
             raise WebProblem("no_key", "There is no search engine.", remedy="Name one with ALITA_ENGINES.")
-        key = (asked, limit, freshness)
+        engines = tuple(engine for engine in self._engines if source in ("", engine.name))
+        if not engines:
+            names = ", ".join(engine.name for engine in self._engines)
+            said = f"{source} is not searched: the setting `engines` names {names} alone."
+            raise WebProblem("no_key", said, remedy="Search without a source, or add it to ALITA_ENGINES.")
+        key = (asked, limit, freshness, source)
         if key not in self._found:
-            self._found[key] = await self._first(asked, limit, freshness)
+            self._found[key] = await self._first(engines, asked, limit, freshness)
         return list(self._found[key])
 
     async def aclose(self) -> None:
@@ -113,10 +119,10 @@ class Engines:
             for engine in self._engines:
                 closing.push_async_callback(engine.aclose)
 
-    async def _first(self, query: str, limit: int, freshness: str) -> list[Result]:
+    async def _first(self, engines: Sequence[Search], query: str, limit: int, freshness: str) -> list[Result]:
         problems: dict[str, WebProblem] = {}
         passed_over: set[str] = set()
-        for engine in self._engines:
+        for engine in engines:
             problem, until = self._aside.get(engine.name, (None, 0.0))
             if problem is not None and until > time.monotonic():
                 problems[engine.name] = problem
@@ -126,7 +132,7 @@ class Engines:
         # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
         # own guess is asked at once.
         again = []
-        for engine in self._engines:
+        for engine in engines:
             if (problem := problems.get(engine.name)) and (until := self._aside[engine.name][1]) < math.inf:
                 if problem.retry_after is not None:
                     again.append((max(0.0, until - time.monotonic()), engine))
@@ -139,7 +145,7 @@ class Engines:
             del problems[engine.name]
             if hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
-        if len(problems) == len(self._engines):
+        if len(problems) == len(engines):
             raise _all_failed(problems)
         return []
 

@@ -61,6 +61,19 @@ async def test_the_first_that_finds_something_answers() -> None:
     assert fourth.closed
 
 
+async def test_a_source_is_asked_alone() -> None:
+    """The others are asked neither before nor after it; one that the settings leave out is no source."""
+    web, wikipedia = Scripted("ddgs", [HIT]), Scripted("wikipedia", [], problem("http"))
+    engines = Engines([web, wikipedia], lambda event: None)
+    assert await engines.search("the elbe", source="wikipedia") == []
+    assert await engines.search("the elbe") == [HIT]
+    with pytest.raises(WebProblem, match="it has http"):
+        await engines.search("the rhine", source="wikipedia")
+    with pytest.raises(WebProblem, match="arxiv is not searched: the setting `engines` names ddgs, wikipedia alone"):
+        await engines.search("the elbe", source="arxiv")
+    assert (web.asked, wikipedia.asked) == (["the elbe"], ["the elbe", "the rhine"])
+
+
 async def test_a_search_is_remembered() -> None:
     """The same query is asked once in a run, whatever its blanks; another limit or freshness is another query."""
     engine = Scripted("one", [HIT])
