@@ -15,7 +15,7 @@ from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.configuration.project_choice import require_allowed
-from agent.configuration.settings import EARLIER, SCHEMA, WISH, configuration_of, places_of, settings_as_in
+from agent.configuration.settings import EARLIER, RULES, SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.consent.approval import ApprovalMode, Approve
 from agent.consent.external_tools import ConfiguredServers, Confirm
 from agent.errors import RunError
@@ -147,6 +147,7 @@ class Alita:
         conversation: Conversation | None = None,
         wish: Wish = "answer",
         schema: dict[str, Any] | None = None,
+        rules: str = "",
     ) -> Answer:
         """Answers a question.
 
@@ -161,6 +162,7 @@ class Alita:
             wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
             schema: JSON Schema, draft 2020-12, that the answer's text must fit as JSON; one that does not is none.
+            rules: Of a benchmark, for the form of the answer; the small strategy does not read them.
 
         Raises:
             UsageError: The question is empty or too long.
@@ -174,7 +176,8 @@ class Alita:
         if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
-        form = json.dumps(schema, sort_keys=True) if schema else None
+        form = {SCHEMA: json.dumps(schema, sort_keys=True)} if schema else {}
+        form |= {RULES: rules} if rules else {}
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self.settings, form)
         if wish == "answer" and not follows and (known := self._known(self.settings, form, question, inputs)):
             self._listener(
@@ -208,18 +211,18 @@ class Alita:
         return answer
 
     def _known(
-        self, settings: Settings, schema: str | None, question: str, files: Sequence[InputFile]
+        self, settings: Settings, form: dict[str, str], question: str, files: Sequence[InputFile]
     ) -> Answer | None:
         """The answer given before, with these files and settings, in this form."""
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
-        return self._answers.get(question, files, self._configuration(settings, schema), states)
+        return self._answers.get(question, files, self._configuration(settings, form), states)
 
-    def _configuration(self, settings: Settings, schema: str | None) -> dict[str, Any]:
+    def _configuration(self, settings: Settings, form: dict[str, str]) -> dict[str, Any]:
         """What makes an answer another one: settings, form, the folder of the tools, and which servers are there."""
-        place = {"tools_dir": str(settings.tools_dir.resolve())} | ({SCHEMA: schema} if schema else {})
-        return configuration_of(settings) | place | self._external.configuration
+        place = {"tools_dir": str(settings.tools_dir.resolve())}
+        return configuration_of(settings) | place | form | self._external.configuration
 
     async def resume(
         self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
@@ -300,6 +303,7 @@ class Alita:
         if resumed:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)
+        form = {name: run.configuration[name] for name in (SCHEMA, RULES) if name in run.configuration}
         self.running = running = Running(
             run,
             journal,
@@ -308,7 +312,7 @@ class Alita:
             self._opened,
             self._redactor,
             self._tell,
-            partial(self._known, settings, run.configuration.get(SCHEMA)),
+            partial(self._known, settings, form),
             streams=self._streams,
             live=live,
             resumed=resumed,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
-from agent.configuration.settings import EARLIER, SCHEMA, wish_of
+from agent.configuration.settings import EARLIER, RULES, SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
 from agent.context import Context
 from agent.creation import examiner_of
@@ -343,6 +343,8 @@ class Running:
             start["wish"] = wish
         if schema := self.run.configuration.get(SCHEMA):
             start["schema"] = json.loads(schema)
+        if rules := self.run.configuration.get(RULES):
+            start["rules"] = rules
         if earlier := self.run.configuration.get(EARLIER):
             start["earlier"] = earlier
         if self.settings.without:

@@ -140,6 +140,8 @@ class State(TypedDict, total=False):
     """Missing where it is an answer."""
     schema: dict[str, Json]
     """What the answer must fit as JSON; missing where it is text."""
+    rules: str
+    """Of a benchmark, for the form of the answer; missing where there are none."""
     earlier: str
     """The program that answered the same question with other values before; missing where there was none."""
     attached: list[AttachedFile]

@@ -157,6 +157,11 @@ class Strategy(Protocol):
         ...
 
 
+def is_small(model: str, wanted: StrategyName) -> bool:
+    """Whether a model works with the small strategy."""
+    return wanted == "small" or (wanted == "auto" and model == EMBEDDED)
+
+
 def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
     """The strategy for a model.
 
@@ -164,7 +169,7 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
         model: Its name in the settings.
         wanted: What the settings say.
     """
-    if wanted == "small" or (wanted == "auto" and model == EMBEDDED):
+    if is_small(model, wanted):
         from agent.small.strategy import Small
 
         return Small()

@@ -307,6 +307,8 @@ WISH = "wish"
 """In a run's configuration: what it is for, where that is not an answer."""
 SCHEMA = "schema"
 """In a run's configuration: what its answer must fit, as JSON."""
+RULES = "rules"
+"""In a run's configuration: what a benchmark says of the form of its answers."""
 EARLIER = "earlier"
 """In a run's configuration: the program that answered a question of the same form before."""
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")

@@ -13,6 +13,9 @@ from agent.configuration.settings import configuration_of
 from agent.consent.external_tools import ConfiguredServers
 from agent.gaia.ledger import Fingerprint
 from agent.gaia.scorer import Mode
+from agent.models.protocol import Role
+from agent.strategy import is_small
+from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -40,6 +43,18 @@ def with_limit(settings: Settings) -> Settings:
     return settings if settings.max_seconds else settings.model_copy(update={"max_seconds": USUAL_SECONDS})
 
 
+def rules_of(settings: Settings, mode: Mode) -> str:
+    """What the coordinator is told of the form of its answers.
+
+    Nothing with the small strategy: a prompt that small models follow would cost them more than the form that
+    `in_asked_format` gives their answers.
+    """
+    model = settings.models_for(Role.COORDINATOR)[0]
+    if is_small(model, settings.strategy_of(model)):
+        return ""
+    return str(load_prompt("agent.gaia", mode).render()[0]["content"])
+
+
 def fingerprint_of(
     dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode, learning: LearningMode = "off"
 ) -> Fingerprint:
@@ -51,6 +66,8 @@ def fingerprint_of(
         "library": library,
         "mode": mode,
     }
+    if rules := rules_of(settings, mode):
+        configuration["rules"] = hashlib.sha256(rules.encode()).hexdigest()[:16]
     if library == "read-only":
         tools = sorted([*settings.tools_dir.glob("*.py"), *settings.tools_dir.glob("*.json")])
         digest = hashlib.sha256(b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in tools))
@@ -79,7 +96,7 @@ def worker_settings(places: Places, options: RunOptions, at_once: int, workers: 
         "gaps": "off" if options.learning == "off" else settings.gaps,
     }
     hard = settings.max_seconds + max(5.0, 0.1 * settings.max_seconds)
-    return Setup(settings.model_copy(update=own), hard)
+    return Setup(settings.model_copy(update=own), hard, rules_of(settings, options.mode))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ class Setup:
     settings: Settings
     hard_seconds: float
     """Work after which a question is cancelled; the agent's own limit comes before."""
+    rules: str = ""
+    """For the form of the answers."""
 
 
 def work(sock: socket.socket, setup: Setup) -> None:
@@ -118,6 +120,7 @@ class _Question:
         self._job = job
         self._alita = alita.beside(**own)
         self._hard_seconds = setup.hard_seconds
+        self._rules = setup.rules
         self._tell = tell
         self._work = asyncio.create_task(self._answer())
 
@@ -171,7 +174,7 @@ class _Question:
         if job.own_folder:
             await asyncio.to_thread(shutil.rmtree, job.own_folder, ignore_errors=True)
         files = [Path(job.file)] if job.file else []
-        return await self._alita.ask(job.question, files=files, on_event=self._hear)
+        return await self._alita.ask(job.question, files=files, rules=self._rules, on_event=self._hear)
 
     def _hear(self, event: events.Event) -> None:
         if isinstance(event, _TOLD):

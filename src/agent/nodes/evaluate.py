@@ -34,7 +34,7 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     if (schema := state.get("schema")) and state.get("text"):
         return await _in_schema(state, schema, runtime.context)
     answer = final_form(state.get("text", ""), state["question"])
-    bare = bool(sources) and _is_form_asked(state["question"])
+    bare = bool(sources) and ("rules" in state or _is_form_asked(state["question"]))
     text, cited = with_citations(answer, sources, computed=computed, bare_wanted=bare)
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
     quality = judge(text, state, cited)

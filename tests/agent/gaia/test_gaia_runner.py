@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
-from agent.gaia.configuration import Places, worker_settings
+from agent.gaia.configuration import Places, fingerprint_of, rules_of, worker_settings
 from agent.gaia.progress import Began
 from agent.gaia.runner import Selection, Totals
 from mcp_tools.library import Library
@@ -35,6 +36,29 @@ async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_se
     assert (one.input_tokens, one.output_tokens, one.cost) == (10, 5, None)
     assert (Places(bench.output).runs / one.run_id / "journal.jsonl").exists()
     assert len(openai_server.requests) == 4
+
+
+async def test_the_scorers_rules_are_told_with_every_question_and_are_part_of_the_configuration(bench, openai_server):
+    await bench.run(selection=Selection(ids=("t0", "t1")))
+    one, two = (request["messages"] for request in openai_server.requests)
+    assert one[0] == two[0]  # what prompt caches hold
+    assert "without thousands separators" in one[0]["content"]
+    assert "separators" not in json.dumps(one[1:])
+    gaia = bench.records.header.configuration["rules"]
+
+    (attempt, _) = bench.records.attempts
+    settings = read_settings(bench.flags)
+    runs = {"runs_dir": Places(bench.output).runs}
+    async with await Alita.open(settings.model_copy(update=runs)) as alita:
+        assert (await alita.replay(attempt.run_id)).text == attempt.raw_answer
+    async with await Alita.open(settings) as alita:
+        await alita.ask("Which card is number 1?")
+    assert "thousands separators" not in json.dumps(openai_server.requests[-1]["messages"])
+
+    assert "letter by letter" in rules_of(settings, "course")
+    assert fingerprint_of(bench.options().dataset, settings, "cold", "course").configuration["rules"] != gaia
+    small = read_settings(bench.flags | {"strategy": "small"})
+    assert "rules" not in fingerprint_of(bench.options().dataset, small, "cold", "gaia").configuration
 
 
 async def test_without_resume_what_is_there_is_refused_and_with_it_only_the_rest_is_asked(bench, openai_server):
