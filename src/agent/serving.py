@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer
-from agent.cli.screen import line_of
 from agent.events import Event, ModelStarting, Note, ToolRefused
 from agent.question import Wish
 from mcp_tools.serving.constant_tools import Tell
@@ -27,8 +26,15 @@ Listener = Callable[[Event], None]
 class ServedAlita:
     """Answers the questions of MCP clients in the order in which they come."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, line_of: Callable[[Event], str]) -> None:
+        """Opens nothing yet.
+
+        Args:
+            settings: Of the process.
+            line_of: An event in a line; empty for one that a client is not told of.
+        """
         self._settings = settings
+        self._line_of = line_of
         self._turn = asyncio.Lock()
         self._alita: Alita | None = None
         """Opened when first needed."""
@@ -81,7 +87,7 @@ class ServedAlita:
         if self._turn.locked():
             await tell("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
-        task = self._started(self._work(question, files, _listener(lines, watch), wish))
+        task = self._started(self._work(question, files, _listener(lines, self._line_of, watch), wish))
         telling = self._started(_tell_all(lines, tell))
         try:
             return await asyncio.shield(task)
@@ -107,18 +113,15 @@ class ServedAlita:
             return await self._alita.ask(question, files=files, on_event=listen, wish=wish)
 
 
-def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
+def _listener(lines: asyncio.Queue[str], line_of: Callable[[Event], str], watch: Listener | None) -> Listener:
     """Puts each event's line into the queue; events may come from other threads."""
     loop = asyncio.get_running_loop()
 
     def listen(event: Event) -> None:
         if watch is not None:
             watch(event)
-        line = line_of(event, verbose=False)
-        if isinstance(event, ModelStarting):
-            loop.call_soon_threadsafe(lines.put_nowait, event.text)
-        elif line is not None:
-            loop.call_soon_threadsafe(lines.put_nowait, line.plain(_WIDTH))
+        if line := event.text if isinstance(event, ModelStarting) else line_of(event):
+            loop.call_soon_threadsafe(lines.put_nowait, line)
 
     return listen
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -17,8 +19,8 @@ FILES = {
 }
 
 
-def imported(tree: ast.AST, module: str, *, everywhere: bool) -> Iterator[str]:
-    """The modules that a file imports; those of functions and of types alone only where wanted."""
+def imported(tree: ast.AST, module: str, *, functions: bool, types: bool) -> Iterator[str]:
+    """The modules that a file imports; those of functions, and of types alone, only where wanted."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -29,13 +31,14 @@ def imported(tree: ast.AST, module: str, *, everywhere: bool) -> Iterator[str]:
             start = f"{base}.{node.module}".rstrip(".") if node.level else str(node.module)
             start = base if node.level and not node.module else start
             yield from (f"{start}.{a.name}" if f"{start}.{a.name}" in FILES else start for a in node.names)
-        elif isinstance(node, ast.expr):
-            continue
-        elif everywhere or not (
-            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            or (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING")
+        elif (
+            isinstance(node, ast.expr)
+            or (isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not functions)
+            or (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING" and not types)
         ):
-            yield from imported(node, module, everywhere=everywhere)
+            continue
+        else:
+            yield from imported(node, module, functions=functions, types=types)
 
 
 @functools.cache
@@ -45,23 +48,90 @@ def trees() -> dict[str, ast.Module]:
 
 
 @functools.cache
-def graph(*, everywhere: bool) -> dict[str, set[str]]:
+def graph(*, functions: bool = True, types: bool = True) -> dict[str, set[str]]:
     """Our modules, and those of ours that each of them imports."""
     return {
-        module: {name for name in imported(tree, module, everywhere=everywhere) if name in FILES and name != module}
+        module: {name for name in imported(tree, module, functions=functions, types=types) if name in FILES} - {module}
         for module, tree in trees().items()
     }
 
 
+ARCHITECTURE = SRC.parent / "docs" / "architecture.md"
+
+
+def unit(module: str) -> str:
+    """The room or the file, as the table of rooms names it: `agent/web`, `agent/state.py`."""
+    return "/".join(FILES[module].relative_to(SRC).parts[:2])
+
+
+@dataclass
+class Rooms:
+    """The tables of `docs/architecture.md`."""
+
+    row_of: dict[str, str] = field(default_factory=dict)
+    """By file or room: `agent/web`, `agent/state.py`."""
+    allowed: dict[str, set[str]] = field(default_factory=dict)
+    """What a row may import, by its name: `agent/web`, `agent/words of a run`."""
+    exceptions: set[tuple[str, str]] = field(default_factory=set)
+
+    def allow(self, module: str, name: str) -> bool:
+        """Whether a module may import another one; `mcp_tools` and what is in no row are not ruled here."""
+        pair = unit(module), unit(name)
+        if not set(pair) <= self.row_of.keys() or pair[0].split("/")[0] != pair[1].split("/")[0]:
+            return True
+        return self.row_of[pair[1]] in self.allowed[self.row_of[pair[0]]] or pair in self.exceptions
+
+
+@functools.cache
+def rooms() -> Rooms:
+    """The tables as they are read."""
+    found = Rooms()
+    section = ARCHITECTURE.read_text("utf-8").partition("## Which room may import which")[2].partition("\n## ")[0]
+    for package in ("agent", "mcp_tools"):
+        part = section.partition(f"### `src/{package}/`")[2].partition("\n### ")[0]
+        full = functools.partial(_full, package)
+        above: set[str] = set()
+        for first, second in re.findall(r"(?m)^\| ([^|]+?) \| ([^|]*?) ?\|$", part)[1:]:
+            row = full(first.partition(": ")[0])
+            found.row_of |= {full(each): row for each in re.findall(r"`(.+?)`", first)}
+            named = above if second == "all above" else {full(each) for each in second.split(", ") if each}
+            assert named <= above, f"{row} names what is not above it: {named - above}"
+            found.allowed[row] = {row, *named} | (above & {full("ground")})
+            above = above | {row}
+        for source, targets in re.findall(r"(?m)^- `(\S+)` imports (.+?):", part):
+            found.exceptions |= {(full(source), full(each)) for each in targets.split(", ")}
+    return found
+
+
+def _full(package: str, name: str) -> str:
+    return f"{package}/{name.strip('`/')}"
+
+
+def test_every_room_is_in_the_tables() -> None:
+    there = {unit(module) for module, path in FILES.items() if path.parent != SRC}
+    assert there - {"agent/__init__.py", "mcp_tools/__init__.py"} == rooms().row_of.keys()
+
+
+def test_a_room_imports_what_its_row_names() -> None:
+    """Where it runs: for types alone, a file may import any."""
+    wrong = [
+        f"{module} imports {name}"
+        for module, names in graph(types=False).items()
+        for name in sorted(names)
+        if not rooms().allow(module, name)
+    ]
+    assert wrong == []
+
+
 def test_no_imports_go_in_circles() -> None:
     try:
-        TopologicalSorter(graph(everywhere=False)).prepare()
+        TopologicalSorter(graph(functions=False, types=False)).prepare()
     except CycleError as loop:
         pytest.fail(" → ".join(loop.args[1]))
 
 
 def test_the_tools_know_nothing_of_the_agent() -> None:
-    wrong = [module for module, names in graph(everywhere=True).items() if module.startswith("mcp_tools")
+    wrong = [module for module, names in graph().items() if module.startswith("mcp_tools")
              if any(name.split(".")[0] == "agent" for name in names)]  # fmt: skip
     assert wrong == []
 
@@ -69,7 +139,7 @@ def test_the_tools_know_nothing_of_the_agent() -> None:
 def test_what_serves_small_models_is_imported_in_one_place() -> None:
     outside = [
         module
-        for module, names in graph(everywhere=True).items()
+        for module, names in graph().items()
         if not module.startswith("agent.small") and any(name.startswith("agent.small") for name in names)
     ]
     assert outside == ["agent.strategy"]

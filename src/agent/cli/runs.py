@@ -323,15 +323,15 @@ def table_(
     as_json: options.AsJson = False,
 ) -> None:
     """Shows a row for each attempt: brief, plans, calls, raw and final answer, truth, resolution, diagnosis, record."""
-    from agent.traces import table
+    from agent.gaia.report import attempts
 
     settings = options.settings()
-    rows = table.rows_of_runs(settings.runs_dir, limit) if ledger is None else table.rows_of_ledger(ledger)
+    rows = attempts.rows_of_runs(settings.runs_dir, limit) if ledger is None else attempts.rows_of_ledger(ledger)
     rows = [Redactor(settings.secrets).json(row) for row in rows]
     if as_csv:
-        print_text(table.as_csv(rows))
+        print_text(attempts.as_csv(rows))
     else:
-        print_list(as_json, rows, [table.in_short(row) for row in rows], "There are no attempts yet.")
+        print_list(as_json, rows, [attempts.in_short(row) for row in rows], "There are no attempts yet.")
 
 
 @traces_app.command("open")

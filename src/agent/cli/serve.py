@@ -23,6 +23,7 @@ from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
+    from agent.events import Event
     from mcp_tools.library import Library
     from mcp_tools.server import Extra
     from mcp_tools.serving.http import Door
@@ -55,6 +56,8 @@ def serve(
 
 _CLOSING = 10.0
 """Seconds between a signal and the end."""
+_WIDTH = 200
+"""Characters of a line of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own
         served = own.library if own else Library(settings.tools_dir, settings.approvals_file)
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
-            agent, extra = ServedAlita(settings), own.extra if own else None
+            agent, extra = ServedAlita(settings, _progress_line), own.extra if own else None
             server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=extra)
             gc.freeze()
             gc.enable()
@@ -160,6 +163,14 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own
                 await _shielded(agent.aclose())
     finally:
         await _shielded(sandbox.aclose())
+
+
+def _progress_line(event: Event) -> str:
+    """What the client is told of an event; empty for nothing."""
+    from agent.cli.screen import line_of
+
+    line = line_of(event)
+    return line.plain(_WIDTH) if line else ""
 
 
 async def _shielded(ending: Coroutine[Any, Any, None]) -> None:

@@ -12,9 +12,9 @@ import pytest
 from agent.gaia.configuration import Places
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
+from agent.gaia.report.attempts import as_csv, rows_of_ledger
 from agent.gaia.runner import Selection
 from agent.learning.gap_records import GapRecords
-from agent.traces.table import as_csv, rows_of_ledger
 from support.bench import Bench
 from support.benchmarks import answers, asked, command, finished
 from support.openai_server import OpenAIServer, Step
