@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -15,6 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from support.openai_server import OpenAIServer
 from support.site.server import Site
+
+if TYPE_CHECKING:
+    from agent.models.embedded.model import EmbeddedModel
 
 # How long an example takes says nothing where other work shares the processors.
 hypothesis.settings.register_profile("alita", deadline=None)
@@ -29,11 +34,12 @@ _DEFAULT_WEIGHTS = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist names the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Side by side, tests that need Node are for one worker; those that need the model come last, and are for all."""
+    """Tests that need Node, or the model, are for one worker. The model comes last: it takes all processors."""
     items.sort(key=lambda item: item.get_closest_marker("model") is not None)
     for item in items:
-        if item.get_closest_marker("node"):
-            item.add_marker(pytest.mark.xdist_group("node"))
+        for name in ("node", "model"):
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -84,3 +90,29 @@ def weights_path() -> Path:
     if not path.exists():
         pytest.skip(f"no weights at {path}: fetch them with `alita model pull`")
     return path
+
+
+@pytest.fixture(scope="session")
+def one_server(weights_path: Path) -> Iterator[dict[str, str]]:
+    """Settings with which all tests share one server of the embedded model, and the prefixes that it has read."""
+    from agent.models.embedded.local_server import stop_servers
+
+    with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
+        folders = {"models_dir": str(weights_path.parent)}
+        for folder in ("runtime", "cache"):
+            folders[f"{folder}_dir"] = f"{name}/{folder}"
+        yield folders
+        stop_servers(Path(folders["runtime_dir"]))
+
+
+@pytest.fixture
+async def embedded(one_server: dict[str, str]) -> AsyncIterator[EmbeddedModel]:
+    """The embedded model at the server that all tests share."""
+    from agent.models.embedded.model import EmbeddedModel
+    from agent.models.embedded.prefixes import FOLDER
+    from agent.models.embedded.weights import Weights
+
+    weights, prefixes = Weights(Path(one_server["models_dir"])).ready, Path(one_server["cache_dir"]) / FOLDER
+    model = EmbeddedModel(weights, Path(one_server["runtime_dir"]), prefixes=prefixes)
+    yield model
+    await model.aclose()

@@ -78,7 +78,7 @@ def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
             return quality("web", "medium", "one site is cited")
     if not steps:
         return quality("model", "medium", "nothing was looked up or computed")
-    if not any(step["ok"] for step in steps):
+    if not any(step["ok"] or has_words(step["finding"], text) for step in steps):
         return quality("model", "low", "no step that was made succeeded")
     return quality("model", "medium", "it is put together from what was read or computed")
 

@@ -30,6 +30,7 @@ def cited(*urls: str) -> list[Citation]:
         ("42", [step("search", "…")], cited("https://a.example/1", "https://a.example/2"), ("web", "medium")),
         ("42", [], [], ("model", "medium")),
         ("42", [step("search", "nothing", ok=False)], [], ("model", "low")),
+        ("7", [step("run_code", "ValueError: odd line; so far 7", ok=False)], [], ("model", "medium")),
         ("The year could not be determined.", [step("search", "…")], [], ("model", "low")),
         ("", [], [], ("none", "low")),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -18,15 +17,7 @@ from agent.models.protocol import Request
 pytestmark = pytest.mark.model
 
 
-@pytest.fixture
-async def model(weights_path: Path, tmp_path: Path) -> AsyncIterator[EmbeddedModel]:
-    opened = EmbeddedModel(Weights(weights_path.parent).ready, tmp_path / "runtime", idle=60)
-    yield opened
-    await opened.aclose()
-    stop_servers(tmp_path / "runtime")
-
-
-async def test_it_answers(model: EmbeddedModel) -> None:
+async def test_it_answers(embedded: EmbeddedModel) -> None:
     """One start for everything that needs the real engine."""
     question = [{"role": "user", "content": "What is the capital of France? Give city and country."}]
     schema = {
@@ -35,13 +26,13 @@ async def test_it_answers(model: EmbeddedModel) -> None:
         "required": ["city", "country"],
         "additionalProperties": False,
     }
-    answer = await model.complete(Request(question, schema=schema, temperature=0, max_tokens=60))
+    answer = await embedded.complete(Request(question, schema=schema, temperature=0, max_tokens=60))
     assert answer.parsed == {"city": "Paris", "country": "France"}
     assert answer.usage.cost == 0
     assert answer.usage.output_tokens > 5
 
     pieces: list[str] = []
-    cut = await model.complete(Request(question, max_tokens=4, temperature=0, on_delta=pieces.append))
+    cut = await embedded.complete(Request(question, max_tokens=4, temperature=0, on_delta=pieces.append))
     assert cut.finish == "length"
     assert "".join(pieces) == cut.text != ""
 

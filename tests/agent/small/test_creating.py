@@ -12,7 +12,6 @@ import pytest
 from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
-from agent.models.embedded.local_server import stop_servers
 from agent.recorders.journaled import JournaledLibrary
 from agent.small.creating import keep
 from agent.store.journal import Journal
@@ -270,13 +269,10 @@ async def test_a_refused_tool_leaves_the_answer(desk: Any) -> None:
 
 @pytest.mark.model
 @pytest.mark.timeout(600)
-async def test_the_embedded_model_answers_the_readme_and_leaves_a_tool(desk: Any, weights_path: Path) -> None:
-    flags = {"model": "embedded", "models_dir": str(weights_path.parent)}
-    try:
-        first = await desk.ask(QUESTION, **flags)
-        assert (first.text, len(first.tools_created)) == (ANSWER, 1), desk.notes
-        again = await desk.ask("What is the 60th Fibonacci number?", **flags)
-        assert (again.text, again.tools_used) == ("1548008755920", first.tools_created)
-        assert again.usage.calls == 0
-    finally:
-        stop_servers(desk.home / "runtime")
+async def test_the_embedded_model_answers_the_readme_and_leaves_a_tool(desk: Any, one_server: dict[str, str]) -> None:
+    flags = {"model": "embedded", **one_server}
+    first = await desk.ask(QUESTION, **flags)
+    assert (first.text, len(first.tools_created)) == (ANSWER, 1), desk.notes
+    again = await desk.ask("What is the 60th Fibonacci number?", **flags)
+    assert (again.text, again.tools_used) == ("1548008755920", first.tools_created)
+    assert again.usage.calls == 0

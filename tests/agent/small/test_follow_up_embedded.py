@@ -11,7 +11,6 @@ from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.conversation import Conversation, Turn
 from agent.follow_up import understand
-from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.store.journal import Journal
 from support.decisions import OneModel
@@ -21,15 +20,10 @@ BEFORE = Turn("How many bytes are in 3 MiB?", "3145728", "r", "answered")
 
 @pytest.mark.model
 @pytest.mark.timeout(600)
-async def test_a_weak_model_restates_what_points_back(weights_path: Path, tmp_path: Path) -> None:
-    model = EmbeddedModel(lambda: weights_path, tmp_path / "runtime", idle=60)
+async def test_a_weak_model_restates_what_points_back(embedded: EmbeddedModel, tmp_path: Path) -> None:
     nothing: Any = None
     journal = Journal.create(tmp_path / "journal.jsonl")
-    context = Context(OneModel(model), nothing, nothing, journal, Budget(Limits()), lambda event: None, "run")
-    try:
-        restated = await understand(context, "And in 7 GiB?", Conversation([BEFORE]), lambda _: None)
-        assert restated.question == "How many bytes are in 7 GiB?"
-    finally:
-        await journal.aclose()
-        await model.aclose()
-        stop_servers(tmp_path / "runtime")
+    context = Context(OneModel(embedded), nothing, nothing, journal, Budget(Limits()), lambda event: None, "run")
+    restated = await understand(context, "And in 7 GiB?", Conversation([BEFORE]), lambda _: None)
+    assert restated.question == "How many bytes are in 7 GiB?"
+    await journal.aclose()

@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 
 from agent.events import InstructionFound, Note
-from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
@@ -119,15 +118,10 @@ CASES = {
 
 @pytest.mark.model
 @pytest.mark.timeout(600)
-async def test_the_embedded_model_tells_facts_from_instructions(weights_path, tmp_path) -> None:
-    model = EmbeddedModel(lambda: weights_path, tmp_path)
-    ask = partial(context_with(model).complete, Role.COORDINATOR)
+async def test_the_embedded_model_tells_facts_from_instructions(embedded: EmbeddedModel) -> None:
+    ask = partial(context_with(embedded).complete, Role.COORDINATOR)
     wrong = []
-    try:
-        for name, (text, value, stated) in CASES.items():
-            left = await without_instructions(value, [("a", text)], "?", ask, lambda event: None)
-            wrong += [name] if (left is None) != stated else []
-    finally:
-        await model.aclose()
-        stop_servers(tmp_path)
+    for name, (text, value, stated) in CASES.items():
+        left = await without_instructions(value, [("a", text)], "?", ask, lambda event: None)
+        wrong += [name] if (left is None) != stated else []
     assert wrong == []

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.embedded.local_server import stop_servers
 from support.site.server import Site
 
 CASES = [
@@ -17,14 +16,11 @@ CASES = [
 @pytest.mark.model
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-async def test_facts_are_found_quoted_and_cited(desk, weights_path: Path, tmp_path: Path, site: Site) -> None:
+async def test_facts_are_found_quoted_and_cited(desk, one_server: dict[str, str], tmp_path: Path, site: Site) -> None:
     pages = tmp_path / "pages.txt"
     pages.write_text("".join(f"{site.url}{path}\n" for path in ("/", "/lighthouse", "/ferry", "/museum", "/harbour")))
-    desk.flags |= {"web_index": str(pages), "allow_private": True, "models_dir": str(weights_path.parent)}
-    try:
-        for question, expected, path in CASES:
-            answer = await desk.ask(question)
-            assert answer.text == expected
-            assert f"{site.url}{path}" in [source.url for source in answer.sources]
-    finally:
-        stop_servers(desk.home / "runtime")
+    desk.flags |= {"web_index": str(pages), "allow_private": True, **one_server}
+    for question, expected, path in CASES:
+        answer = await desk.ask(question)
+        assert answer.text == expected
+        assert f"{site.url}{path}" in [source.url for source in answer.sources]
