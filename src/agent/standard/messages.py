@@ -15,7 +15,7 @@ from agent.material.attached import files_text
 from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
 from agent.offered_tools import DRAFT
-from agent.state import AttachedFile, NewPlan, Reply, State, Step
+from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 
@@ -57,9 +57,6 @@ def messages_for(
     of_steps = PicturesOfSteps(sight, pictures, list(by_call.values()), short)
     if room.summary:
         messages.append({"role": "user", "content": f"Earlier calls:\n{data_block('summary', room.summary)}"})
-    plans: dict[int, list[NewPlan]] = {}
-    for plan in state.get("plans", []):
-        plans.setdefault(plan["replies"], []).append(plan)
     left = most_steps
     for number, reply in enumerate(replies):
         calls = reply["message"].get("tool_calls", [])
@@ -80,7 +77,7 @@ def messages_for(
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": parts if shown else text})
         if reply["remark"]:
             messages.append({"role": "user", "content": reply["remark"]})
-        messages += [_new_plan(text) for text in map(plan_text, plans.get(number + 1, [])) if text]
+        messages += _new_plans(state, number + 1)
     return messages
 
 
@@ -104,8 +101,11 @@ def _question(state: State) -> str:
     return "\n".join(lines)
 
 
-def _new_plan(text: str) -> Message:
-    return {"role": "user", "content": f"A new plan, made from what is known so far:\n{data_block('plan', text)}"}
+def _new_plans(state: State, replies: int) -> list[Message]:
+    """The plans that were made after so many replies; one without a text could not be made."""
+    texts = [plan_text(plan) for plan in state.get("plans", []) if plan["replies"] == replies]
+    head = "A new plan, made from what is known so far:"
+    return [{"role": "user", "content": f"{head}\n{data_block('plan', text)}"} for text in texts if text]
 
 
 def _told_by_servers(tools: Sequence[dict[str, Any]]) -> DataText:
