@@ -32,6 +32,15 @@ def _aged(terminal: Terminal, run_id: str, days: int) -> str:
 
 def test_a_run_is_exported_pruned_and_replayed_elsewhere(terminal, tmp_path):
     run_id = _ask(terminal)
+    again = terminal.call("--json", "--model", f"scripted:{terminal.here / 'script.jsonl'}", QUESTION)
+    assert again.json["answer"] == ANSWER
+    told = terminal.call("stats", "--since", "1h", "--json").json
+    assert (told["questions"], told["cache_hits"], told["statuses"]) == (1, 1, {"answered": 1})
+    assert (told["tools_created"], told["calls"]["sandbox"] > 0, told["accuracy"]) == (1, True, None)
+    rows = terminal.call("stats").out
+    assert "questions" in rows
+    assert "1 from the cache" in rows
+    assert "'soon' is neither" in terminal.call("stats", "--since", "soon").err
     ended = terminal.call("cache", "list")
     assert f"{QUESTION} = {ANSWER}" in ended.out
     assert terminal.call("cache", "clear", "--older", "1h", "--json").json["answers"] == 0
