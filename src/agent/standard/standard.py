@@ -91,13 +91,8 @@ class Standard:
                 return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
             return Choice([end])
-        plans: list[NewPlan] = []
-        if why := why_replan(state, context.replan_steps):
-            plans = [await replan(state, context, _names(state), why)]
-            state = {**state, "plans": [*state.get("plans", []), *plans]}
-        return replace(await self._decided(state, context), plans=plans)
-
-    async def _decided(self, state: State, context: Context) -> Choice:
+        plans = await self._new_plan(state, context)
+        state = {**state, "plans": [*state.get("plans", []), *plans]}
         replies: list[Reply] = []
         problem = ""
         for _ in range(ATTEMPTS):
@@ -108,12 +103,17 @@ class Standard:
                 choice = Choice([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
             replies = choice.replies
             if choice.decisions:
-                return choice
+                return replace(choice, plans=plans)
             problem = replies[-1]["remark"] or "; ".join(map(_first_line, replies[-1]["refused"].values()))
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
-            return Choice(chosen.decisions, [*replies, *chosen.replies])
+            return Choice(chosen.decisions, [*replies, *chosen.replies], plans)
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
+
+    async def _new_plan(self, state: State, context: Context) -> list[NewPlan]:
+        """A new plan every few steps, and where the last ones brought nothing."""
+        why = why_replan(state, context.replan_steps)
+        return [await replan(state, context, _names(state), why)] if why else []
 
     async def brief(self, state: State, context: Context) -> Update:
         """The planner's, from the gap records that fit."""
