@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,8 +27,9 @@ from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LearningMode, LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
+from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
-from agent.gaia.outputs import results_of, write_answers
+from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
 from agent.gaia.progress import Display
 from agent.gaia.report import comparison, tables
 from agent.gaia.report.figures import counted, group_of
@@ -38,7 +39,7 @@ from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
 from agent.store.redact import Redactor
-from agent.user_files import write_file
+from agent.user_files import whole_file, write_file
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -85,6 +86,8 @@ def run(
     attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder of their files.")] = None,
     output: Annotated[Path | None, opt("-o --output FILE", "The results; the ledger is beside them.")] = None,
     submission: Annotated[Path | None, opt("--submission FILE", "The leaderboard's file, to be written.")] = None,
+    with_traces: Annotated[bool, opt("--with-traces", "Put the steps into the submission: reasoning_trace.")] = False,
+    details: Annotated[Path | None, opt("--details FILE", "Questions, true answers, responses and steps.")] = None,
     resume: Resume = False,
     verbose: Verbose = False,
     max_questions: MaxQuestions = None,
@@ -118,6 +121,8 @@ def run(
         attached=attached_files_dir,
         output=output,
         submission=submission,
+        with_traces=with_traces,
+        details=details,
         selection=Selection(tuple(level or ()), chosen, max_questions, epochs, retry_errors),
         totals=Totals(total_seconds, total_tokens, total_cost, total_steps),
         concurrency=concurrency,
@@ -217,6 +222,8 @@ class Choices:
     output: Path | None
     attached: Path | None = None
     submission: Path | None = None
+    with_traces: bool = False
+    details: Path | None = None
     selection: Selection = field(default_factory=Selection)
     totals: Totals = field(default_factory=Totals)
     concurrency: int | None = None
@@ -244,6 +251,8 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     """
     if flags["use_cache"] and choices.selection.epochs > 1:
         raise UsageError("With --cache every epoch would repeat the first.", remedy="Leave out --cache or --epochs.")
+    if choices.with_traces and choices.submission is None:
+        raise UsageError("--with-traces is for the leaderboard's file.", remedy="Name it: --submission FILE")
     settings = _settings(flags, choices)
     dataset = load_questions(choices.questions, settings)
     _require_ours(choices)
@@ -254,6 +263,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
             f"{folder} holds tools already, and a new benchmark with --library warm begins without any.",
             remedy=f"Move them away, name another --output, or begin with them: --tools-dir {folder}",
         )
+    taken = _taken(choices, dataset)
     options = RunOptions(
         dataset=dataset,
         settings=settings,
@@ -271,9 +281,10 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         concurrency=choices.concurrency or (1 if settings.model == EMBEDDED else USUAL_CONCURRENCY),
         totals=choices.totals,
         resume=choices.resume,
+        taken=taken.answers,
     )
     display = Display(verbose=choices.verbose, plain=settings.plain)
-    for problem in dataset.problems:
+    for problem in (*dataset.problems, *taken.problems):
         display.say(problem)
     running, ends = Benchmark(options, display.show), math.inf
 
@@ -299,7 +310,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         loop.add_signal_handler(signal.SIGINT, interrupt)
         loop.add_signal_handler(signal.SIGTERM, stop)
         outcome = await running.run()
-        if told := _derive(outcome, dataset, choices):
+        if told := _derive(outcome, dataset, choices, Redactor(settings.secrets)):
             display.say(told)
         return outcome
 
@@ -332,10 +343,14 @@ def _require_ours(choices: Choices) -> None:
     places, submission, ledger = choices.places, choices.submission, choices.places.ledger
     named = {"the questions": choices.questions, "--output": places.output, "the ledger": ledger}
     marks = {"--output": b'"schema"'}  # what the beginning of such a file holds
-    if submission is not None:
-        named["--submission"], marks["--submission"] = submission, b'"model_answer"'
-        if not (folder := submission.absolute().parent).is_dir():
-            raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
+    for option, path, mark in (
+        ("--submission", submission, b'"model_answer"'),
+        ("--details", choices.details, b'"expected_answer"'),
+    ):
+        if path is not None:
+            named[option], marks[option] = path, mark
+            if not (folder := path.absolute().parent).is_dir():
+                raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
     for (one, path), (other, same) in combinations(named.items(), 2):
         if path.resolve() == same.resolve():
             raise UsageError(f"{path} would be {one} and {other}.", remedy="Name another file for one of them.")
@@ -346,19 +361,49 @@ def _require_ours(choices: Choices) -> None:
         if not path.exists():
             continue
         begins = path.read_bytes()[:_LOOKED_AT] if os.access(path, os.R_OK) else b"?"
-        if not ledger.exists() or (begins and mark not in begins):  # one without a byte has nothing to lose
+        goes_on = ledger.exists() or (choices.resume and option == "--submission")
+        if not goes_on or (begins and mark not in begins):  # one without a byte has nothing to lose
             problem = f"{path} is there already, and no benchmark with the ledger {ledger} wrote it."
-            raise RunError(problem, remedy=f"Move it away, or name another {option}.")
+            more = ", or keep its answers: --resume" if option == "--submission" and mark in begins else ""
+            raise RunError(problem, remedy=f"Move it away, or name another {option}{more}.")
         if not choices.resume:
             remedy = f"Add --resume to go on with it, or name another {option}."
             raise RunError(f"{path} is there already.", remedy=remedy)
 
 
-def _derive(outcome: Outcome, dataset: Dataset, choices: Choices) -> str:
-    """Writes results and submission; says what the submission lacks."""
+def _taken(choices: Choices, dataset: Dataset) -> Taken:
+    """The answers of a submission file that has no ledger, or one without an attempt.
+
+    What would be lost when it is written anew is kept in a copy.
+    """
+    path, ledger = choices.submission, choices.places.ledger
+    if not choices.resume or path is None or not path.exists() or (ledger.exists() and read_ledger(ledger).attempts):
+        return Taken({}, (), has_traces=False)
+    taken = read_submission(path, dataset)
+    told = [*taken.problems]
+    if taken.problems or taken.has_traces:
+        copies = (path.with_name(f"{path.name}.before{number or ''}") for number in count())
+        copy = next(copy for copy in copies if not copy.exists())
+        with whole_file(copy) as file:
+            file.write(path.read_bytes())
+        told.append(f"{path} as it was is kept as {copy}.")
+    if taken.answers:
+        left = sum(task.task_id not in taken.answers for task in dataset.tasks)
+        told.append(
+            f"{tables.count(len(taken.answers), 'answer')} of {path} kept; {tables.count(left, 'question')} left."
+        )
+    return taken._replace(problems=tuple(told))
+
+
+def _derive(outcome: Outcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
+    """Writes results, submission and details; says what the submission lacks."""
+    steps = Steps(choices.places.runs, redactor)
     results = results_of(dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs)
     write_file(choices.places.output, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
-    missing = write_answers(choices.submission, dataset, outcome.attempts) if choices.submission else ()
+    if choices.details:
+        write_details(choices.details, dataset, outcome.attempts, steps)
+    trace = steps.in_words if choices.with_traces else None
+    missing = write_answers(choices.submission, dataset, outcome.attempts, trace) if choices.submission else ()
     lacking = f"{len(missing)} of {len(dataset.tasks)} questions have no answer"
     return f"{choices.submission}: {lacking}; the leaderboard counts them as wrong." if missing else ""
 
@@ -375,6 +420,7 @@ def _sum_up(outcome: Outcome, choices: Choices) -> None:
         f"results: {choices.places.output}",
         f"ledger:  {choices.places.ledger}",
     ]
+    lines += [f"details: {choices.details}"] if choices.details else []
     if outcome.message:
         lines.append(f"It ended early: {outcome.message}")
     if outcome.reachable:

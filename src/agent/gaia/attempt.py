@@ -15,6 +15,8 @@ AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "inte
 `timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: it was asked without its
 attachment, which was not there. `interrupted`: it was stopped and can go on."""
 
+TAKEN = "submission file"
+"""In the place of an attempt's model: its answer was taken from a submission file."""
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
 """What counts as a result. A limit that was reached is one: another attempt would be a second chance."""
 T = TypeVar("T")

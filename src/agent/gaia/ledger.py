@@ -209,14 +209,14 @@ class Ledger:
             raise
         return ledger
 
-    def append(self, attempt: Attempt) -> None:
-        """Adds a line; it is on the disk when this returns.
+    def append(self, *attempts: Attempt) -> None:
+        """Adds a line for each; they are on the disk when this returns.
 
         Raises:
-            StorageError: It cannot be written; the ledger is as it was before.
+            StorageError: They cannot be written; the ledger is as it was before.
         """
-        self._write(attempt.as_json())
-        self.attempts.append(attempt)
+        self._write(*(attempt.as_json() for attempt in attempts))
+        self.attempts += attempts
 
     def select(self, tasks: Sequence[Task], epochs: int) -> None:
         """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen.
@@ -268,9 +268,9 @@ class Ledger:
         self._write({"kind": "header", "ledger": VERSION, **asdict(header)})
         self.header = header
 
-    def _write(self, line: dict[str, Json]) -> None:
+    def _write(self, *lines: dict[str, Json]) -> None:
         try:
-            self._file.append([line], synced=True)
+            self._file.append(lines, synced=True)
         except StorageError as error:
             raise StorageError(
                 f"The ledger: {error.message}",

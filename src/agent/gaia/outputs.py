@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from agent.answering.final_answer import final_answer
-from agent.errors import RunError, SubmissionError
+from agent.errors import RunError, StorageError, SubmissionError
 from agent.gaia.attempt import Attempt, Dataset, Task
 from agent.gaia.ledger import Fingerprint, object_in, read_ledger
 from agent.gaia.report.figures import counted, group_of
 from agent.store.jsonl_log import AppendedLines
+from agent.store.redact import Redactor
+from agent.traces.read import trace_of
+from agent.traces.trace import TraceStep
 from agent.user_files import write_file
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -26,6 +31,8 @@ _ERRORS = re.compile(
 """What programs write where an answer should stand."""
 RESULTS_SCHEMA = 1
 """Of the results: members are added within it, never changed or removed."""
+_TRACED = 300
+"""Characters of what a step worked on, and of what it found, in a `reasoning_trace`."""
 PAYLOAD_LOG = "submission_payload.log"
 _FORM = '{"task_id": "…", "model_answer": "…"}'
 
@@ -56,8 +63,123 @@ def results_of(
     }
 
 
-def write_answers(path: Path, dataset: Dataset, attempts: Sequence[Attempt]) -> tuple[str, ...]:
+class Steps:
+    """What attempts did, from the journals of their runs; without keys.
+
+    Args:
+        runs: Folder of the runs.
+        redactor: Removes keys.
+    """
+
+    def __init__(self, runs: Path, redactor: Redactor) -> None:
+        self._runs = runs
+        self._redactor = redactor
+
+    def of(self, attempt: Attempt) -> list[TraceStep]:
+        """The actions before the answer; none where the run's folder is gone."""
+        if not attempt.run_id:
+            return []
+        try:
+            steps = trace_of(self._runs, attempt.run_id).steps
+        except RunError:
+            return []
+        return [
+            self._redactor.values(replace(step, calls=(), input=step.input.removeprefix(f"{step.action} ")))
+            for step in steps
+            if step.number and step.action not in {"", "answer"}
+        ]
+
+    def in_words(self, attempt: Attempt) -> str:
+        """A line for each action, as a leaderboard file has them."""
+        return "\n".join(
+            f"{number}. {step.action}: {one_line(step.input, _TRACED)} → {one_line(step.found, _TRACED)}"
+            for number, step in enumerate(self.of(attempt), 1)
+        )
+
+
+def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], steps: Steps) -> None:
+    """Writes a line for each attempt with all that is known of it: the only file that holds true answers.
+
+    Raises:
+        StorageError: The file cannot be written; what stood there before stands there still.
+    """
+    places = {task.task_id: (number, task) for number, task in enumerate(dataset.tasks)}
+    lines = []
+    for attempt in sorted(attempts, key=lambda one: (places[one.task_id][0], one.epoch)):
+        task = places[attempt.task_id][1]
+        told: dict[str, Json] = {
+            "task_id": task.task_id,
+            "epoch": attempt.epoch,
+            "level": task.level,
+            "question": task.question,
+            "file_name": task.file_name,
+            "model_answer": attempt.answer,
+            "expected_answer": dataset.truths.get(task.task_id),
+            "is_correct": attempt.correct,
+            "status": attempt.status,
+            "error": attempt.error,
+            "full_response": attempt.raw_answer,
+            "steps": [
+                {"action": step.action, "input": step.input, "finding": step.found} for step in steps.of(attempt)
+            ],
+            "run_id": attempt.run_id,
+        }
+        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+    write_file(path, "".join(lines))
+
+
+class Taken(NamedTuple):
+    """What a submission file holds."""
+
+    answers: dict[str, str]
+    """By task id."""
+    problems: tuple[str, ...]
+    """Lines that are not taken, each in a sentence."""
+    has_traces: bool
+
+
+def read_submission(path: Path, dataset: Dataset) -> Taken:
+    """The answers of a leaderboard file to the questions of a set; what is no answer is told.
+
+    Raises:
+        StorageError: It cannot be read.
+    """
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+    known, answers, problems, has_traces = {t.task_id for t in dataset.tasks}, dict[str, str](), list[str](), False
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        record = object_in(line) or {}
+        task_id, answer = record.get("task_id"), record.get("model_answer")
+        has_traces |= bool(record.get("reasoning_trace"))
+        if not isinstance(task_id, str) or not isinstance(answer, str | int | float):
+            problem = f"is damaged: it is not like {_FORM}"
+        elif task_id not in known:
+            problem = f"answers {one_line(task_id, 80)!r}, which is none of the questions"
+        elif task_id in answers:
+            problem = f"answers {task_id!r} a second time; the first answer is kept"
+        elif not _is_answer(str(answer)):
+            problem = f"has no answer to {task_id!r}: {one_line(str(answer), 80)!r}; it is asked again"
+        else:
+            answers[task_id] = str(answer).strip()
+            continue
+        problems.append(f"Line {number} of {path} {problem}.")
+    return Taken(answers, tuple(problems), has_traces)
+
+
+def write_answers(
+    path: Path, dataset: Dataset, attempts: Sequence[Attempt], trace: Callable[[Attempt], str] | None = None
+) -> tuple[str, ...]:
     """Writes the leaderboard's file: the answers of the first epoch in the order of the questions, and no error.
+
+    Args:
+        path: The file.
+        dataset: The questions.
+        attempts: What counts for each question and epoch.
+        trace: Gives the `reasoning_trace` of an attempt; without it none is written.
 
     Returns:
         Ids of the questions that have no answer and are left out, which the leaderboard counts as wrong.
@@ -65,15 +187,15 @@ def write_answers(path: Path, dataset: Dataset, attempts: Sequence[Attempt]) -> 
     Raises:
         StorageError: The file cannot be written; what stood there before stands there still.
     """
-    first = {a.task_id: a.answer for a in attempts if a.epoch == 1 and a.status in {"ok", "limit"}}
-    answers = {task_id: text.strip() for task_id, text in first.items() if _is_answer(text)}
-    lines = (
-        json.dumps({"task_id": task.task_id, "model_answer": answers[task.task_id].encode("utf-8", "replace").decode()})
-        for task in dataset.tasks
-        if task.task_id in answers
-    )
+    first = {a.task_id: a for a in attempts if a.epoch == 1 and a.status in {"ok", "limit"} and _is_answer(a.answer)}
+    lines = []
+    for attempt in (first[task.task_id] for task in dataset.tasks if task.task_id in first):
+        told = {"task_id": attempt.task_id, "model_answer": attempt.answer.strip()}
+        if trace and (text := trace(attempt)):
+            told["reasoning_trace"] = text
+        lines.append(json.dumps({name: text.encode("utf-8", "replace").decode() for name, text in told.items()}))
     write_file(path, "".join(f"{line}\n" for line in lines))
-    return tuple(task.task_id for task in dataset.tasks if task.task_id not in answers)
+    return tuple(task.task_id for task in dataset.tasks if task.task_id not in first)
 
 
 def _is_answer(text: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import RunError, UsageError
-from agent.gaia.attempt import DONE, Attempt, Begun, Dataset, Task
+from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of, worker_settings
 from agent.gaia.ledger import Choice, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
@@ -128,6 +128,8 @@ class RunOptions:
     concurrency: int = 1
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
+    taken: Mapping[str, str] = field(default_factory=dict)
+    """Answers of a submission file by task id, with which a ledger begins."""
     patience: Patience = field(default_factory=Patience)
 
 
@@ -199,6 +201,8 @@ class Benchmark:
                 remedy="Add --resume to go on with it, or name another --output.",
             )
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint) as ledger:
+            if options.taken and not ledger.attempts:
+                ledger.append(*map(self._taken, (t for t in options.dataset.tasks if t.task_id in options.taken)))
             done = newest(ledger.attempts, digest)
             killed = {
                 one.key: Attempt(one.task_id, one.epoch, digest, status="interrupted", run_id=one.run_id)
@@ -308,6 +312,11 @@ class Benchmark:
             self._made.append(attempt)
             self._lessons.heard(attempt)
         self._tell(Ended(attempt))
+
+    def _taken(self, task: Task) -> Attempt:
+        """An answer that was given elsewhere, and cost nothing here."""
+        answer = self._options.taken[task.task_id]
+        return self._scored(task, Attempt(task.task_id, answer=answer, raw_answer=answer, cost=0.0, model=TAKEN))
 
     def _scored(self, task: Task, attempt: Attempt) -> Attempt:
         truth = self._options.dataset.truths.get(task.task_id)

@@ -32,6 +32,9 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     context = runtime.context
     done, turns = len(state.get("steps", [])), state.get("turns", 0)
     pending = state.get("pending", [])
+    if done:
+        last = state["steps"][-1]
+        context.journal.note_found(last["number"], last["input"], last["finding"], ok=last["ok"])
     context.journal.step = done + 1
     if (answer := _final_result(state)) is not None:
         return _go(Decision("answer", "The result is the answer.", answer=answer), turns + 1, {"pending": []}, context)

@@ -44,10 +44,8 @@ def messages_for(
     room, sight = room or Room(), sight or Sight()
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
-    if rules := state.get("rules"):  # the same for each question of a benchmark
-        messages[0]["content"] += f"\n\n{rules}"
-    if sight.is_shown:
-        messages[0]["content"] += f"\n{SHOWS}"
+    more = [state.get("rules", ""), SHOWS if sight.is_shown else ""]  # the same for each question of a benchmark
+    messages[0]["content"] = "\n".join(filter(None, [messages[0]["content"], *more]))
     if pictures:
         instead = [{"type": "text", "text": not_shown(picture, sight)} for picture in pictures]
         parts = parts_of(pictures) if sight.is_shown else instead

@@ -105,6 +105,8 @@ def first_difference(recorded: Json, asked: Json, where: str = "request") -> str
 
 
 SCHEMA = 1
+_SHORT = 1_000
+"""Characters of what a step worked on, and of what it found."""
 FILE = "journal.jsonl"
 _STEP: ContextVar[int] = ContextVar("_STEP", default=0)
 """The step for which a task works ahead; 0 for the step that is under way."""
@@ -141,6 +143,16 @@ class Mark:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a step worked on and found, in short; a replay does not need it."""
+
+    step: int
+    input: str
+    ok: bool
+    found: str
+
+
 class Journal:
     """Performs calls and records them, or gives back what was recorded.
 
@@ -166,6 +178,7 @@ class Journal:
             line["step"]: Mark(line["step"], line["mark"], line["why"]) for line in recorded if "mark" in line
         }
         """The newest decision of each step."""
+        self.found = {line["step"]: from_plain(Found, line) for line in recorded if "found" in line}
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
         self._seq = max((r.seq for r in records), default=0)
@@ -286,6 +299,24 @@ class Journal:
             self.marks[self.step] = mark
             self._write([{"step": mark.step, "mark": mark.action, "why": mark.why}])
 
+    def note_found(self, step: int, action: str, finding: str, *, ok: bool) -> None:
+        """Writes down in short what a step came to, unless that stands there; nothing in a replay.
+
+        Args:
+            step: Its number.
+            action: What it worked on.
+            finding: What it found, or why there is nothing.
+            ok: Whether it succeeded.
+        """
+        found = Found(step, self._in_short(action), ok, self._in_short(finding))
+        if self.found.get(step) != found:
+            self.found[step] = found
+            self._write([asdict(found)])
+
+    def _in_short(self, text: str) -> str:
+        text = self._redactor.text(text)
+        return text if len(text) <= _SHORT else f"{text[:_SHORT]}… ({len(text):,} characters)"
+
     @property
     def seconds(self) -> float:
         """How long its recorded calls took; those that were made side by side count once."""
@@ -367,7 +398,7 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
     for line in lines[1:]:
         if "blob" in line:
             blobs.load(line)
-        elif "mark" not in line:
+        elif "mark" not in line and "found" not in line:
             yield from_plain(Record, line)
 
 

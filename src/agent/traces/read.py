@@ -152,10 +152,11 @@ def trace_of(runs: Path, run_id: str) -> Trace:
     marks = journal.marks if journal else {}
     steps = []
     for number in sorted({*by_step, *marks}):
-        mark = marks.get(number)
+        mark, found = marks.get(number), journal.found.get(number) if journal else None
         action = mark.action if mark else "plan" if number == 0 else ""
         calls = tuple(call_of(record) for record in by_step[number])
-        steps.append(TraceStep(number, action, mark.why if mark else "", calls))
+        came = (found.input, found.found) if found else ()
+        steps.append(TraceStep(number, action, mark.why if mark else "", calls, *came))
     traceback = runs / run.run_id / TRACEBACK
     broke = traceback.read_text(encoding="utf-8", errors="replace") if traceback.exists() else ""
     return Trace(run, tuple(steps), tuple(flaws), broke)

@@ -52,6 +52,10 @@ class TraceStep:
     """What the coordinator chose; empty where the journal does not say."""
     why: str
     calls: tuple[Call, ...]
+    input: str = ""
+    """What it worked on, in short."""
+    found: str = ""
+    """What it came to, in short; empty where the run ended before that."""
 
     @property
     def seconds(self) -> float:

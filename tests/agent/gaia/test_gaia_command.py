@@ -46,6 +46,69 @@ def test_true_answers_and_annotations_reach_nothing_but_the_score(tmp_path, serv
     assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
 
 
+def test_a_submission_file_alone_is_gone_on_with_and_details_and_traces_are_written(tmp_path, server):
+    """Of its lines, answers are kept; what is damaged, unknown, doubled or an error is told and asked again."""
+    server.answer(tool=("run_python", {"code": "print(6 * 7)"})).answer("It is so.\nFINAL ANSWER: 1")
+    server.default = lambda body: answers("wrong")
+    questions = question_file(tmp_path, 4)
+    before = "".join(
+        f"{line}\n"
+        for line in (
+            '{"task_id": "t0", "model_answer": "0"}',
+            '{"task_id": "t1", "model_answer": "ERROR: timeout"}',
+            '{"task_id": "t0", "model_answer": "second"}',
+            '{"task_id": "gone", "model_answer": "x"}',
+            '{"task_id": "t2", "model_a',
+            '{"task_id": "t3", "model_answer": "wrong too", "reasoning_trace": "mine"}',
+        )
+    )
+    (tmp_path / "mine.jsonl").write_text(before)
+    base = [questions, "--submission", "mine.jsonl", "--concurrency", 1]
+    code, _, err = finished(command(*base, folder=tmp_path, url=server.url))
+    assert code == 2
+    assert "or keep its answers: --resume" in " ".join(err.split())
+
+    more = ["--resume", "--with-traces", "--details", "details.jsonl"]
+    code, out, err = finished(command(*base, *more, folder=tmp_path, url=server.url))
+    assert code == 0, err
+    assert len(server.requests) == 3  # t1 twice, t2 once
+    for told in (
+        "Line 2 of mine.jsonl has no answer to 't1': 'ERROR: timeout'; it is asked again.",
+        "Line 3 of mine.jsonl answers 't0' a second time; the first answer is kept.",
+        "Line 4 of mine.jsonl answers 'gone', which is none of the questions.",
+        "Line 5 of mine.jsonl is damaged",
+        "mine.jsonl as it was is kept as mine.jsonl.before.",
+        "2 answers of mine.jsonl kept; 2 questions left.",
+    ):
+        assert told in err
+    assert "2 right of 4" in out
+    assert (tmp_path / "mine.jsonl.before").read_text() == before
+    rows = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
+    assert rows == [
+        {"task_id": "t0", "model_answer": "0"},
+        {"task_id": "t1", "model_answer": "1", "reasoning_trace": "1. run_code: print(6 * 7) → 42"},
+        {"task_id": "t2", "model_answer": "wrong"},
+        {"task_id": "t3", "model_answer": "wrong too"},
+    ]
+    details = [json.loads(line) for line in (tmp_path / "details.jsonl").read_text().splitlines()]
+    assert [line["task_id"] for line in details] == ["t0", "t1", "t2", "t3"]
+    assert [line["is_correct"] for line in details] == [True, True, False, False]
+    told = {
+        name: details[1][name] for name in ("question", "model_answer", "expected_answer", "full_response", "steps")
+    }
+    assert told == {
+        "question": "Which card is number 1?",
+        "model_answer": "1",
+        "expected_answer": "1",
+        "full_response": "It is so.\nFINAL ANSWER: 1",
+        "steps": [{"action": "run_code", "input": "print(6 * 7)", "finding": "42"}],
+    }
+
+    code, out, err = finished(command(*base, *more, folder=tmp_path, url=server.url))
+    assert (code, len(server.requests)) == (0, 3), err
+    assert "2 right of 4" in out
+
+
 def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path, server):
     questions = question_file(tmp_path, 3)
     base = [questions, "--submission", "mine.jsonl", "--concurrency", 1]
@@ -73,6 +136,8 @@ def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path
         (["{q}", "--library", "read-only", "--tools-dir", "nowhere"], "nowhere is no folder"),
         (["{q}", "--without", "thinking"], "thinking is none of search, browse, create"),
         (["{q}", "--submission", "no/where/s.jsonl"], "no/where is no folder"),
+        (["{q}", "--with-traces"], "--with-traces is for the leaderboard's file"),
+        (["{q}", "--details", "{q}"], "would be the questions and --details"),
         (["{q}", "--cache", "--epochs", "2"], "every epoch would repeat the first"),
         (["{q}", "--attached_files_dir", "gone"], "gone is no folder"),
     ],
@@ -94,7 +159,7 @@ def test_bad_usage_is_told_at_once(tmp_path, arguments, message, capsys, monkeyp
 def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice(tmp_path, server):
     questions = question_file(tmp_path, 3)
     server.answer(tool=("run_python", {"code": "print(6 * 7)"})).hang(20)
-    base = [questions, "--output", "o.json", "--resume", "--concurrency", 1]
+    base = [questions, "--output", "o.json", "--details", "details.jsonl", "--resume", "--concurrency", 1]
     process = command(*base, folder=tmp_path, url=server.url)
     while len(server.requests) < 2 and process.poll() is None:
         time.sleep(0.05)
@@ -120,6 +185,8 @@ def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice
     assert (first.run_id, first.status, second.status) == (begun.run_id, "ok", "interrupted")
     assert first.input_tokens == 10 * (paid + 1)  # those of both processes
     assert first.seconds > 0
+    details = [json.loads(line) for line in (tmp_path / "details.jsonl").read_text().splitlines()]
+    assert [(line["task_id"], line["status"]) for line in details] == [("t0", "ok"), ("t1", "interrupted")]
 
     server.default = lambda body: answers(asked(body))
     code, out, err = finished(command(*base, folder=tmp_path, url=server.url))
