@@ -71,7 +71,7 @@ class Rooms:
     row_of: dict[str, str] = field(default_factory=dict)
     """By file or room: `agent/web`, `agent/state.py`."""
     allowed: dict[str, set[str]] = field(default_factory=dict)
-    """What a row may import, by its name: `agent/web`, `agent/words of a run`."""
+    """What a row may import, by its name: `agent/web`, `agent/run types`."""
     exceptions: set[tuple[str, str]] = field(default_factory=set)
 
     def allow(self, module: str, name: str) -> bool:
@@ -86,7 +86,7 @@ class Rooms:
 def rooms() -> Rooms:
     """The tables as they are read."""
     found = Rooms()
-    section = ARCHITECTURE.read_text("utf-8").partition("## Which room may import which")[2].partition("\n## ")[0]
+    section = ARCHITECTURE.read_text("utf-8").partition("## What each folder may import")[2].partition("\n## ")[0]
     for package in ("agent", "mcp_tools"):
         part = section.partition(f"### `src/{package}/`")[2].partition("\n### ")[0]
         full = functools.partial(_full, package)
@@ -96,7 +96,7 @@ def rooms() -> Rooms:
             found.row_of |= {full(each): row for each in re.findall(r"`(.+?)`", first)}
             named = above if second == "all above" else {full(each) for each in second.split(", ") if each}
             assert named <= above, f"{row} names what is not above it: {named - above}"
-            found.allowed[row] = {row, *named} | (above & {full("ground")})
+            found.allowed[row] = {row, *named} | (above & {full("base")})
             above = above | {row}
         for source, targets in re.findall(r"(?m)^- `(\S+)` imports (.+?):", part):
             found.exceptions |= {(full(source), full(each)) for each in targets.split(", ")}
