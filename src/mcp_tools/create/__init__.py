@@ -1,7 +1,7 @@
 """Creating a tool: checks, trial, examination, proof, registration."""
 
 from mcp_tools.create.interfaces import Creation, Examiner, Proposal, Shelf, Test, Watcher
-from mcp_tools.create.propose import prove
+from mcp_tools.create.prove import prove
 
 __all__ = [
     "Creation",

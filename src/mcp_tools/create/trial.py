@@ -1,0 +1,151 @@
+"""The runs of a proposed tool: the question's own call, and calls with other arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+from mcp_tools.create.bench import Bench, Call, fitted, misfits
+from mcp_tools.create.examiner import CRASHES, exception_of
+from mcp_tools.create.interfaces import Proposal, Watcher
+from mcp_tools.create.shortcomings import shortcomings
+from mcp_tools.create.unused import alternatives, without_effect, without_parameter
+from mcp_tools.create.variations import edges, other_values, variations
+from mcp_tools.create.written import Written, read_function
+from mcp_tools.definition import definition_of
+from mcp_tools.packages import imported
+from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
+from mcp_tools.tool import Json, Status, Tool, call_text
+
+_VARIATIONS = 6
+_LONGEST_TITLE = 80
+_REFUSE = "raise ValueError with a clear message for input that it cannot take"
+_CHANCE = "gives another result when it is called again: let chance come from a seed"
+
+
+class Trial:
+    """A proposal as it is now, and its runs. The source changes where a parameter is taken out."""
+
+    def __init__(self, proposal: Proposal, written: Written, sandbox: Sandbox) -> None:
+        self.proposal = proposal
+        self.written = written
+        self.source = proposal.code
+        self.arguments = proposal.arguments
+        """Those of the question."""
+        self.bench = Bench(proposal, sandbox)
+        self._sandbox = sandbox
+
+    def shortcomings(self) -> Iterator[str]:
+        """What nobody else could use of it."""
+        return shortcomings(self.written, self.proposal.question, self.arguments)
+
+    async def drafted(self) -> Tool | Problem:
+        """The tool as its own definition has it, not yet proved."""
+        declared = self.proposal.capabilities
+        packages = imported(self.source, declared.packages)
+        described = await self._sandbox.describe(self.source, self.written.spec.name, packages=packages)
+        if isinstance(described, Problem):
+            return described
+        reads = declared.read and bool(self.bench.paths(self.arguments))
+        capabilities = replace(declared, packages=packages, read=reads)
+        draft = Tool(
+            described.name,
+            described.description,
+            described.input_schema,
+            described.output_schema,
+            self.source,
+            status=Status.VERIFIED,
+            provenance={"capabilities": asdict(capabilities)},
+        )
+        summary = self.written.summary.rstrip(".")
+        title = summary if len(summary) <= _LONGEST_TITLE else described.name.replace("_", " ").capitalize()
+        return replace(draft, annotations={"title": title, **definition_of(draft)["annotations"]})
+
+    async def first(self) -> Outcome:
+        """The question's own call."""
+        seconds = self.proposal.capabilities.seconds or Limits().wall_seconds
+        return await self.bench.first(self.source, self.written.spec.name, self.arguments, seconds)
+
+    @property
+    def free(self) -> dict[str, Json]:
+        """The arguments that are no paths of files."""
+        fixed = self.bench.paths(self.arguments)
+        return {name: value for name, value in self.arguments.items() if name not in fixed}
+
+    async def varied(self, draft: Tool) -> list[dict[str, Json]]:
+        """Other arguments of the same shape: near ones, what else the files hold, and each choice of the schema."""
+        free = self.free
+        others = await other_values(free, self.proposal, self._sandbox) if free != self.arguments else []
+        others += variations(free, count=_VARIATIONS)
+        for name, schema in draft.input_schema["properties"].items():
+            if "enum" in schema or schema.get("type") == "boolean":
+                given = self.arguments.get(name, schema.get("default"))
+                others += [{name: other} for other in alternatives(given, schema)]
+        sets = [{**self.arguments, **other} for other in others]
+        return [arguments for arguments in sets if not misfits(draft, arguments)]
+
+    def edges(self) -> list[dict[str, Json]]:
+        """The arguments with an empty, a zero or a negative value."""
+        return [{**self.arguments, **each} for each in edges(self.free)]
+
+    async def depends_on_chance(self, draft: Tool, sets: Sequence[dict[str, Json]]) -> list[str]:
+        """Whether a second call gives another result; the question's own, which may take long, is made once."""
+        for arguments in sets:
+            once = await self.bench.run(draft, Call(arguments)) if arguments != self.arguments else None
+            if once is not None and once.ok:
+                again = await self.bench.call_anew(draft, arguments)
+                same = not again.ok or again.value == once.value
+                return [] if same else [f"{call_text(draft.name, arguments, longest=200)} {_CHANCE}"]
+        return []
+
+    async def crashes(self, draft: Tool, calls: Sequence[Call]) -> dict[str, str]:
+        """By their keys the calls by which the code fails instead of refusing them, though they fit the schema."""
+        found = {}
+        for call in calls:
+            outcome = await self.bench.run(draft, call)
+            if outcome is None or outcome.problem is None:
+                continue
+            kind = exception_of(outcome.problem) or outcome.problem.kind
+            if kind in {*CRASHES, "result"} and not re.search(rf"\b{kind}\b", self.written.docstring):
+                shown = call_text(draft.name, call.arguments, longest=200)
+                found[call.key] = f"{shown} fails with {outcome.problem.message:.200}; {_REFUSE}"
+        return found
+
+    async def without_idle(self, draft: Tool, calls: Sequence[Call], watcher: Watcher) -> tuple[Tool, list[str]]:
+        """The tool without parameters that change no result, and what stands in the way of taking one out."""
+
+        async def run(call: Call) -> Outcome | None:
+            return await self.bench.run(draft, call)
+
+        problems = []
+        for name in await without_effect(draft.input_schema, calls, run, fixed=self.bench.paths(self.arguments)):
+            shorter = without_parameter(self.source, draft.name, name)
+            if shorter is None and name in draft.input_schema["required"]:
+                problems.append(
+                    f"{name!r} changed no result in the trial: take it out, or say in the docstring where it does"
+                )
+            if shorter is None:  # an option that the code reads may matter where the trial did not look
+                continue
+            watcher.note(f"taken out: {name}, which changes no result")
+            self.source = shorter
+        if problems or self.source == draft.source:
+            return draft, problems
+        written = read_function(self.source, draft.name, self.proposal.capabilities)
+        again = await self.drafted()
+        assert written is not None
+        if isinstance(again, Problem):
+            return draft, [f"without the parameters that change no result: {again.message}"]
+        before = [await self.bench.run(draft, call) for call in calls]
+        self.bench.forget(Call(fitted(self.arguments, again)), await self.bench.call(draft, Call(self.arguments)))
+        self.written = written
+        for call, old in zip(calls, before, strict=True):
+            new = await self.bench.run(again, fitted_call(call, again))
+            if old is not None and old.ok and (new is None or not new.ok or new.value != old.value):
+                return draft, ["it gives other results without the parameters that change no result"]
+        return again, [*self.shortcomings()]
+
+
+def fitted_call(call: Call, tool: Tool) -> Call:
+    """The call with the arguments that the tool still takes."""
+    return replace(call, arguments=fitted(call.arguments, tool))
