@@ -26,7 +26,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LearningMode, LibraryMode, Places, with_limit
-from agent.gaia.dataset import load_questions, revision_of
+from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
@@ -80,7 +80,7 @@ def run(
         typer.Argument(
             metavar="JSONL_FILE",
             show_default=False,
-            help="The questions, one JSON object a line; or gaia-validation, gaia-test: those of the hub.",
+            help="The questions: JSON lines, a copy of the dataset (FOLDER:SPLIT), or gaia-validation of the hub.",
         ),
     ],
     attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder of their files.")] = None,
@@ -270,7 +270,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         attachments=usual_attachments(
             settings,
             attached=choices.attached,
-            beside=choices.questions.absolute().parent,
+            beside=copy[0] if (copy := local_copy(choices.questions)) else choices.questions.absolute().parent,
             revision=revision_of(choices.questions),
         ),
         output=choices.places.output,

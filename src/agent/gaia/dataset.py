@@ -118,6 +118,9 @@ class Hub:
         )
 
 
+CONFIG, SPLIT = "2023_all", "validation"
+"""What is read of a local copy where nothing else is named."""
+_FIELDS = frozenset({"task_id", "question", "level", "final_answer", "file_name"})
 _LONGEST_ID = 200
 """Characters: ids are names of folders and of rows in reports."""
 _NO_TRUTH = frozenset({"", "?"})
@@ -157,8 +160,8 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
     if isinstance(record, str):
         raise _Unusable(record)
     fields: dict[str, Any] = {}
-    for name, value in record.items():  # `Final answer` and `final_answer` are one
-        fields.setdefault(name.strip().lower().replace(" ", "_"), value)
+    for name, value in record.items():
+        fields.setdefault(_plain(name), value)
     task_id, question = _text(fields, "task_id").strip(), _text(fields, "question")
     if not task_id.isprintable() or len(task_id) > _LONGEST_ID:
         raise _Unusable(f"a task_id is one line of at most {_LONGEST_ID} characters")
@@ -171,6 +174,11 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
     remark = "" if is_level or not text else "level is no whole number; taken as unknown"
     task = Task(task_id, question, int(text) if is_level else None, _text(fields, "file_name").strip())
     return task, _text(fields, "final_answer"), remark
+
+
+def _plain(name: str) -> str:
+    """`Final answer` and `final_answer` are one."""
+    return name.strip().lower().replace(" ", "_")
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
@@ -190,19 +198,33 @@ _FORM = 'Each line is one JSON object such as {"task_id": "1", "Question": "…"
 
 
 def load_questions(source: Path, settings: Settings) -> Dataset:
-    """Reads questions as a command line names them: a file, or a split on the hub.
+    """Reads questions as a command line names them: a file, a folder, or a split on the hub.
 
     Args:
-        source: A JSONL file, else `gaia-validation` or `gaia-test`, with `@REVISION` at its end for another one.
+        source: A JSONL file; a local copy of the dataset as `FOLDER`, `FOLDER:SPLIT` or `FOLDER:CONFIG:SPLIT`; else
+            `gaia-validation` or `gaia-test`, with `@REVISION` at its end for another one.
         settings: The hub's token, and where the cache is.
 
     Raises:
         DatasetError: They cannot be had.
     """
+    if copy := local_copy(source):
+        return load_folder(*copy, settings.cache_dir / "gaia" / "datasets")
     named = _ON_THE_HUB.fullmatch(str(source))
     if not named or source.exists():
         return load_jsonl(source)
     return load_hub(named[1], Hub.of(settings, revision_of(source)))
+
+
+def local_copy(source: Path) -> tuple[Path, str, str] | None:
+    """Folder, configuration and split (empty where none is named) of a local copy; None where none is meant."""
+    if source.exists() and not source.is_dir():
+        return None
+    for number in range(3):
+        folder, *more = str(source).rsplit(":", number)
+        if len(more) == number and Path(folder).is_dir():
+            return Path(folder), more[0] if number == 2 else CONFIG, more[-1] if more else ""
+    return None
 
 
 def revision_of(source: Path) -> str:
@@ -222,7 +244,8 @@ def load_jsonl(path: Path) -> Dataset:
     except OSError as error:
         raise DatasetError(
             f"The question file {path} cannot be read: {error.strerror}.",
-            remedy="Name a JSONL file that exists, or gaia-validation or gaia-test for the dataset on the hub.",
+            remedy="Name a JSONL file or the folder of a dataset that exists, or gaia-validation or gaia-test for the "
+            "dataset on the hub.",
         ) from None
     rows = ((f"line {number}", _record(line)) for number, line in enumerate(lines, 1) if line.strip())
     dataset = dataset_from(rows, str(path))
@@ -247,6 +270,9 @@ def _record(line: bytes) -> dict[str, Any] | str:
 def load_hub(split: str, hub: Hub) -> Dataset:
     """Reads the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
 
+    The table is fetched at its revision, and `datasets` reads it: where `datasets` asks the hub itself and fails, it
+    takes whatever revision it finds in its cache.
+
     Raises:
         DatasetError: No network, no token, terms not accepted, or no such revision.
     """
@@ -257,22 +283,71 @@ def load_hub(split: str, hub: Hub) -> Dataset:
         raise DatasetError(f"{REPOSITORY} has no {path} at {hub.revision!r}.", remedy=f"Use {REVISION}.") from None
     parts = file.parts  # the cache names the commit that a branch or a tag stands for
     commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else hub.revision
-    return dataset_from(_table(file), f"{REPOSITORY} {split} at {commit}")
+    rows = _rows(file, CONFIG, split, hub.cache, "Remove it; it is fetched again.")
+    return dataset_from(rows, f"{REPOSITORY} {split} at {commit}")
 
 
-def _table(file: Path) -> Iterator[Row]:
-    """The rows of the columns that are needed: how people solved a question is not even read."""
-    import pyarrow  # type: ignore[import-untyped]
-    from pyarrow import parquet
+def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
+    """Reads a local copy of the dataset: in the hub's layout, as `save_to_disk` wrote it, or any that `datasets` reads.
 
-    wanted = ("task_id", "Question", "Level", "Final answer", "file_name")
+    Args:
+        folder: Of the copy.
+        config: Its configuration, such as `2023_level1`; without a meaning where `save_to_disk` wrote the copy.
+        split: `validation` unless named; of a copy that holds one split alone, that one.
+        cache: Where `datasets` may write.
+
+    Raises:
+        DatasetError: It is not there, or holds no question.
+    """
+    level = "" if config == CONFIG else f".{config.removeprefix('2023_')}"
+    table = folder / "2023" / (split or SPLIT) / f"metadata{level}.parquet"
+    remedy = f"Name a split, or a configuration and a split, that it has: {folder}:SPLIT or {folder}:CONFIG:SPLIT."
+    tables = [str(path.relative_to(folder)) for path in sorted(folder.glob("2023/*/metadata*.parquet"))]
+    if tables and not table.is_file() and not (folder / "README.md").is_file():  # which would name configurations
+        missing = table.relative_to(folder)
+        raise DatasetError(f"{folder} has no {missing}. It has: {', '.join(tables)}.", remedy=remedy)
+    rows = _rows(table if table.is_file() else folder, config, split, cache, remedy)
+    dataset = dataset_from(rows, " ".join(filter(None, (str(folder), config, split))))
+    if not dataset.tasks:
+        first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
+        raise DatasetError(f"The dataset {folder} holds no question.{first}", remedy=_FORM)
+    return dataset
+
+
+def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:
+    """The rows of a table or a folder, in the columns that are needed: how people solved a question is left out.
+
+    What `datasets` says of a row is not told: it may hold a true answer.
+    """
     try:
-        columns = [name for name in parquet.read_schema(file).names if name in wanted]
-        records = parquet.read_table(file, columns=columns).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DatasetError(
-            f"{file} cannot be read: {one_line(str(error))}.", remedy="Remove it; it is fetched anew."
-        ) from None
-    for number, record in enumerate(records, 1):
-        if record.get("task_id") != _DUMMY:
-            yield f"row {number}", record
+        import datasets  # type: ignore[import-untyped]
+        import pyarrow  # type: ignore[import-untyped]
+    except ImportError:
+        raise DatasetError("The package `datasets` is not installed.", remedy="pip install 'alita[gaia]'") from None
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    failures = (ValueError, OSError, RuntimeError, pyarrow.ArrowException, datasets.exceptions.DatasetsError)
+    how = {"split": split or SPLIT, "streaming": True, "cache_dir": str(cache)}  # streaming: no copy is made
+    try:
+        if source.is_file():
+            rows = datasets.load_dataset("parquet", data_files={how["split"]: str(source)}, **how)
+        elif any((source / name).is_file() for name in ("dataset_info.json", "dataset_dict.json")):
+            saved = datasets.load_from_disk(str(source))
+            splits = saved if isinstance(saved, datasets.DatasetDict) else {str(saved.split or SPLIT): saved}
+            chosen = split or (next(iter(splits)) if len(splits) == 1 else SPLIT)
+            if chosen not in splits:
+                raise ValueError(f"Bad split: {chosen}. Available splits: {[*splits]}")
+            rows = splits[chosen]
+        else:
+            rows = datasets.load_dataset(str(source), config, **how)
+        if rows.column_names:
+            rows = rows.select_columns([name for name in rows.column_names if _plain(name) in _FIELDS])
+    except failures as error:
+        problem = one_line(str(error), 300).rstrip(".")
+        raise DatasetError(f"{source} cannot be read as a dataset: {problem}.", remedy=remedy) from None
+    try:
+        for number, record in enumerate(rows, 1):
+            if record.get("task_id") != _DUMMY:
+                yield f"row {number}", record
+    except failures as error:
+        raise DatasetError(f"The rows of {source} cannot be read ({type(error).__name__}).", remedy=remedy) from None
