@@ -62,7 +62,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json])
     shown = call_text(name, arguments, longest=_LONGEST_ARGUMENT)
     reply = await context.external.call(name, arguments, context.budget.seconds_left)
     text = value_text(reply.value) if reply.ok and reply.value is not None else reply.text
-    context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds))
+    context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds, name.partition("__")[0]))
     if not reply.ok:
         failed = "was not called" if reply.kind in {"arguments", "unknown"} else "failed"
         return CallResult(False, None, f"{shown} {failed}: {text}")

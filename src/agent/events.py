@@ -187,6 +187,8 @@ class ToolCalled(_Event):
     preview: str = ""
     """Its result or its error, shortened."""
     seconds: float = 0.0
+    server: str = ""
+    """The external server that it is of; empty for the library and programs."""
 
 
 @dataclass(frozen=True, slots=True)

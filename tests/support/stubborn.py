@@ -39,7 +39,7 @@ class Alita:
     async def resume(self, run_id: str, *, on_event: Any) -> Answer:
         return await self._do(f"say went on with {run_id}" if run_id == "sleep" else run_id, on_event)
 
-    async def ask(self, question: str, *, files: Any, on_event: Any) -> Answer:
+    async def ask(self, question: str, *, files: Any, rules: str, on_event: Any) -> Answer:
         return await self._do(question, on_event)
 
     async def _do(self, question: str, on_event: Any) -> Answer:

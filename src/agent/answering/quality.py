@@ -41,8 +41,8 @@ class Quality:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether another attempt is worth its calls."""
-        return self.confidence == "low"
+        """Whether another attempt is worth its calls: the answer says itself that something is missing."""
+        return not self.complete and self.basis != "none"
 
 
 def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:

@@ -75,6 +75,10 @@ class Attempt:
     tools_created: tuple[str, ...] = ()
     tools_reused: tuple[str, ...] = ()
     tools_failed: tuple[str, ...] = ()
+    servers_failed: tuple[str, ...] = ()
+    """External servers of which a tool failed."""
+    confidence: str = ""
+    """How sure the answer is, as it was judged without the truth: high, medium or low."""
     resolution: str = ""
     """correct, format_error, retrieval_failure, reasoning_gap, tool_limit or server_tool_use."""
     error: str = ""

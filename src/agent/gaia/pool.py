@@ -118,6 +118,8 @@ class Asked:
                 noted["tools_created"].append(event["name"])
             case "tool_called" if noted["routes"][-1:] != ["run_code"]:  # which runs programs, and attached ones
                 noted["tools_reused" if event["ok"] else "tools_failed"].append(event["name"])
+                if event["server"] and not event["ok"]:
+                    noted["servers_failed"].append(event["server"])
             case "leak_blocked":
                 noted["leaks"].append(event["address"])
             case "action_refused" | "instruction_found":

@@ -83,7 +83,11 @@ def _text(value: object) -> str:
 
 
 def resolution_of(attempt: Attempt, truth: str | None) -> str:
-    """correct, format_error, retrieval_failure, reasoning_gap or tool_limit of a scored attempt; empty when unknown."""
+    """How a scored attempt resolved; empty when unknown.
+
+    correct, format_error, server_tool_use (a tool of an external server failed), tool_limit, retrieval_failure or
+    reasoning_gap.
+    """
     if attempt.status in {"error", "interrupted"} or truth is None or attempt.correct is None:
         return ""
     if attempt.correct:
@@ -91,6 +95,8 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
     said, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (attempt.raw_answer, truth))
     if wanted and f" {wanted} " in f" {said} ":  # as words of its own
         return "format_error"
+    if attempt.servers_failed:
+        return "server_tool_use"
     if attempt.status in {"limit", "timeout"} or attempt.tools_failed:
         return "tool_limit"
     is_found = attempt.answer or not {"search", "browse", "read_file"} & set(attempt.routes)

@@ -160,6 +160,7 @@ class _Question:
             "output_tokens": answer.usage.output_tokens,
             "cost": answer.usage.cost,
             "steps": answer.steps,
+            "confidence": answer.quality.get("confidence", ""),
             "error": error,
         }
         told |= {name: value for name, value in (("run_id", answer.run_id), ("model", answer.model)) if value}
@@ -180,7 +181,7 @@ class _Question:
         if isinstance(event, _TOLD):
             self._say({"event": event.as_json()})
         elif isinstance(event, events.ToolCalled):
-            self._say({"event": {"event": event.kind, "name": event.name, "ok": event.ok}})
+            self._say({"event": {"event": event.kind, "name": event.name, "ok": event.ok, "server": event.server}})
         elif isinstance(event, events.ActionRefused | events.InstructionFound):
             self._say({"event": {"event": event.kind, "said": str(event)}})
 

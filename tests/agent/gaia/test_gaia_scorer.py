@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.scorer import Score, score
+from agent.gaia.attempt import Attempt
+from agent.gaia.scorer import Score, resolution_of, score
 
 # prediction, truth, correct, path
 CASES = [
@@ -188,3 +189,10 @@ def test_spaces_and_ascii_punctuation_never_decide_a_string(text: str, noise: st
 def test_the_reason_never_holds_the_truth(prediction: object, truth: str) -> None:
     for secret in (truth, f"{truth}, {truth}"):
         assert truth not in score(prediction, secret).reason
+
+
+def test_a_tool_of_a_server_that_failed_is_its_own_class():
+    attempt = Attempt(
+        "t", answer="4", raw_answer="4", correct=False, servers_failed=("mail",), tools_failed=("mail__send",)
+    )
+    assert resolution_of(attempt, "5") == "server_tool_use"
