@@ -68,6 +68,8 @@ class Answer:
     """The planner's; empty where no gap record fitted."""
     plans: tuple[dict[str, Any], ...] = ()
     """Those made on the way."""
+    agent: str = ""
+    """The specialist that was addressed; empty where it was the coordinator."""
     warnings: tuple[str, ...] = ()
     """What the user has to know of the run: weaker isolation than before, a model that a project chose."""
 
@@ -99,6 +101,7 @@ class Answer:
             "quality": self.quality,
             "brief": self.brief,
             "plans": list(self.plans),
+            "agent": self.agent,
             "warnings": list(self.warnings),
         }
 
@@ -119,6 +122,7 @@ class Answer:
             quality=data.get("quality", {}),
             brief=data.get("brief", {}),
             plans=tuple(data.get("plans", ())),
+            agent=data.get("agent", ""),
             warnings=tuple(data.get("warnings", ())),
             **same,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +15,7 @@ from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, 
 from agent.material.pictures import Sight
 from agent.models.protocol import Completion, Message, Model, Request, StrategyName, Usage
 from agent.recorders.journaled import JournaledGaps, JournaledLibrary
+from agent.state import State
 from agent.store.journal import Journal
 from agent.strategy import Strategy, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
@@ -54,6 +55,9 @@ class Room:
         return True
 
 
+Solve = Callable[[State, "Context"], Awaitable[State]]
+
+
 class RoleModels(Protocol):
     """The models by role."""
 
@@ -86,6 +90,8 @@ class Context:
     reader: JournaledFiles | None = None
     """Reads the files that came with the question, and those of the web; None where nothing does."""
     workspace: Workspace | None = None
+    solve: Solve | None = None
+    """Answers a question that is handed over, on the same graph."""
     sight: Sight = field(default_factory=Sight)
     room: Room = field(default_factory=Room)
     gaps: JournaledGaps | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.context import Context
 from agent.nodes.answer import answer
+from agent.nodes.ask import ask
 from agent.nodes.browse import browse
 from agent.nodes.create_tool import create_tool
 from agent.nodes.decide import decide
@@ -48,13 +49,14 @@ def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     graph.add_node("use_tool", use_tool)
     graph.add_node("create_tool", create_tool)
     graph.add_node("run_code", run_code)
+    graph.add_node("ask", ask)
     graph.add_node("answer", answer)
     graph.add_node("evaluate", evaluate)
     graph.add_node("keep", keep)
 
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "decide")
-    for action in ("search", "browse", "read_file", "use_tool", "create_tool", "run_code"):
+    for action in ("search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask"):
         graph.add_edge(action, "decide")
     graph.add_edge("answer", "evaluate")
     graph.add_conditional_edges("evaluate", _after_evaluation, ["decide", "keep", END])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
@@ -30,6 +30,7 @@ from agent.models.roles import Models
 from agent.programs.python_session import PythonSession
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.recorders.journaled_files import JournaledFiles
+from agent.specialists import not_for
 from agent.store.journal import Journal
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from agent.conversation import Conversation
     from agent.recorders.journaled_web import JournaledWeb
     from agent.resources import Resources
+    from agent.state import State
     from agent.store.journal import Journal
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
@@ -142,6 +144,7 @@ class Running:
             quality=state.get("quality", {}),
             brief=state.get("brief", {}),
             plans=tuple(state.get("plans", [])),
+            agent=self.settings.agent,
         )
 
     @property
@@ -247,6 +250,7 @@ class Running:
             consent=consent,
             approval=decided if "approval" in self.run.configuration else None,
             reader=self._reader(),
+            solve=self._solve,
             workspace=Workspace(self.journal.home / FOLDER),
             sight=Sight(self.settings.sees(Role.COORDINATOR), self.settings.sees(Role.VISION)),
             gaps=self._gaps(),
@@ -264,6 +268,14 @@ class Running:
             python=python,
         )
         return replace(context, examiner=examiner_of(context))
+
+    async def _solve(self, start: State, context: Context) -> State:
+        """Answers a question that the run hands over, on the same graph; it is drained together with the run."""
+        from agent.graph import build_graph
+
+        config: Any = {"recursion_limit": 10_000}
+        work = build_graph().ainvoke(start, config, context=context, control=self._control)
+        return cast("State", await work)
 
     def _gaps(self) -> JournaledGaps | None:
         """Where the planner looks; a file that nobody has written is not made."""
@@ -347,8 +359,12 @@ class Running:
             start["rules"] = rules
         if earlier := self.run.configuration.get(EARLIER):
             start["earlier"] = earlier
-        if self.settings.without:
-            start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
+        without: list[str] = [_ACTION_OF.get(name, name) for name in self.settings.without]
+        if agent := self.settings.agent:
+            start["agent"] = agent
+            without += not_for(agent)
+        if without:
+            start["without"] = list(dict.fromkeys(without))
         return start
 
     async def _save(self, answer: Answer) -> None:

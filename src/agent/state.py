@@ -10,7 +10,7 @@ from agent.files.previews import Part
 from agent.question import Wish
 from mcp_tools.tool import Json, call_text
 
-Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
+Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
 
 
 class Picture(TypedDict):
@@ -49,6 +49,8 @@ class Step(TypedDict):
     """The answer, with `{}` for the result; empty where the model wants to see it first."""
     pictures: NotRequired[list[Picture]]
     """What the answering model sees of the finding."""
+    is_private: NotRequired[bool]
+    """Whether a specialist that was asked read what is the user's alone."""
 
 
 class Reply(TypedDict):
@@ -129,6 +131,13 @@ def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
     return [by_number[number] for number in sorted(by_number)]
 
 
+class Known(TypedDict):
+    """What the run that hands a question over knows, by where it comes from; see `agent.consent.provenance`."""
+
+    foreign: list[str]
+    private: list[str]
+
+
 class State(TypedDict, total=False):
     """What a run knows. Everything that is not plain JSON lives in the context."""
 
@@ -148,6 +157,12 @@ class State(TypedDict, total=False):
     """The files of the question that were looked at, and those inside of archives."""
     without: list[Action]
     """Actions that are not possible in this run."""
+    agent: str
+    """The specialist that answers, who hands nothing over; empty for one of no kind, missing for the coordinator."""
+    most_turns: int
+    """The limit of steps of a question that was handed over; missing where it is that of the run."""
+    known: Known
+    """Missing where nothing was handed over."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
     an external one `server`, the server's name."""
@@ -200,9 +215,11 @@ class Decision:
     find: str = ""
     """Words to look for in it instead."""
     query: str = ""
-    """What to find out, for `search`; the question without."""
+    """What to find out, for `search`, the question without; what is asked, for `ask`."""
     source: str = ""
     """The engine that is searched, `wikipedia` or `arxiv`; empty for the web."""
+    agent: str = ""
+    """Who is asked, for `ask`."""
     url: str = ""
     """Where the browser begins, for `browse`."""
     task: str = ""
@@ -228,6 +245,8 @@ class Decision:
             return f"read_file {self.file}{where}" + (f" page {self.page}" if self.page > 1 else "")
         if self.action == "search" and self.query:
             return f"search {self.source} for {self.query}" if self.source else f"search {self.query}"
+        if self.action == "ask":
+            return " ".join(filter(None, ["ask", self.agent, self.query]))
         if self.action == "browse" and (self.url or self.task):
             return " ".join(part for part in ("browse", self.url, self.task) if part)
         return self.action

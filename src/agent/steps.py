@@ -37,6 +37,11 @@ def step_number(state: State) -> int:
     return len(state.get("steps", [])) + 1
 
 
+def most_steps(state: State, context: Context) -> int:
+    """The limit of steps: the run's, or what it leaves to a question that it hands over."""
+    return state.get("most_turns", context.budget.limits.steps)
+
+
 def step(
     state: State,
     *,

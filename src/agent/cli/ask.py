@@ -47,7 +47,16 @@ STDIN = "-"
 
 @app.command(cls=options.Grouped, epilog=EXAMPLES)
 @options.with_settings(
-    "plain", "model", "base_url", *options.LIMITS, "tools_dir", "approval", "no_cache", "no_isolation", "allow_private"
+    "plain",
+    "model",
+    "agent",
+    "base_url",
+    *options.LIMITS,
+    "tools_dir",
+    "approval",
+    "no_cache",
+    "no_isolation",
+    "allow_private",
 )
 def ask(
     flags: dict[str, Any],

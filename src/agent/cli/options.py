@@ -51,6 +51,7 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")]
 _SETTINGS: dict[str, Any] = {
     "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
     "model": Annotated[str | None, opt("-m --model NAME", "A name, embedded, or scripted:FILE.", _MODEL)],
+    "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
     "base_url": Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)],
     "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps; one reply is one.", _LIMITS)],
     "max_seconds": Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)],

@@ -28,6 +28,7 @@ from agent.configuration.periods import checked_retention
 from agent.models.named import NamedModel, endpoint_address
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
+from agent.specialists import SPECIALISTS
 
 if TYPE_CHECKING:
     from agent.store.runs import Run
@@ -121,6 +122,7 @@ class Settings(BaseModel):
         "auto", description="Gap records that the planner sees: all but rejected ones, approved ones, or none."
     )
     replan_steps: int = Field(6, ge=0, le=1000, description="A new plan after so many steps; 0 for never.")
+    agent: str = Field("", description="Specialist that answers: web, code, files, math or browser.")
     without: Names = Field((), description="What the agent goes without: search, browse, create.")
     seed: int | None = Field(None, ge=0, description="Seed of model calls, where the endpoint heeds one.")
     leak_guard: bool = Field(
@@ -200,6 +202,13 @@ class Settings(BaseModel):
             if not _HOST.fullmatch(name):
                 raise ValueError(f"{name} is no host: a name such as shop.example is wanted, without https:// and path")
         return tuple(dict.fromkeys(name.lower() for name in value))
+
+    @field_validator("agent")
+    @classmethod
+    def _is_agent(cls, value: str) -> str:
+        if value and value not in SPECIALISTS:
+            raise ValueError(f"{value} is none of {', '.join(SPECIALISTS)}")
+        return value
 
     @field_validator("without")
     @classmethod
@@ -318,7 +327,7 @@ EARLIER = "earlier"
 """In a run's configuration: the program that answered a question of the same form before."""
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 """The settings that end a run."""
-_AS_BEGUN = ("seed", "without", "strategy", "leak_guard")
+_AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
 """What a run that says nothing of them had none of."""
 _RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "web_index", "browser_hosts", "allow_private")
 
@@ -328,7 +337,7 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     told = {"model": settings.model, "base_url": settings.base_url or ""}
     for name in _RECORDED:
         value = getattr(settings, name)
-        if value is not None and value is not False and value not in ((), "auto"):
+        if value is not None and value is not False and value not in ((), "", "auto"):
             told[name] = ",".join(value) if isinstance(value, tuple) else "on" if value is True else str(value)
     roles = {role: settings.models_for(role) for role in ROLES}
     for role, models in roles.items():

@@ -30,7 +30,8 @@ async def answer(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 
 
 async def _best_guess(state: State, context: Context) -> str:
-    context.budget.last_call = context.budget.limits.cost != 0
+    if "most_turns" not in state:  # what it may go beyond the limits by is for the run's own answer
+        context.budget.last_call = context.budget.limits.cost != 0
     try:
         return await context.strategy(Role.COORDINATOR).best_guess(state, context)
     except (ModelError, ModelOutputError, StoppedError) as failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -18,8 +19,9 @@ from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
 from agent.offered_tools import tools_now
 from agent.state import Decision, State
+from agent.steps import most_steps
 
-Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
+Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
 _LONGEST_ANSWER = 4_000
 """Characters of a result that can be an answer as it is."""
 
@@ -35,13 +37,14 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     if done:
         last = state["steps"][-1]
         context.journal.note_found(last["number"], last["input"], last["finding"], ok=last["ok"])
-    context.journal.step = done + 1
+    context.journal.begin(done + 1)
     if (answer := _final_result(state)) is not None:
-        return _go(Decision("answer", "The result is the answer.", answer=answer), turns + 1, {"pending": []}, context)
-    if limit := context.budget.exceeded(turns - bool(pending), done):
+        decision = Decision("answer", "The result is the answer.", answer=answer)
+        return _go(decision, turns + 1, state, {"pending": []}, context)
+    if limit := _limit(state, context, turns - bool(pending)):
         return _give_up(context, f"the limit of {limit} is reached", limit)
     if pending:
-        return _go(Decision(**pending[0]), turns, {"pending": pending[1:]}, context)
+        return _go(Decision(**pending[0]), turns, state, {"pending": pending[1:]}, context)
     tools = await tools_now(state, context)
     try:
         choice = await context.strategy(Role.COORDINATOR).decide({**state, "tools": tools}, context)
@@ -49,18 +52,25 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
         context.emit(Note(problem.message))
         return _give_up(context, "no usable decision", None)
     except StoppedError as stopped:
-        return _give_up(context, stopped.message, context.budget.exceeded(turns, done))
+        return _give_up(context, stopped.message, _limit(state, context, turns))
     first, *rest = choice.decisions
-    begin_ahead(rest, state, context)
+    begin_ahead(rest if first.action != "ask" else [], state, context)
     pending = [decision.as_json() for decision in rest]
     is_free = any(reply.get("is_free") for reply in choice.replies)
     update = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": pending}
-    return _go(first, turns + (not is_free), update, context)
+    return _go(first, turns + (not is_free), state, update, context)
 
 
-def _go(decision: Decision, turn: int, update: dict[str, Any], context: Context) -> Command[Route]:
+def _limit(state: State, context: Context, turns: int) -> str | None:
+    """The limit that is reached. Whoever was handed a question meets those of the run in the calls themselves."""
+    if "most_turns" in state:
+        return "steps" if turns >= state["most_turns"] else None
+    return context.budget.exceeded(turns, len(state.get("steps", [])))
+
+
+def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], context: Context) -> Command[Route]:
     context.journal.mark(decision.action, decision.why)
-    context.emit(StepStarted(max(turn, 1), context.budget.limits.steps, decision.action, decision.why))
+    context.emit(StepStarted(max(turn, 1), most_steps(state, context), decision.action, decision.why))
     return Command(goto=decision.action, update={**update, "turns": turn, "decision": decision.as_json()})
 
 
@@ -83,11 +93,15 @@ def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:
 
 
 def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -> None:
-    """Begins to read the pages and to search; the actions themselves then find it done, one after the other."""
+    """Begins to read the pages and to search; the actions themselves then find it done, one after the other.
+
+    What comes after a question that is handed over waits for it, so that a replay makes the same calls in that order.
+    """
     if context.web is None or not decisions:
         return
     origins = origins_of(state, context)
-    for step, decision in enumerate(decisions, len(state.get("steps", [])) + 2):
+    at_once = takewhile(lambda decision: decision.action != "ask", decisions)
+    for step, decision in enumerate(at_once, len(state.get("steps", [])) + 2):
         with context.journal.ahead(step):
             if means_page(decision):
                 url = resolved(decision, state).file

@@ -34,7 +34,10 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
-    found: dict[str, Any] = {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
+    found: dict[str, Any] = {
+        "tools": tools,
+        **({"attached": await look_at_files(context)} if context.files and "attached" not in state else {}),
+    }
     if wants_tool:
         return found
     return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)

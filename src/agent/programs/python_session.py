@@ -17,11 +17,13 @@ from agent.consent.permission import may_be_done, words_of_user
 from agent.consent.provenance import Verdict, of_address, of_call, of_query
 from agent.context import Context
 from agent.events import ToolCalled
+from agent.hand_over import HandOvers
 from agent.material.attached import file_named, file_of_run, granted, path_made
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
 from agent.programs.scripts import modules_of
+from agent.specialists import SPECIALISTS
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number
 from agent.store.journal import Journal
@@ -61,6 +63,10 @@ class PythonSession:
         self._answer: Answering | None = None
         self._asked: list[list[Json]] = []
         self._was_replayed = False
+
+    def another(self) -> PythonSession:
+        """A session of the same run with variables of its own."""
+        return PythonSession(self._sandbox, self._journal, self._budget, self._folders)
 
     async def run(
         self,
@@ -170,7 +176,8 @@ async def run_in_session(state: State, context: Context) -> Update:
     note = " ".join(filter(None, notes))
     pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
     finding = "\n".join(filter(None, [_finding(outcome, text), seen]))
-    return {"steps": [step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)]}
+    done = step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)
+    return {"steps": [done | host.asked.marks], **host.asked.update}
 
 
 def _finding(outcome: SessionOutcome, text: str) -> str:
@@ -200,6 +207,8 @@ def _functions(state: State, context: Context) -> list[str]:
     names = ["read(source, page=1, find='')", "show(picture)"]
     if context.web is not None and "search" not in without:
         names.append("search(query, source='web')")
+    if "ask" not in without:
+        names.append("ask(question, agent='')")
     return [*names, *(name for tool in state["tools"] if SERVER in tool and (name := str(tool["name"])).isidentifier())]
 
 
@@ -210,6 +219,8 @@ class _Host:
         self._state = state
         self._context = context
         self._calls = 0
+        self._asking = asyncio.Lock()
+        self.asked = HandOvers(state)
         self.shown: list[Place] = []
         """The pictures that the program shows."""
 
@@ -225,6 +236,8 @@ class _Host:
         try:
             if name == "search":
                 return await self._search(_text(arguments, "query"), arguments.get("source", "web"))
+            if name == "ask":
+                return await self._ask(_text(arguments, "question"), arguments.get("agent", ""))
             if name == "show":
                 return await self._show(arguments)
             if name == "read":
@@ -240,6 +253,15 @@ class _Host:
         await self._allowed(of_query(query, origins_of(self._state, self._context)), "search", f"search {query}")
         found = await self._context.web.search(query, source=SOURCES[source])
         return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found]
+
+    async def _ask(self, question: str, agent: Json) -> Json:
+        if agent not in ("", *SPECIALISTS):
+            raise HostError(f"There is no agent {str(agent)[:80]!r}; there are: {', '.join(SPECIALISTS)}.")
+        async with self._asking:  # threads of a program ask one after the other, too
+            ok, text = await self.asked.ask(question, str(agent), self._context)
+        if not ok:
+            raise HostError(text)
+        return text
 
     async def _read(self, arguments: dict[str, Json]) -> Json:
         source, context = _text(arguments, "source"), self._context

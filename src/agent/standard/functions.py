@@ -9,13 +9,13 @@ from typing import Any
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
 from agent.offered_tools import DRAFT
+from agent.specialists import SPECIALISTS
 from agent.state import Action, Decision, Reply, State
 from agent.web.page import SOURCES
 from mcp_tools.text import one_line
 
 FINAL = "final_answer"
 """The argument that makes a result the answer."""
-_FINAL: dict[str, Any] = {"type": "string", "description": "The answer, {} being the result."}
 _TEXT: dict[str, Any] = {"type": "string"}
 _LONGEST_REASON = 300
 
@@ -33,8 +33,8 @@ def _function(name: str, description: str, properties: dict[str, Any], required:
 _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "run_code": _function(
         "run_python",
-        "Runs Python in this run's session, where variables stay. print() what you want to see.",
-        {"code": _TEXT, FINAL: _FINAL},
+        "Runs Python in a session where variables stay; print() what you want to see.",
+        {"code": _TEXT, FINAL: _TEXT},
         ["code"],
     ),
     "create_tool": _function(
@@ -49,7 +49,7 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
             },
             "arguments": {"type": "object"},
             "objection": {"type": "string", "description": "Why a test that it failed is wrong."},
-            FINAL: _FINAL,
+            FINAL: _TEXT,
         },
         ["arguments"],
     ),
@@ -71,9 +71,15 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     ),
     "browse": _function(
         "browse",
-        "Operates a site: clicks, forms, log-ins. Pages are read with read.",
+        "Operates a site: clicks, forms, log-ins.",
         {"url": _TEXT, "task": _TEXT},
         ["url", "task"],
+    ),
+    "ask": _function(
+        "ask",
+        "A specialist answers a question that stands alone.",
+        {"question": _TEXT, "agent": {"enum": [*SPECIALISTS]}},
+        ["question", "agent"],
     ),
 }
 _ACTIONS: dict[str, Action] = {form["function"]["name"]: action for action, form in _FUNCTIONS.items()}
@@ -92,7 +98,7 @@ def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
     """A tool as a function. What a server or a draft says of itself is data: a block of the first message holds it."""
     schema = arguments_schema(tool)
     properties = {**schema.get("properties", {})}
-    properties.setdefault(FINAL, _FINAL)
+    properties.setdefault(FINAL, _TEXT)
     said = "A tool of the library that is not approved." if tool.get(DRAFT) else str(tool["description"])
     said = f"A tool of the connected server {tool[SERVER]}." if SERVER in tool else said
     form = _function(str(tool["name"]), said, properties, schema.get("required", []))
@@ -123,6 +129,8 @@ def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = 
     if action == "search":
         source = SOURCES[arguments.get("source", "web")]
         return Decision(action, why, query=arguments["query"].strip(), source=source, call=call.id)
+    if action == "ask":
+        return Decision(action, why, query=arguments["question"].strip(), agent=arguments["agent"], call=call.id)
     if action == "browse":
         return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
     given = {name: value for name, value in arguments.items() if name != FINAL}

@@ -15,6 +15,7 @@ from agent.material.attached import files_text
 from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
 from agent.offered_tools import DRAFT
+from agent.specialists import prompt_of
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
@@ -44,7 +45,8 @@ def messages_for(
     room, sight = room or Room(), sight or Sight()
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
-    more = [state.get("rules", ""), SHOWS if sight.is_shown else ""]  # the same for each question of a benchmark
+    # the same for all questions of a specialist, and of a benchmark
+    more = [prompt_of(state.get("agent", "")), state.get("rules", ""), SHOWS if sight.is_shown else ""]
     messages[0]["content"] = "\n".join(filter(None, [messages[0]["content"], *more]))
     if pictures:
         instead = [{"type": "text", "text": not_shown(picture, sight)} for picture in pictures]

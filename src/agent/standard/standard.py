@@ -31,7 +31,7 @@ from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, NewPlan, Reply, State
-from agent.steps import step_number, value_text
+from agent.steps import most_steps, step_number, value_text
 from agent.strategy import Choice, PromptLimits, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
 from mcp_tools.text import one_line
@@ -123,7 +123,7 @@ class Standard:
         messages = messages_for(
             state,
             [*state.get("replies", []), *replies],
-            most_steps=context.budget.limits.steps,
+            most_steps=most_steps(state, context),
             room=context.room,
             sight=context.sight,
         )
@@ -146,7 +146,7 @@ class Standard:
         room, replies = context.room, state.get("replies", [])
         if (half := (len(replies) - room.folded) // 2) == 0:
             return False
-        older = messages_for(state, replies[: room.folded + half], most_steps=context.budget.limits.steps, room=room)
+        older = messages_for(state, replies[: room.folded + half], most_steps=most_steps(state, context), room=room)
         asked = [*older, {"role": "user", "content": _SUMMARISE}]
         completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
         room.folded, room.summary = room.folded + half, completion.text.strip()
@@ -269,7 +269,7 @@ def _first_line(refusal: str) -> str:
 def _pages_named(state: State, context: Context) -> list[Decision]:
     """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
     pages = [Decision("read_file", "The question names it.", file=url) for url in addresses_in(state["question"])]
-    if not pages or context.web is None or state.get("wish") == "create":
+    if not pages or context.web is None or state.get("wish") == "create" or state.get("agent") == "browser":
         return []
     origins = origins_of(state, context)
     return [

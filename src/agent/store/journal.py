@@ -163,7 +163,7 @@ class Journal:
     def __init__(self, path: Path, redactor: Redactor, recorded: list[dict[str, Json]]) -> None:
         self.path = path
         self.step = 0
-        """The step that calls belong to; the graph sets it."""
+        """The step that calls belong to; see `begin`."""
         self.is_live = False
         """Whether the newest call was made, and not given from the record."""
         origin = recorded[0].get("run_id") if recorded else None
@@ -283,24 +283,31 @@ class Journal:
             raise error
         return output
 
+    def begin(self, step: int) -> None:
+        """Calls from now on belong to a step; inside of `ahead` they go on belonging to that one."""
+        if not _STEP.get():
+            self.step = step
+
     @contextmanager
     def ahead(self, step: int) -> Iterator[None]:
-        """Calls of tasks that are created inside belong to a later step."""
-        before = _STEP.set(step)
+        """Calls of tasks that are created inside belong to a later step, or to the one that hands a question over."""
+        before = _STEP.set(_STEP.get() or step)
         try:
             yield
         finally:
             _STEP.reset(before)
 
     def mark(self, action: str, why: str) -> None:
-        """Writes down what the present step does, unless that stands there; nothing in a replay."""
+        """Writes down what the present step does, unless that stands there; nothing in a replay or inside `ahead`."""
+        if _STEP.get():
+            return
         mark = Mark(self.step, action, self._redactor.text(why))
         if self.marks.get(self.step) != mark:
             self.marks[self.step] = mark
             self._write([{"step": mark.step, "mark": mark.action, "why": mark.why}])
 
     def note_found(self, step: int, action: str, finding: str, *, ok: bool) -> None:
-        """Writes down in short what a step came to, unless that stands there; nothing in a replay.
+        """Writes down in short what a step came to, unless that stands there; nothing in a replay or inside `ahead`.
 
         Args:
             step: Its number.
@@ -309,7 +316,7 @@ class Journal:
             ok: Whether it succeeded.
         """
         found = Found(step, self._in_short(action), ok, self._in_short(finding))
-        if self.found.get(step) != found:
+        if not _STEP.get() and self.found.get(step) != found:
             self.found[step] = found
             self._write([asdict(found)])
 

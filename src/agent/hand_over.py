@@ -1,0 +1,117 @@
+"""A question that a run hands over to a specialist: answered on the same graph, with a state of its own."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from agent.context import Context, Room
+from agent.events import ToolCalled
+from agent.material.origins import is_private, origins_of
+from agent.specialists import SHARE, SPECIALISTS, not_for
+from agent.state import AttachedFile, State, Step
+from agent.steps import step_number
+from agent.strategy import Update
+from mcp_tools.text import one_line
+
+
+@dataclass(slots=True)
+class HandOvers:
+    """The questions that one step hands over, one after the other, and what the run knows afterwards."""
+
+    state: State
+    """Of the run, as of now: what came of one question counts for the next."""
+    is_private: bool = False
+    """Whether an answer may hold what is the user's alone."""
+    created: list[str] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
+    _asked: bool = False
+
+    @property
+    def marks(self) -> Step:
+        """What the step that asked says of itself."""
+        return cast(Step, {"is_private": True} if self.is_private else {})
+
+    @property
+    def update(self) -> Update:
+        """What the run knows now, beside that step; nothing where nobody was asked."""
+        names = ("turns", "sources", "links", "attached") if self._asked else ()
+        more = {name: self.state[name] for name in names if name in self.state}  # type: ignore[literal-required]
+        return {**more, "created": self.created, "used": self.used}
+
+    async def ask(self, question: str, agent: str, context: Context) -> tuple[bool, str]:
+        """The answer of a specialist, or why there is none.
+
+        Its calls are recorded as calls of this step, and its steps count as steps of the run.
+        """
+        state, most = self.state, context.budget.limits.steps
+        begun, turns = time.monotonic(), state.get("turns", 0)
+        allowed = min(math.ceil(most * (SPECIALISTS[agent].share if agent else SHARE)), most - turns)
+        if "agent" in state or context.solve is None:
+            return False, "Whoever was handed a question answers it without handing it on."
+        if allowed <= 0:
+            return False, f"Not asked: the limit of {most} steps leaves none for it."
+        own = replace(
+            context,
+            python=context.python.another() if context.python is not None else None,
+            room=Room(context.room.characters, context.room.one),
+            streams=False,
+            gaps=None,
+        )
+        try:
+            with context.journal.ahead(step_number(state)):
+                found = await context.solve(self._start(question, agent, allowed, context), own)
+        finally:
+            if own.python is not None:
+                await own.python.aclose()
+        text = found.get("text", "")
+        self._learn(found)
+        told = one_line(text or "no answer")
+        context.emit(
+            ToolCalled("ask", {"question": question, "agent": agent}, bool(text), told, time.monotonic() - begun)
+        )
+        return bool(text), text or "No answer was found."
+
+    def _start(self, question: str, agent: str, allowed: int, context: Context) -> State:
+        """What the specialist begins with; the words of the user stay the user's, whoever wrote the question."""
+        state, origins = self.state, origins_of(self.state, context)
+        known = set(context.web.texts) if context.web is not None else set[str]()
+        files = [AttachedFile(**{k: v for k, v in one.items() if k != "since"}) for one in state.get("attached", [])]  # type: ignore[typeddict-item]
+        start = State(
+            question=question,
+            said=state.get("said") or [state["question"]],
+            files=state.get("files", []),
+            agent=agent,
+            most_turns=allowed,
+            without=list(dict.fromkeys([*state.get("without", []), *not_for(agent)])),
+            sources=state.get("sources", []),
+            links=state.get("links", {}),
+            known={
+                "foreign": [text for text in origins.foreign if text not in known],
+                "private": list(origins.private),
+            },
+        )
+        return State(**{**start, "attached": files}) if files else start
+
+    def _learn(self, found: State) -> None:
+        state, self._asked = self.state, True
+        before = {file["path"] for file in state.get("attached", [])}
+        new = [
+            AttachedFile(**{**file, "since": step_number(state)})
+            for file in found.get("attached", [])
+            if file["path"] not in before
+        ]
+        self.is_private |= any(is_private(done, found) for done in found.get("steps", []))
+        self.created += found.get("created", [])
+        self.used += found.get("used", [])
+        self.state = State(
+            **{
+                **state,
+                "turns": state.get("turns", 0) + found.get("turns", 0),
+                "sources": found.get("sources", []),
+                "links": found.get("links", {}),
+                **({"attached": [*state.get("attached", []), *new]} if new else {}),
+            }
+        )
