@@ -191,7 +191,7 @@ def table(figures: Figures) -> list[Figure]:
         Figure("", "server's round trip, taken off, ms", one["trip_ms"]),
         Figure("", "sandboxed call, taken off, ms", one["sandbox_ms"]),
         Figure("P3", "model calls for one tool of the library", calls, 2, "2", calls == 2),
-        at_most("P4", "prompt without question and tool, bytes", prompt["fixed_bytes"], 4000),
+        at_most("P4", "prompt without question and tool, bytes", prompt["fixed_bytes"], 4096),
         Figure("", "what a tool adds to it, bytes", prompt["tool_bytes"]),
         ratio_at_most("P4", "prompt, growth per step, bytes", prompt["growth_bytes"], prompt["bare_growth_bytes"], 1.1),
     ]

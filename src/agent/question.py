@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Literal
 
 from mcp_tools.errors import UsageError
@@ -10,6 +12,11 @@ Wish = Literal["answer", "create"]
 """What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
 LONGEST_QUESTION = 100_000
 """Characters. More is data, and belongs into a file."""
+_FILE = re.compile(
+    r"\[IMPORTANT CONTEXT:\s*files?\b(?:\s+(?:path|at|is)\b)?\s*[:=]?\s*"
+    r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([^\]\n]+?))\s*\]",
+    re.IGNORECASE,
+)
 
 
 def usable(text: str) -> str:
@@ -27,3 +34,11 @@ def usable(text: str) -> str:
             remedy='Put the data into a file and attach it: alita --file data.txt "…"',
         )
     return question
+
+
+def files_named(text: str) -> list[Path]:
+    """The files that a question attaches with `[IMPORTANT CONTEXT: file PATH]`.
+
+    Only for what the user typed: text of a pipe, a page, a data set or a client names no files of this machine.
+    """
+    return [Path(next(filter(None, found.groups()))).expanduser() for found in _FILE.finditer(text)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.state import Action
-
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
@@ -15,7 +13,7 @@ class Specialist:
     """For people."""
     prompt: str
     """Follows the standard prompt."""
-    actions: tuple[Action, ...]
+    actions: tuple[str, ...]
     """Those that it may use."""
     share: float
     """Of the run's limit of steps, for a question that is handed over."""
@@ -65,7 +63,7 @@ SPECIALISTS = {
 }
 SHARE = 0.5
 """Of the run's steps, for a question that is handed over to nobody in particular."""
-_ACTIONS: tuple[Action, ...] = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
+_ACTIONS = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
 
 
 def prompt_of(agent: str) -> str:
@@ -73,7 +71,7 @@ def prompt_of(agent: str) -> str:
     return SPECIALISTS[agent].prompt if agent else ""
 
 
-def not_for(agent: str) -> list[Action]:
+def not_for(agent: str) -> list[str]:
     """The actions that a specialist goes without; none of them hands anything over."""
     own = SPECIALISTS[agent].actions if agent else _ACTIONS[:-1]
     return [action for action in _ACTIONS if action not in own]

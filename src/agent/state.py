@@ -155,7 +155,7 @@ class State(TypedDict, total=False):
     """The program that answered the same question with other values before; missing where there was none."""
     attached: list[AttachedFile]
     """The files of the question that were looked at, and those inside of archives."""
-    without: list[Action]
+    without: list[str]
     """Actions that are not possible in this run."""
     agent: str
     """The specialist that answers, who hands nothing over; empty for one of no kind, missing for the coordinator."""

@@ -17,12 +17,15 @@ from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.programs import python_session
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
+from agent.web.reading.reader import WebReader
 from mcp_tools.create.question_template import remembered
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, CODE, QUESTION, TESTS
 from support.forked import Forked
 from support.json_server import JsonServer, Reply
 from support.openai_server import OpenAIServer, Step
+from support.web_server import WebServer
+from support.youtube_server import NUMBER, serve_video
 
 LOST = "variables of earlier programs are gone"
 Turn = Step | Callable[[list[str]], Step]
@@ -541,3 +544,12 @@ async def test_a_question_that_is_itself_too_long_is_told(talk):
     with pytest.raises(ModelTooLongError, match="too long for tiny-1"):
         await talk.desk.ask("How long is this question?")
     assert len(talk.server.requests) < 10
+
+
+async def test_a_video_that_the_question_names_is_read_before_the_model_is_asked(talk, monkeypatch):
+    with WebServer() as web:
+        serve_video(web, {"en": [(12.0, "The tide turns at six.")]})
+        monkeypatch.setitem(WebReader.__init__.__kwdefaults__, "youtube", web.url)
+        answer = await talk.ask(f"When does the tide turn in https://youtu.be/{NUMBER} ?", Step(text="at six"))
+    assert (answer.text, answer.usage.calls) == ("at six", 1)
+    assert "The tide turns at six." in talk.results[0]

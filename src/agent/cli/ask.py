@@ -24,7 +24,7 @@ from agent.cli.screen import Screen
 from agent.cli.turn import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
-from agent.question import LONGEST_QUESTION, usable
+from agent.question import LONGEST_QUESTION, files_named, usable
 from agent.user_files import write_file
 from mcp_tools.text import one_line
 
@@ -80,12 +80,15 @@ def ask(
         for name in ("NO_COLOR", "FORCE_COLOR"):
             os.environ.pop(name, None)
         os.environ["FORCE_COLOR" if color == "always" else "NO_COLOR"] = "1"
-    files, words = tuple(file or ()), question or []
+    words = question or []
+    files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
     for path in files if _at_keyboard() else ():  # a program's question is asked all the same
         try:
             path.open("rb").close()
         except OSError as error:
-            raise UsageError(f"The file {path} cannot be read: {error.strerror}.", remedy="Correct --file.") from error
+            raise UsageError(
+                f"The file {path} cannot be read: {error.strerror}.", remedy="Correct its path."
+            ) from error
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
         if len(words) > 1:

@@ -33,7 +33,7 @@ def _function(name: str, description: str, properties: dict[str, Any], required:
 _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "run_code": _function(
         "run_python",
-        "Runs Python in a session where variables stay; print() what you want to see.",
+        "Runs Python in a session that keeps variables; print() what to see.",
         {"code": _TEXT, FINAL: _TEXT},
         ["code"],
     ),

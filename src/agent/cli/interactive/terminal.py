@@ -28,7 +28,7 @@ from agent.consent.external_tools import CallProposal
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
 from agent.events import Event
-from agent.question import Wish
+from agent.question import Wish, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, find_session, latest_session, load_session, new_session, save_session
 from mcp_tools import child
@@ -244,7 +244,9 @@ class Terminal:
     async def _ask_as_typed(self, text: str) -> None:
         """A question with the files that it names and those attached before."""
         question, named, missing = mentioned(text, Path.cwd())
-        for name in missing:
+        marked = files_named(text)
+        named = (*named, *(path for path in marked if path.is_file()))
+        for name in [*missing, *(str(path) for path in marked if not path.is_file())]:
             self.screen.note(f"There is no file {one_line(name)}; it stays text.")
         files = tuple(dict.fromkeys([*self.attached, *named]))
         if files:
