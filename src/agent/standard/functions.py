@@ -39,12 +39,12 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     ),
     "create_tool": _function(
         "create_tool",
-        "Calls a new general tool with `arguments`, tests it, and keeps it for later questions.",
+        "Calls a new general tool with `arguments`, tests and keeps it.",
         {
             "code": {
                 "type": "string",
                 "description": "A module with one typed public function, its Google docstring with Args (meaning, "
-                "unit, limits), Returns, Raises and an example; Literal for a choice; a ValueError that names each bad "
+                "unit, limits), Returns, Raises and an example; Literal for a choice; a ValueError naming each bad "
                 "input. Left out: the last one again.",
             },
             "arguments": {"type": "object"},
