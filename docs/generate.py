@@ -157,7 +157,7 @@ def help_text() -> str:
     codes = "".join(f"  {code:>3}  {meaning}\n" for code, _, meaning in EXIT_CODES)
     return (
         f"{asked}\n  {version}Show the version and exit.\n\n"
-        f"Commands (alita COMMAND --help tells more):\n{verbs}\nExit codes:\n{codes}"
+        f"Commands (run alita COMMAND --help for details):\n{verbs}\nExit codes:\n{codes}"
     )
 
 

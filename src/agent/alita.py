@@ -171,7 +171,7 @@ class Alita:
         self._listener = on_event or _silent
         question = usable(question)
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
-            self._listener(Note("the question contained a key: it was replaced"))
+            self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
         if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
@@ -181,7 +181,7 @@ class Alita:
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self.settings, form)
         if wish == "answer" and not follows and (known := self._known(self.settings, form, question, inputs)):
             self._listener(
-                Note(f"answered before, in run {known.run_id}; --no-cache, or /retry in a session, asks again")
+                Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
         told = configuration | places_of(self.settings) | follows | ({"approval": "ask"} if approve else {})
@@ -366,8 +366,8 @@ def _require_unchanged(run: Run) -> None:
     for file in run.files:
         if describe_file(Path(file.path)) != file:
             raise RunError(
-                f"The file {file.path} was changed since the run {run.run_id} read it.",
-                remedy="Restore it, or ask the question anew.",
+                f"The file {file.path} has changed since the run {run.run_id} read it.",
+                remedy="Restore the file, or ask the question again.",
             )
 
 

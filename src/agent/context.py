@@ -162,5 +162,5 @@ class Context:
     def _spend(self, model: Model, usage: Usage) -> None:
         limited = self.budget.limits.cost is not None
         if limited and usage.cost is None and self.budget.usage.cost is not None:
-            self.emit(Note(f"the price of {model.name} is unknown: the limit of cost cannot be held"))
+            self.emit(Note(f"the price of {model.name} is unknown, so the cost limit cannot be enforced"))
         self.budget.spend(usage)

@@ -53,7 +53,7 @@ async def understand(context: Context, message: str, conversation: Conversation 
     recorded = await context.journal.call("conversation", {"message": message}, take)
     question, said = message, [message]
     if recorded is None:
-        context.emit(Note("the conversation before this question is lost: it is taken as it is"))
+        context.emit(Note("the earlier conversation could not be read; the question is used as written"))
     else:
         earlier = Conversation.from_json(recorded)
         said += [turn.question for turn in earlier.turns]
@@ -69,7 +69,9 @@ async def understand(context: Context, message: str, conversation: Conversation 
     if found is None:
         return FollowUp(question, tuple(said))
     answer = Answer.from_json(found)
-    context.emit(Note(f"answered before, in run {answer.run_id}; --no-cache, or /retry in a session, asks again"))
+    context.emit(
+        Note(f"answered from the cache (run {answer.run_id}); to ask again: --no-cache, or /retry in a session")
+    )
     return FollowUp(question, tuple(said), answer.text)
 
 

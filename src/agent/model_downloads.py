@@ -51,7 +51,7 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
 
     def progress(done: int, total: int, source: str) -> None:
         if stopping.is_set():
-            raise StoppedError(f"{what} was being fetched; the next question goes on with that")
+            raise StoppedError(f"the download of {what} was interrupted; the next question continues it")
         began[1:] = [(time.monotonic(), done)]
         detail = f"of {total / 1e6:,.0f} MB{_left(began, total)}"
         loop.call_soon_threadsafe(listen, ModelStarting(f"fetching {what}", done / total, detail))
@@ -61,7 +61,7 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
             weights.ready()
         except WeightsError as damage:
             if any(stored.state != "partial" for stored in weights.stored()):
-                loop.call_soon_threadsafe(listen, Note(f"{damage.message}; it is fetched again"))
+                loop.call_soon_threadsafe(listen, Note(f"{damage.message}; downloading it again"))
             weights.pull(progress)
 
     try:

@@ -30,8 +30,8 @@ def usable(text: str) -> str:
         raise UsageError("The question is empty.", remedy='Ask something: alita "What is the 57th Fibonacci number?"')
     if len(question) > LONGEST_QUESTION:
         raise UsageError(
-            f"The question has {len(question):,} characters; {LONGEST_QUESTION:,} are the most.",
-            remedy='Put the data into a file and attach it: alita --file data.txt "…"',
+            f"The question has {len(question):,} characters; the limit is {LONGEST_QUESTION:,}.",
+            remedy='Put the data in a file and attach it: alita --file data.txt "…"',
         )
     return question
 

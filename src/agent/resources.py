@@ -66,8 +66,8 @@ def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
                 write_file(path, json.dumps({"level": isolation.level}) + "\n")
         return ""
     return (
-        f"tools are isolated less than before here: {isolation.level} ({isolation.backend}), it was {before}; "
-        f'`alita doctor` tells how to get it back, and isolation = "{isolation.backend}" in your settings accepts it'
+        f"tools are less isolated than before: {isolation.level} ({isolation.backend}), it was {before}; "
+        f'`alita doctor` says how to restore it; isolation = "{isolation.backend}" in your settings accepts it'
     )
 
 
@@ -121,7 +121,7 @@ class Resources:
             if self._sandbox is None:
                 self._sandbox = await open_for(settings)
                 if self._sandbox.isolation.level is Level.WEAK:
-                    self._tell(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
+                    self._tell(Warned("no isolation: model-written code runs with your permissions (--no-isolation)"))
         if lowered := isolation_lowered(settings, self._sandbox.isolation):
             self._tell(Warned(lowered))
         return self._sandbox
@@ -153,14 +153,14 @@ class Resources:
     def consent(self, budget: Budget, *, live: bool) -> Consent:
         """Who allows what needs it in a run; a replay asks nobody."""
         choice = self._external.choice
-        each_call = "this folder's files chose the model that asks for it" if choice and choice.decides_model else ""
+        each_call = "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
         return Consent(self._confirm if live else None, budget, each_call)
 
     def external(self, journal: Journal, consent: Consent, *, live: bool) -> ExternalTools:
         """The tools of external servers, which begin to start; a replay starts none."""
         if live:
             if self._external.choice is not None:
-                self._tell(Warned(f"this folder's files choose who answers: {self._external.choice.told}"))
+                self._tell(Warned(f"this folder's settings choose which model answers: {self._external.choice.told}"))
             for note in self._external.news():
                 self._tell(Note(note))
             self._servers = self._servers or self._external.servers()

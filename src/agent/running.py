@@ -168,7 +168,7 @@ class Running:
             if not (isinstance(failure, StorageError) and "status" in self._state):
                 self._state["status"], self._error = status_of(failure), failure.message
                 raise
-            tell(Note(f"the run's last state is not saved: {failure.message}"))
+            tell(Note(f"the run's last state was not saved: {failure.message}"))
         except asyncio.CancelledError:
             raise
         except BaseException as bug:
@@ -320,7 +320,7 @@ class Running:
                 await fetch_speech(from_settings(self.settings), self.tell, self.resources.stopping)
 
         if self.run.files and self.live and (gap := unconfined()):
-            self.tell(Note(f"The processes that read files are not confined on this machine: {gap}."))
+            self.tell(Note(f"The processes that read files are not sandboxed on this machine: {gap}."))
         return JournaledFiles(self._folder / FILES, self.journal, before_speech, budget=self.budget)
 
     def _guard(self) -> LeakGuard | None:
@@ -375,4 +375,4 @@ class Running:
                 ended = replace(self.run, status=answer.status, answer=answer)
                 await asyncio.to_thread(save_run, self.settings.runs_dir, ended)
         except StorageError as problem:
-            self.tell(Note(f"the run is not saved: {problem.message}"))
+            self.tell(Note(f"the run was not saved: {problem.message}"))

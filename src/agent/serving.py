@@ -68,7 +68,7 @@ class ServedAlita:
             return {
                 "status": "not_kept",
                 "error": f"no tool was proved and kept ({one_line(why, _WIDTH)}){found}",
-                "remedy": "Ask for something that is computed from its values, with all values in the question.",
+                "remedy": "Ask for something that can be computed, and put all values into the question.",
             }
         return {"created": created, "reused": reused, "answer": answer.text, "run_id": answer.run_id}
 

@@ -15,7 +15,7 @@ def unwritable(path: Path, reason: str | None) -> StorageError:
     """What to raise where one of alita's own folders takes nothing more."""
     return StorageError(
         f"{path} cannot be written: {reason}.",
-        remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
+        remedy="Free some space or fix the permissions. To move all of alita's folders, set ALITA_HOME.",
     )
 
 
@@ -41,7 +41,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be written: {error.strerror}.", remedy="Name another file, or make its folder writable."
+            f"{path} cannot be written: {error.strerror}.", remedy="Choose another file, or make its folder writable."
         ) from error
 
 

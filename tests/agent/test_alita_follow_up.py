@@ -73,7 +73,7 @@ async def test_a_follow_up_whose_question_was_answered_before_costs_one_call(des
     await desk.plays(*STORY).ask(QUESTION)
     answer = await desk.plays(restated(QUESTION)).ask(MESSAGE, conversation=talk())
     assert (answer.text, answer.usage.calls, answer.status) == (ANSWER, 1, "answered")
-    assert "answered before" in desk.notes
+    assert "answered from the cache" in desk.notes
     again = await desk.replay(answer.run_id)
     assert again.text == ANSWER
 

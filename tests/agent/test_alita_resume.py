@@ -268,7 +268,7 @@ async def test_a_damaged_journal_is_told(desk):
     answer = await desk.plays(*SEARCHES).ask("Who won?")
     path = journal_path(desk.runs, answer.run_id)
     path.write_text(path.read_text().replace('"kind":"model"', '"kind":', 1))
-    with pytest.raises(RunError, match="is damaged in line"):
+    with pytest.raises(RunError, match="is damaged at line"):
         await desk.replay(answer.run_id)
 
 
@@ -327,7 +327,7 @@ async def test_a_run_does_not_go_on_with_another_file(desk, tmp_path):
 
     stopped = await desk.plays(decide("answer", answer="1")).use(stop)
     data.write_text("2\n")
-    with pytest.raises(RunError, match=r"data\.csv was changed since"):
+    with pytest.raises(RunError, match=r"data\.csv has changed since"):
         await desk.resume(stopped.run_id)
     data.write_text("1\n")
     assert (await desk.resume(stopped.run_id)).run_id == stopped.run_id

@@ -222,8 +222,10 @@ async def test_where_a_project_chose_the_model_each_call_is_asked_about(desk, lo
     choice = ProjectChoice.of(settings)
     Decisions(desk.home / "data" / FILE).decide(choice.digest, desk.folder, "trusted")
     assert (await desk.plays(REFUSED, USE).ask(QUESTION)).text == "not called"
-    assert "this folder's files chose the model that asks for it, and nobody can be asked here" in desk.notes
-    assert ["this folder's files choose who answers" in warning.text for warning in desk.of(Warned)] == [True]
+    assert "this folder's settings chose the model that asks for it, and nobody can be asked here" in desk.notes
+    assert ["this folder's settings choose which model answers" in warning.text for warning in desk.of(Warned)] == [
+        True
+    ]
     asked = allows(desk, False)
     assert (await desk.plays(REFUSED, USE).ask(QUESTION, use_cache=False)).text == "not called"
     assert [(call.name, call.arguments) for call in asked] == [("calc__add", {"a": 20, "b": 22})]

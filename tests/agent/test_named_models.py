@@ -61,7 +61,7 @@ async def test_without_an_endpoint_of_its_own_a_model_is_asked_where_all_are(pla
 async def test_a_key_that_is_not_set_is_named(place, openai_server) -> None:
     place.user(f'model = "big"\n[models.big]\nmodel = "x"\nbase_url = "{openai_server.url}"\nkey = "BIG_KEY"')
     openai_server.fail(401, "no key")
-    with pytest.raises(ModelAuthError, match="wants a key") as caught:
+    with pytest.raises(ModelAuthError, match="requires a key") as caught:
         await asked(place.read())
     assert "Set BIG_KEY" in caught.value.remedy
 
@@ -112,15 +112,15 @@ def test_an_answer_depends_on_the_models_that_were_named(place) -> None:
         ('model = "x"\ncolour = "red"', r"models\.big\.colour"),
         ("sees = true", r"models\.big\.model"),
         ('model = ""', r"models\.big\.model"),
-        ('model = "embedded"', "name it directly"),
-        ('model = "scripted:x"', "name it directly"),
-        ('model = "x"\nbase_url = "localhost:80"', "an address such as"),
-        ('model = "x"\nbase_url = "https://me:s3cret@a.example"', "no password"),
+        ('model = "embedded"', "use its name directly"),
+        ('model = "scripted:x"', "use its name directly"),
+        ('model = "x"\nbase_url = "localhost:80"', "expected a URL such as"),
+        ('model = "x"\nbase_url = "https://me:s3cret@a.example"', "must not contain a user name or password"),
         ('model = "x"\ndialect = "latin"', "'chat' or 'responses'"),
         ('model = "x"\nprice = { input = 1 }', r"models\.big\.price\.output"),
-        ('model = "x"\nprice = { input = -1, output = 1 }', "greater than or equal to 0"),
+        ('model = "x"\nprice = { input = -1, output = 1 }', "must be a number, 0 or more"),
         ('model = "x"\ntemperature = 3', "less than or equal to 2"),
-        ('model = "x"\nkey = "BIG_KEY"', "base_url must say"),
+        ('model = "x"\nkey = "BIG_KEY"', "set base_url to"),
         ('model = "x"\nbase_url = "https://a.example"\nkey = "sk-123-s3cret"', "the name of the variable"),
     ],
 )
@@ -141,7 +141,7 @@ def test_models_that_are_no_tables_or_have_no_names(place, text: str) -> None:
 
 def test_a_key_that_fits_no_header_is_refused_and_not_shown(place) -> None:
     place.user('[models.big]\nmodel = "x"\nbase_url = "https://a.example"\nkey = "BIG_KEY"')
-    with pytest.raises(SettingsError, match=r"BIG_KEY, for models\.big.*paste it anew") as caught:
+    with pytest.raises(SettingsError, match=r"BIG_KEY, for models\.big.*paste it again") as caught:
         place.read(BIG_KEY="“sk-1”")
     assert "sk-1" not in str(caught.value)
 
@@ -172,7 +172,7 @@ def test_a_project_sends_no_key_where_the_user_does_not(place, user: str, entry:
     place.user(user)
     (place.project / "alita.toml").write_text(f'model = "big"\n[models.big]\nmodel = "m"\n{entry}')
     if not allowed:
-        with pytest.raises(SettingsError, match="where your own settings do not use it") as caught:
+        with pytest.raises(SettingsError, match="but your own settings do not use it there") as caught:
             place.read(AWS_SECRET="hidden-value", **KEYS)
         assert not any(key in str(caught.value) for key in ("hidden-value", *KEYS.values()))
         return
@@ -187,13 +187,13 @@ def test_an_endpoint_of_dotenv_opens_no_way_for_a_key(place) -> None:
     (place.project / "alita.toml").write_text(
         '[models.big]\nmodel = "m"\nbase_url = "https://evil.example"\nkey = "BIG_KEY"'
     )
-    with pytest.raises(SettingsError, match="where your own settings do not use it"):
+    with pytest.raises(SettingsError, match="but your own settings do not use it there"):
         place.read(BIG_KEY=KEYS["BIG_KEY"])
     (place.project / ".env").write_text("OPENAI_BASE_URL=https://evil.example")
     (place.project / "alita.toml").write_text(
         '[models.big]\nmodel = "m"\nbase_url = "https://evil.example"\nkey = "OPENAI_API_KEY"'
     )
-    with pytest.raises(SettingsError, match="where your own settings do not use it"):
+    with pytest.raises(SettingsError, match="but your own settings do not use it there"):
         place.read(**KEYS)
     (place.project / ".env").write_text("BIG_KEY=theirs")
     (place.project / "alita.toml").unlink()

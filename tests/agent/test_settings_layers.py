@@ -70,7 +70,7 @@ def test_an_address_holds_no_password_and_none_is_shown(place):
 
 @pytest.mark.parametrize("key", ["“sk-0123456789”", "sk-01234\n56789", "sk-\u00a0x"])
 def test_a_key_that_fits_no_header_is_refused_and_not_shown(place, key):
-    with pytest.raises(SettingsError, match="paste it anew") as refused:
+    with pytest.raises(SettingsError, match="paste it again") as refused:
         place.read(OPENAI_API_KEY=key)
     assert "sk-" not in str(refused.value)
 
@@ -127,10 +127,10 @@ def test_dotenv_may_not_move_folders_or_weaken(place, line):
 def test_an_endpoint_from_dotenv_gets_no_key_from_elsewhere(place):
     dotenv = place.project / ".env"
     dotenv.write_text("OPENAI_BASE_URL=http://evil.example/v1")
-    with pytest.raises(SettingsError, match="OPENAI_API_KEY would go to http://evil"):
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY would be sent to http://evil"):
         place.read(OPENAI_API_KEY="secret")
     place.user('api_key = "secret"')
-    with pytest.raises(SettingsError, match=r"config\.toml would go to"):
+    with pytest.raises(SettingsError, match=r"config\.toml would be sent to"):
         place.read()
     assert place.read({"base_url": "http://mine.example"}).base_url == "http://mine.example"
     dotenv.write_text("OPENAI_BASE_URL=http://own.example/v1\nOPENAI_API_KEY=own")
@@ -152,7 +152,7 @@ def test_dotenv_does_not_read_the_environment_into_its_values(place, monkeypatch
         ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),
         ({"OPENAI_BASE_URL": "localhost:8000"}, "base_url cannot be 'localhost:8000'.*https://"),
         ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is no host.*shop.example"),
-        ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP sets nothing"),
+        ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP is not a setting"),
     ],
 )
 def test_a_bad_variable_is_named_with_its_value_and_what_is_allowed(place, environment, message):
@@ -171,7 +171,7 @@ def test_an_unknown_key_names_the_file_and_the_nearest_setting(place):
 
 def test_a_file_that_is_not_toml_says_where(place):
     (place.project / "alita.toml").write_bytes(b"model = \nmax_steps = 3")
-    with pytest.raises(SettingsError, match=r"alita\.toml is not TOML: .*line 1"):
+    with pytest.raises(SettingsError, match=r"alita\.toml is not valid TOML: .*line 1"):
         place.read()
     (place.project / "alita.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match="cannot be read"):
@@ -244,7 +244,7 @@ def test_what_a_project_chooses_is_used_once_it_is_allowed_as_it_stands(place, t
     assert settings.chosen_by_project == chosen
     if not chosen:
         return require_allowed(settings)
-    with pytest.raises(SettingsError, match="choose who answers, and you have not allowed that") as caught:
+    with pytest.raises(SettingsError, match="choose which model answers, and you have not allowed that") as caught:
         require_allowed(settings)
     assert "own-key" not in caught.value.message
     assert "alita config trust" in caught.value.remedy

@@ -102,6 +102,6 @@ def _not_started(chrome: Path, why: str) -> WebProblem:
     lines = [line for line in why.splitlines() if line.strip() and not line.startswith(("Call log", "╔", "║", "╚"))]
     return WebProblem(
         "browser",
-        f"the browser {chrome} does not start: {one_line(' '.join(lines[:2]), 200)}",
-        remedy="Name another Chromium with ALITA_CHROME, or install one: apt-get install chromium",
+        f"the browser {chrome} did not start: {one_line(' '.join(lines[:2]), 200)}",
+        remedy="Set ALITA_CHROME to another Chromium, or install one: apt-get install chromium",
     )

@@ -40,17 +40,17 @@ def read_logins(path: Path) -> tuple[Login, ...]:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"the logins {path} cannot be read: {error}", remedy="Correct ALITA_LOGINS, or logins in config.toml."
+            f"the logins file {path} cannot be read: {error}", remedy="Fix ALITA_LOGINS, or logins in config.toml."
         ) from None
     if shared:
-        raise SettingsError(f"the logins {path} can be read by others", remedy=f"chmod 600 {path}")
+        raise SettingsError(f"the logins file {path} is readable by other users", remedy=f"chmod 600 {path}")
     try:
         entries = tomllib.loads(text).get("login", [])
     except tomllib.TOMLDecodeError as error:  # which may quote the line
         line = str(error).partition("(at ")[2].rstrip(")")
-        raise SettingsError(f"the logins {path} are no TOML: {line}", remedy=_EXAMPLE) from None
+        raise SettingsError(f"the logins file {path} is not valid TOML: {line}", remedy=_EXAMPLE) from None
     if not isinstance(entries, list):
-        raise SettingsError(f"the logins {path} hold no list of [[login]]", remedy=_EXAMPLE)
+        raise SettingsError(f"the logins file {path} has no list of [[login]]", remedy=_EXAMPLE)
     return tuple(_login(entry, f"login {number} of {path}") for number, entry in enumerate(entries, 1))
 
 

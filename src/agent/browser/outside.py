@@ -43,7 +43,7 @@ class OutsideBrowser:
         chrome: The Chromium to use.
         ask: Asks the browser role's model.
         blocks: Whether an address, with the text found there, must not be shown.
-        allow_private: Open addresses of this machine and its network too.
+        allow_private: Also open pages on this machine and its network.
         sees: Whether the model reads pictures.
         note: Told what the user should know of the browser.
     """

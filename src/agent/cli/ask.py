@@ -72,10 +72,10 @@ def ask(
     verbose: options.Verbose = False,
     color: options.Colour = "auto",
 ) -> None:
-    """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
+    """Answers a question. Piped text is the question, or is added to it. Without a question, opens a session."""
     if (as_json and json_stream) or (quiet and verbose):
         both = "--json and --json-stream" if as_json and json_stream else "--quiet and --verbose"
-        raise UsageError(f"{both} exclude each other.", remedy="Give one of them.")
+        raise UsageError(f"{both} cannot be used together.", remedy="Use only one of them.")
     if color != "auto":  # for everything that this process prints
         for name in ("NO_COLOR", "FORCE_COLOR"):
             os.environ.pop(name, None)
@@ -136,7 +136,7 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
 def resume(
     flags: dict[str, Any],
     run: Annotated[
-        str | None, typer.Argument(help="The run; the last unfinished one if not given.", autocompletion=run_ids)
+        str | None, typer.Argument(help="Run id (default: the last unfinished run).", autocompletion=run_ids)
     ] = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
@@ -169,9 +169,9 @@ def _piped(*, typed: bool) -> str:
         return ""
     try:
         if _at_keyboard():
-            print_note("Type the question; Ctrl-D ends it.")
+            print_note("Type your question, then press Ctrl-D.")
         elif not select.select([sys.stdin], [], [], 1.0)[0]:
-            print_note("Waiting for text from standard input; without any, add < /dev/null")
+            print_note("Waiting for text on standard input. If you have none, add < /dev/null")
         read = sys.stdin.buffer.read(8 * LONGEST_QUESTION)
     except OSError:
         return ""
@@ -181,7 +181,7 @@ def _piped(*, typed: bool) -> str:
         if error.start > 4 * LONGEST_QUESTION:  # cut within a character; it is too long anyway
             return read.decode(errors="ignore")
         raise UsageError(
-            f"Standard input is no text in UTF-8 (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'
+            f"Standard input is not UTF-8 text (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'
         ) from None
 
 
@@ -284,7 +284,9 @@ class _Run:
         result = self._result
         if result is None:
             partial = (self._alita.newest if self._alita is not None else None) or Answer("", "limit")
-            result = replace(partial, status="limit", limit="seconds", error="It did not end by itself.")
+            result = replace(
+                partial, status="limit", limit="seconds", error="The run did not stop in time and was ended."
+            )
             if self._turn is not None and self._turn.is_draining:
                 result = replace(result, status="interrupted", limit=None)
         _print(result, self._output, reported=False)
@@ -307,7 +309,7 @@ def _print(result: Answer, output: Output, *, reported: bool) -> None:
         for line in [] if output.quiet else source_lines(result):
             print_note(line)
     if result.status == "interrupted" and result.run_id:
-        print_note(f"Stopped. Go on with: alita resume {result.run_id}")
+        print_note(f"Stopped. Continue with: alita resume {result.run_id}")
     elif not reported and result.status != "answered":
         print_note(f"alita: {explanation(result)}")
 
@@ -330,10 +332,12 @@ def _require_writable(output: Output) -> None:
     if output.file is None:
         return
     if output.stream:
-        raise UsageError("--json-stream leaves --output nothing to write.", remedy="Use --json, or redirect: > FILE")
+        raise UsageError(
+            "--json-stream and --output cannot be used together.", remedy="Use --json, or redirect: > FILE"
+        )
     place = output.file if output.file.exists() else output.file.absolute().parent
     if output.file.is_dir() or not os.access(place, os.W_OK):
-        raise UsageError(f"{output.file} cannot be written.", remedy="Name another file with --output.")
+        raise UsageError(f"{output.file} cannot be written.", remedy="Choose another file with --output.")
 
 
 def explanation(result: Answer) -> str:
@@ -343,7 +347,7 @@ def explanation(result: Answer) -> str:
         reason = reason or f"The limit of {result.limit or 'this run'} was reached."
         if result.run_id:
             flag = f" --max-{result.limit} …" if result.limit else ""
-            reason += f"\n       Go on with a higher limit: alita resume {result.run_id}{flag}"
+            reason += f"\n       Continue with a higher limit: alita resume {result.run_id}{flag}"
     return reason or "No answer was found."
 
 

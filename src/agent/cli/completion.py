@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Prints the script of a shell: source <(alita completion bash), or: alita completion fish | source."""
+    """Prints a shell's completion script: source <(alita completion bash), or: alita completion fish | source."""
     complete(f"source_{shell}")
 
 

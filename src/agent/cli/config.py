@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 
-app = options.new_app("Each setting and where it came from.")
+app = options.new_app("Show and change settings.")
 
 
 @app.command()
 def show(as_json: options.AsJson = False) -> None:
-    """Prints every setting, its value and where it came from; keys are masked."""
+    """Prints every setting, its value and its source. Keys are masked."""
     lines = options.settings().explain()
     form = {line.name: {"value": line.value, "source": line.source} for line in lines}
     print_list(as_json, form, [tuple(line) for line in lines])
@@ -44,13 +44,13 @@ def show(as_json: options.AsJson = False) -> None:
 
 @app.command("set")
 def set_(
-    name: Annotated[str, typer.Argument(help="The setting: alita config show lists them.")],
-    value: Annotated[str, typer.Argument(help='Its value, as in TOML: 12, true, "text", ["a", "b"]; plain text, too.')],
+    name: Annotated[str, typer.Argument(help="Name of the setting; alita config show lists all.")],
+    value: Annotated[str, typer.Argument(help='Value as in TOML: 12, true, "text", ["a", "b"]; or plain text.')],
     as_json: options.AsJson = False,
 ) -> None:
-    """Writes a setting into your own settings file, whose comments stay."""
+    """Writes a setting to your own settings file. Comments are kept."""
     if name in KEYS:
-        raise UsageError(f"{name} is a key, and does not belong into a settings file.", remedy="alita keys set")
+        raise UsageError(f"{name} is a key and must not be stored in a settings file.", remedy="alita keys set")
     try:
         wanted = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:  # plain text
@@ -68,24 +68,24 @@ def set_(
 
 @app.command()
 def unset(name: Annotated[str, typer.Argument(help="The setting.")], as_json: options.AsJson = False) -> None:
-    """Takes a setting out of your own settings file."""
+    """Removes a setting from your own settings file."""
     document = _document()
     if name not in document:
-        raise UsageError(f"{_file()} does not set {name}.", remedy="alita config show")
+        raise UsageError(f"{_file()} has no setting {name}.", remedy="To list all settings: alita config show")
     del document[name]
-    _write(document, f"{name} is not set", as_json)
+    _write(document, f"{name} removed", as_json)
 
 
 @app.command()
 def edit() -> None:
-    """Opens your own settings file in your editor, and says what is wrong in it afterwards."""
+    """Opens your own settings file in your editor, then checks it."""
     file = _file()
     if not file.exists():
         private_folder(file.parent)
         write_file(file, "# alita's settings; `alita config show` lists them.\n")
     edit_file(file)
     options.settings()
-    print_note(f"{file} is fine.")
+    print_note(f"{file} is valid.")
 
 
 def _file() -> Path:
@@ -111,7 +111,7 @@ def _write(document: TOMLDocument, note: str, as_json: bool) -> None:
 
 @app.command()
 def path(as_json: options.AsJson = False) -> None:
-    """Prints where the settings files are, the user's first."""
+    """Prints the paths of the settings files, yours first."""
     files = [_file(), Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
     form = {"files": [{"path": str(file), "exists": file.is_file()} for file in files]}
     print_list(as_json, form, [(str(file), "" if file.is_file() else "(not there)") for file in files])
@@ -119,14 +119,14 @@ def path(as_json: options.AsJson = False) -> None:
 
 @app.command()
 def trust(
-    yes: Annotated[bool, opt("--yes -y", "Allow it without asking.")] = False, as_json: options.AsJson = False
+    yes: Annotated[bool, opt("--yes -y", "Allow without asking.")] = False, as_json: options.AsJson = False
 ) -> None:
-    """Lets the files of this folder choose who answers, after a look at what they choose."""
+    """Shows which model this folder's settings choose, and asks you to allow it."""
     settings = options.settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
     allowed = choice is None or yes or (is_terminal() and ask_about_choice(choice, decisions))
     if choice is None:
-        print_note("No file of this folder chooses who answers.")
+        print_note("No file in this folder chooses which model answers.")
     elif not allowed and not is_terminal():
         raise UsageError(f"This would allow: {choice.told}", remedy="If you trust it: alita config trust --yes")
     elif allowed:
@@ -137,19 +137,19 @@ def trust(
     raise typer.Exit(0 if allowed else 1)
 
 
-keys_app = options.new_app("Keys of services, kept in the system's keyring or in a file that only you can read.")
+keys_app = options.new_app("API keys, stored in the system keyring or in a file that only you can read.")
 
-Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="The variable that the key stands for.")]
+Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="Name of the key's variable, such as OPENAI_API_KEY.")]
 
 
 @keys_app.command("set")
 def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> None:
-    """Asks for a key without showing it, or reads it from a pipe, and keeps it."""
+    """Asks for a key without showing it, or reads it from a pipe, and stores it."""
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in options.settings().models.values() if model.key}
     if name not in known:  # it would be kept in vain
         usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
-        raise UsageError(f"Nothing uses a key called {name!r}.", remedy=f"One of: {usual}")
+        raise UsageError(f"No service uses a key named {name!r}.", remedy=f"One of: {usual}")
     typed = typer.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
     value = str(typed).strip()
     if not value:
@@ -157,29 +157,29 @@ def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> N
     try:
         require_header_text(value)
     except ValueError as problem:
-        raise UsageError(f"This cannot be a key: {problem}.", remedy=f"alita keys set {name}") from None
+        raise UsageError(f"This is not a valid key: {problem}.", remedy=f"alita keys set {name}") from None
     keys = _keys()
     place = keys.keep(name, value)
     told = "the keyring" if place == "keyring" else keys.path
-    wins = f"\nThe variable {name} is exported, too, and wins." if os.environ.get(name) else ""
+    wins = f"\nThe exported variable {name} takes precedence over it." if os.environ.get(name) else ""
     print_done(as_json, f"Kept in {told}.{wins}", variable=name, place=place)
 
 
 @keys_app.command("list")
 def list_keys(as_json: options.AsJson = False) -> None:
-    """Lists whose keys are kept, and where; never a key."""
+    """Lists which keys are stored, and where. The keys are not shown."""
     keys = _keys()
     places = keys.places()
     form = [{"variable": name, "place": place} for name, place in places.items()]
     rows = [(name, "keyring" if place == "keyring" else str(keys.path)) for name, place in places.items()]
-    print_list(as_json, form, rows, "No key is kept. Keep one with: alita keys set OPENAI_API_KEY")
+    print_list(as_json, form, rows, "No key is stored. Store one with: alita keys set OPENAI_API_KEY")
 
 
 @keys_app.command("delete")
 def delete_key(name: Name, as_json: options.AsJson = False) -> None:
-    """Forgets a key."""
+    """Deletes a stored key."""
     if not _keys().drop(name):
-        raise UsageError(f"No key of {name} is kept.", remedy="alita keys list")
+        raise UsageError(f"No key is stored for {name}.", remedy="alita keys list")
     print_done(as_json, f"Deleted the key of {name}.", deleted=name)
 
 

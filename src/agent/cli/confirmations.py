@@ -65,7 +65,7 @@ def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
 
 def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
     """Whether the user lets a project's files decide who answers; yes and no are kept."""
-    print_note("The files of this folder choose who answers, and who receives your questions and files:\n")
+    print_note("The settings in this folder choose which model answers and who receives your questions and files:\n")
     for line in choice.settings:
         print_note(f"    {line.name} = {visible(line.value)}    ({visible(line.source)})")
     return _decided(choice.digest, choice.project, decisions)
@@ -79,7 +79,7 @@ def ask_about_changes(changed: Sequence[Changed]) -> bool:
 
 
 def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
-    answer = _typed("\nAllow it? y: from now on, n: never, Enter: not now [y/n] ")
+    answer = _typed("\nAllow it? y: always, n: never, Enter: not now [y/n] ")
     if answer in {"y", "yes", "n", "no"}:
         decisions.decide(digest, project, "trusted" if answer[0] == "y" else "refused")
     return answer in {"y", "yes"}
@@ -121,9 +121,9 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
     if not any(EMBEDDED in settings.models_for(role) for role in ROLES) or Weights(settings.models_dir).stored():
         return True
     print_note(
-        "No key and no endpoint are set: the embedded model answers. "
-        f"It is fetched once ({QWEN_CODER.size / 1e9:.1f} GB),\n"
-        f"to {settings.models_dir}. It is small; a hosted or larger model answers far more.\n"
+        "No API key and no endpoint are set, so the embedded model will answer. "
+        f"It is downloaded once ({QWEN_CODER.size / 1e9:.1f} GB),\n"
+        f"to {settings.models_dir}. It is small; a hosted or larger model can answer far more.\n"
         "  a key:        alita keys set         an endpoint:  alita --base-url URL -m NAME"
     )
     servers = _local_servers()
@@ -133,7 +133,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         return True
     choices = "".join(f", {number} uses {name}" for number, (name, _, _) in enumerate(servers, 1))
     while True:
-        answer = _typed(f"Fetch it? y: yes, n: stop{choices} [y] ")
+        answer = _typed(f"Download it? y: yes, n: stop{choices} [y] ")
         if answer in {"n", "no", None}:
             return False
         if answer in {"", "y", "yes"}:
@@ -141,7 +141,10 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         if answer.isdigit() and 0 < int(answer) <= len(servers):
             _, flags["base_url"], models = servers[int(answer) - 1]
             flags["model"] = models[0]
-            print_note(f"To keep it: alita config set base_url {flags['base_url']}; alita config set model {models[0]}")
+            print_note(
+                f"To make this permanent: alita config set base_url {flags['base_url']}; "
+                f"alita config set model {models[0]}"
+            )
             return True
 
 

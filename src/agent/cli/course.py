@@ -28,19 +28,19 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.gaia.attempt import Dataset, Task
 
-app = options.new_app("The Agents Course: its questions, answering them, and handing in.")
+app = options.new_app("The Agents Course: list, answer and submit its questions.")
 
-Address = Annotated[str, opt("--course URL", "Another server than the course's.")]
-Username = Annotated[str, opt("--username NAME", "Yours at the Hugging Face hub.")]
-AgentCode = Annotated[str, opt("--agent-code URL", "Where your agent's code is: …/spaces/NAME/SPACE/tree/main.")]
-Submit = Annotated[bool, opt("--submit", "Hand in; without it, only show what would be sent.")]
+Address = Annotated[str, opt("--course URL", "URL of the course server, if not the usual one.")]
+Username = Annotated[str, opt("--username NAME", "Your Hugging Face user name.")]
+AgentCode = Annotated[str, opt("--agent-code URL", "URL of your agent's code: …/spaces/NAME/SPACE/tree/main.")]
+Submit = Annotated[bool, opt("--submit", "Submit; without this, only show what would be sent.")]
 
 
 @app.command()
 def questions(
-    output: Annotated[Path | None, opt("-o --output FILE", "Write them as a question file.")] = None,
-    files: Annotated[Path | None, opt("--files DIR", "Put their files into a folder.")] = None,
-    random: Annotated[bool, opt("--random", "One of them, chosen by the server.")] = False,
+    output: Annotated[Path | None, opt("-o --output FILE", "Write the questions to this file.")] = None,
+    files: Annotated[Path | None, opt("--files DIR", "Save the attached files in this folder.")] = None,
+    random: Annotated[bool, opt("--random", "Show one question, picked by the server.")] = False,
     course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
@@ -63,7 +63,7 @@ def questions(
 def run(
     flags: dict[str, Any],
     output: Annotated[
-        Path, opt("-o --output FILE", "The results: course.json; questions and ledger stand beside it.")
+        Path, opt("-o --output FILE", "Results file (default: course.json); questions and ledger go next to it.")
     ] = Path("course.json"),
     resume: Resume = False,
     verbose: Verbose = False,
@@ -74,7 +74,7 @@ def run(
     send: Submit = False,
     course: Address = COURSE_URL,
 ) -> None:
-    """Answers the questions as a benchmark does; limits are those of a question. With --submit it hands in, too."""
+    """Answers the questions as a benchmark. Limits apply to each question. With --submit, also submits."""
     if send:
         require_person(username, agent_code)
     names = ("questions.jsonl", "files", "ledger.jsonl")
@@ -97,23 +97,21 @@ def run(
     )
     code = benchmark({**flags, "use_cache": False, "leak_guard": True}, choices)
     if code or not send:
-        print_note(
-            f"Nothing was handed in. See what would be: alita course submit {ledger} --username … --agent-code …"
-        )
+        print_note(f"Nothing was submitted. To preview: alita course submit {ledger} --username … --agent-code …")
         raise typer.Exit(code)
     submit(ledger, username, agent_code, send=True, course=course)
 
 
 @app.command()
 def submit(
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A ledger, or a file for the leaderboard.")],
+    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A ledger or a leaderboard file.")],
     username: Username = "",
     agent_code: AgentCode = "",
     send: Submit = False,
     course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
-    """Hands answers in; without --submit only shows what would be sent. submission_payload.log keeps both."""
+    """Submits answers. Without --submit, only shows what would be sent. Both are kept in submission_payload.log."""
     api, given = CourseApi(course), read_answers(answers)
     asked = [task.task_id for task in api.questions().tasks]
     submission = submission_of(username, agent_code, given, asked)
@@ -136,7 +134,9 @@ def submit(
         print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
     if result is None:
         print_rows([(one["task_id"], one_line(one["submitted_answer"], 200)) for one in submission["answers"]])
-        print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
+        print_note(
+            f"Nothing was sent. The payload is in {PAYLOAD_LOG}. To submit it, add --submit to the same command."
+        )
         return
     print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
     if result.message:
@@ -155,7 +155,7 @@ def _write_questions(path: Path, dataset: Dataset) -> None:
     """Writes a question file, unless another one is in its place."""
     text = "".join(f"{json.dumps(_record(task))}\n" for task in dataset.tasks)
     if path.is_file() and path.read_bytes() != text.encode():
-        raise UsageError(f"{path} is there already and holds other questions.", remedy="Name another --output.")
+        raise UsageError(f"{path} already exists and holds other questions.", remedy="Choose another --output.")
     write_file(path, text)
 
 
@@ -174,7 +174,7 @@ def _put_files(dataset: Dataset, folder: Path, api: CourseApi) -> dict[str, dict
                 print_note(attachment.message)
             found[task.task_id] = {"path": str(path) if path else None, "file_status": attachment.status}
     except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Name another folder.") from None
+        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder.") from None
     there = sum(entry["file_status"] == "found" for entry in found.values())
     print_note(f"{count_of(there, 'file')} in {folder}.")
     return found

@@ -151,14 +151,16 @@ def _isolation(settings: Settings) -> Iterator[Finding]:
         if lowered := isolation_lowered(settings, found):
             yield Finding("isolation", False, lowered, remedy(), needed=False)
     if gap := unconfined():
-        yield Finding("readers", False, f"processes that read files and pages are not confined: {gap}", needed=False)
+        yield Finding("readers", False, f"processes that read files and pages are not sandboxed: {gap}", needed=False)
 
 
 def _search(settings: Settings) -> Iterator[Finding]:
     """Which engines are asked, and why the others are not; nobody is asked now."""
     states, names = {state.name: state for state in engine_states(settings)}, names_of(settings)
     ready = ", ".join(name for name in names if states[name].ready)
-    yield Finding("search", bool(ready), ready or "no engine is ready", "Name one with ALITA_ENGINES.", needed=False)
+    yield Finding(
+        "search", bool(ready), ready or "no search engine is ready", "Choose one with ALITA_ENGINES.", needed=False
+    )
     for name, state in states.items():
         wanted = name in names or name in _WITH_KEY
         if (state.ready and not state.needs_nothing) or (wanted and not state.ready):
@@ -172,13 +174,13 @@ def _browser(settings: Settings) -> Iterator[Finding]:
     except WebProblem as problem:
         yield Finding("browser", False, problem.message, problem.remedy, needed=False)
     else:
-        without = "" if True in SANDBOXES else ", without its own sandbox as long as alita runs as root"
+        without = "" if True in SANDBOXES else ", without its own sandbox while alita runs as root"
         yield Finding("browser", True, f"{chromium.path} ({chromium.found}){without}", needed=False)
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
     """Whether files can be made in them, or where they would be made; permissions alone do not tell."""
-    remedy = "Correct its permissions, or set ALITA_HOME (or --tools-dir) to another place."
+    remedy = "Fix its permissions, or set ALITA_HOME (or --tools-dir) to another folder."
     for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
         folder: Path = getattr(settings, name)
         existing = next(path for path in (folder, *folder.parents) if path.exists())
@@ -204,8 +206,8 @@ def _library(settings: Settings) -> Iterator[Finding]:
         names = ", ".join(one_line(one.name, 64) for one in withheld[:_NAMED_TOOLS])
         more = ", …" if len(withheld) > _NAMED_TOOLS else ""
         told = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
-        approve = "Look at what changed, and approve it: alita tools approve --all"
-        remedy = approve if any(one.is_approvable for one in withheld) else "The reasons: alita tools list"
+        approve = "Review the changes and approve them: alita tools approve --all"
+        remedy = approve if any(one.is_approvable for one in withheld) else "To see why: alita tools list"
         yield Finding("withheld", False, f"{told} not served to MCP clients: {names}{more}", remedy, needed=False)
 
 
@@ -224,13 +226,13 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 
 
-app = options.new_app("Checks that everything alita needs is there.")
+app = options.new_app("Checks that alita has everything it needs.")
 
 
 @app.command()
 @options.with_settings("model", "base_url")
 def doctor(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
-    """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
+    """Checks packages, model, isolation, browser and folders. Exits with 0 if alita can answer questions."""
     settings = options.settings(flags)
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]

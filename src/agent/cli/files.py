@@ -13,23 +13,23 @@ from agent.cli.output import print_json, print_note, print_text
 from agent.cli.screen import count_of
 from agent.files.reading import preview, read
 
-app = options.new_app("Files, as the agent reads them.")
+app = options.new_app("Shows files as the agent reads them.")
 
 
 @app.callback()
 def group() -> None:
-    """Files, as the agent reads them."""
+    """Shows files as the agent reads them."""
 
 
 @app.command()
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file: a workbook, a PDF, an archive, a recording.")],
-    page: Annotated[int | None, opt("--page N", "Only this page.", min=1)] = None,
-    to: Annotated[int | None, opt("--to N", "The last page.", min=1)] = None,
-    find: Annotated[str, opt("--find WORDS", "The lines that have these words.")] = "",
+    page: Annotated[int | None, opt("--page N", "Show this page only.", min=1)] = None,
+    to: Annotated[int | None, opt("--to N", "Show pages up to this one.", min=1)] = None,
+    find: Annotated[str, opt("--find WORDS", "Show lines that contain these words.")] = "",
     as_json: options.AsJson = False,
 ) -> None:
-    """Shows what a file is and how it begins; or pages of it, or where words occur."""
+    """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file))
         form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}

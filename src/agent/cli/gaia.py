@@ -60,15 +60,16 @@ class _Benchmark(options.Commands):
 
 app = options.new_app("The GAIA benchmark.", cls=_Benchmark)
 
-Resume = Annotated[bool, opt("--resume", "Go on with the ledger that is there; errors are tried again.")]
-Verbose = Annotated[bool, opt("-v --verbose", "A line for every step.")]
+Resume = Annotated[bool, opt("--resume", "Continue the existing ledger; failed questions are retried.")]
+Verbose = Annotated[bool, opt("-v --verbose", "Print a line for every step.")]
 MaxQuestions = Annotated[int | None, opt("--max-questions N", "Stop after N unanswered questions.", min=1)]
 Concurrency = Annotated[
-    int | None, opt("--concurrency N", "Questions in parallel: 4; with the embedded model 1.", min=1, max=1000)
+    int | None,
+    opt("--concurrency N", "Questions to run in parallel (default 4; 1 with the embedded model).", min=1, max=1000),
 ]
 _ATTACHED = "--attached_files_dir --attached-files-dir DIR"
-_LEARNING = "Gap records: off, use, or grow: wrong answers add to them."
-_LIBRARY = "cold: each begins without tools; warm: one grows; read-only."
+_LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong answers)."
+_LIBRARY = "cold: each question starts without tools; warm: one library grows; read-only: use it unchanged."
 
 
 @app.command()
@@ -80,40 +81,46 @@ def run(
         typer.Argument(
             metavar="JSONL_FILE",
             show_default=False,
-            help="The questions: JSON lines, a copy of the dataset (FOLDER:SPLIT), or gaia-validation of the hub.",
+            help="Question file (JSON lines), a copy of the dataset (FOLDER:SPLIT), or gaia-validation from the hub.",
         ),
     ],
-    attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder of their files.")] = None,
-    output: Annotated[Path | None, opt("-o --output FILE", "The results; the ledger is beside them.")] = None,
-    submission: Annotated[Path | None, opt("--submission FILE", "The leaderboard's file, to be written.")] = None,
+    attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder with the questions' files.")] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "Results file; the ledger goes next to it.")] = None,
+    submission: Annotated[Path | None, opt("--submission FILE", "Also write a file for the leaderboard.")] = None,
     with_traces: Annotated[bool, opt("--with-traces", "Put the steps into the submission: reasoning_trace.")] = False,
     details: Annotated[Path | None, opt("--details FILE", "Questions, true answers, responses and steps.")] = None,
     resume: Resume = False,
     verbose: Verbose = False,
     max_questions: MaxQuestions = None,
-    level: Annotated[list[int] | None, opt("--level N", "Only it; may be repeated.")] = None,
-    ids: Annotated[list[str] | None, opt("--ids IDS", "Only these, separated by commas.")] = None,
-    epochs: Annotated[int, opt("--epochs N", "How often each is asked.", min=1)] = 1,
+    level: Annotated[list[int] | None, opt("--level N", "Run this level only; may be repeated.")] = None,
+    ids: Annotated[list[str] | None, opt("--ids IDS", "Run these questions only, separated by commas.")] = None,
+    epochs: Annotated[int, opt("--epochs N", "Ask each question N times.", min=1)] = 1,
     concurrency: Concurrency = None,
-    total_steps: Annotated[int | None, opt("--total-steps N", "Steps for the whole run.", min=1)] = None,
-    total_seconds: Annotated[float | None, opt("--total-seconds S", "Seconds for the whole run.", min=0.001)] = None,
-    total_tokens: Annotated[int | None, opt("--total-tokens N", "Tokens for the whole run.", min=1)] = None,
-    total_cost: Annotated[float | None, opt("--total-cost USD", "US dollars for the whole run.", min=0.000001)] = None,
+    total_steps: Annotated[int | None, opt("--total-steps N", "Stop the benchmark after N steps.", min=1)] = None,
+    total_seconds: Annotated[
+        float | None, opt("--total-seconds S", "Stop the benchmark after S seconds.", min=0.001)
+    ] = None,
+    total_tokens: Annotated[int | None, opt("--total-tokens N", "Stop the benchmark after N tokens.", min=1)] = None,
+    total_cost: Annotated[
+        float | None, opt("--total-cost USD", "Stop the benchmark at this cost in US dollars.", min=0.000001)
+    ] = None,
     library: Annotated[Literal["cold", "warm", "read-only"], opt("--library MODE", _LIBRARY)] = "cold",
-    without: Annotated[list[str] | None, opt("--without NAMES", "Go without search, browse or create.")] = None,
-    leak_guard: Annotated[Literal["on", "off"], opt("--leak-guard on|off", "Block copies of the dataset.")] = "on",
-    seed: Annotated[int | None, opt("--seed N", "Seed of model calls.", min=0)] = None,
-    mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Score as gaia or as the course does.")] = "gaia",
+    without: Annotated[list[str] | None, opt("--without NAMES", "Disable search, browse or create.")] = None,
+    leak_guard: Annotated[
+        Literal["on", "off"], opt("--leak-guard on|off", "Block web pages that copy the dataset.")
+    ] = "on",
+    seed: Annotated[int | None, opt("--seed N", "Seed for model calls.", min=0)] = None,
+    mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Scoring rules: gaia or course.")] = "gaia",
     learning: Annotated[Literal["off", "use", "grow"], opt("--learning MODE", _LEARNING)] = "off",
-    cache: Annotated[bool, opt("--cache/--no-cache", "Take answers given before, and keep them.")] = False,
+    cache: Annotated[bool, opt("--cache/--no-cache", "Reuse cached answers, and cache new ones.")] = False,
     retry_errors: Annotated[
-        bool, opt("--retry-errors/--keep-errors", "With --resume: try errors again; the usual way.")
+        bool, opt("--retry-errors/--keep-errors", "With --resume, retry failed questions (default).")
     ] = True,
 ) -> None:
-    """Runs a question file and keeps every attempt in a ledger; limits are those of a question (30 minutes).
+    """Runs a question file and records every attempt in a ledger. Limits apply to each question (30 minutes).
 
-    A run that was interrupted or killed goes on with --resume. Two runs are compared with `alita gaia compare`, and
-    reported on with `alita gaia report`.
+    To continue a run that was interrupted or killed, use --resume. To see its results, use `alita gaia report`; to
+    compare two runs, use `alita gaia compare`.
     """
     chosen = tuple(one for part in ids or () for one in part.split(",") if one)
     choices = Choices(
@@ -250,9 +257,9 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         UserError: It cannot begin, or the ledger cannot be written.
     """
     if flags["use_cache"] and choices.selection.epochs > 1:
-        raise UsageError("With --cache every epoch would repeat the first.", remedy="Leave out --cache or --epochs.")
+        raise UsageError("With --cache, every epoch would repeat the first.", remedy="Remove --cache or --epochs.")
     if choices.with_traces and choices.submission is None:
-        raise UsageError("--with-traces is for the leaderboard's file.", remedy="Name it: --submission FILE")
+        raise UsageError("--with-traces needs --submission.", remedy="Add --submission FILE")
     settings = _settings(flags, choices)
     dataset = load_questions(choices.questions, settings)
     _require_ours(choices)
@@ -260,8 +267,8 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     if own_library and not choices.places.ledger.exists() and any(choices.places.library.glob("*.py")):
         folder = choices.places.library
         raise RunError(
-            f"{folder} holds tools already, and a new benchmark with --library warm begins without any.",
-            remedy=f"Move them away, name another --output, or begin with them: --tools-dir {folder}",
+            f"{folder} already holds tools, but a new benchmark with --library warm starts without any.",
+            remedy=f"Move them, choose another --output, or start with them: --tools-dir {folder}",
         )
     taken = _taken(choices, dataset)
     options = RunOptions(
@@ -291,7 +298,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     def interrupt() -> None:
         nonlocal ends
         if running.interrupt():
-            display.say("Finishing the questions under way, then ending. Ctrl-C again stops them too.")
+            display.say("Finishing the current questions, then stopping. Press Ctrl-C again to stop at once.")
         else:
             ends = min(ends, time.monotonic() + _CLOSING)
 
@@ -302,7 +309,9 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     def last_words() -> int:
         """Its ledger is on the disk."""
         display.close()
-        print_note("alita: It did not end by itself. Go on with the same command and --resume.")
+        print_note(
+            "alita: The benchmark did not stop in time and was ended. Continue with the same command and --resume."
+        )
         return exits.INTERRUPTED
 
     async def finish() -> Outcome:
@@ -332,8 +341,8 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
         return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})
     if choices.library == "read-only" and not settings.tools_dir.is_dir():
         raise UsageError(
-            f"The library {settings.tools_dir} is no folder, so there is nothing to read.",
-            remedy="Name it with --tools-dir, or begin without tools: --library cold",
+            f"The tool library {settings.tools_dir} is not a folder.",
+            remedy="Choose one with --tools-dir, or start without tools: --library cold",
         )
     return settings
 
@@ -350,10 +359,12 @@ def _require_ours(choices: Choices) -> None:
         if path is not None:
             named[option], marks[option] = path, mark
             if not (folder := path.absolute().parent).is_dir():
-                raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
+                raise StorageError(
+                    f"{folder} is not a folder.", remedy="Create it, or choose a file in another folder."
+                )
     for (one, path), (other, same) in combinations(named.items(), 2):
         if path.resolve() == same.resolve():
-            raise UsageError(f"{path} would be {one} and {other}.", remedy="Name another file for one of them.")
+            raise UsageError(f"{path} would be both {one} and {other}.", remedy="Choose another file for one of them.")
     for option, mark in marks.items():
         path, folder = named[option], named[option].absolute().parent
         if path.is_dir() or (folder.exists() and not os.access(folder, os.W_OK)):
@@ -363,12 +374,12 @@ def _require_ours(choices: Choices) -> None:
         begins = path.read_bytes()[:_LOOKED_AT] if os.access(path, os.R_OK) else b"?"
         goes_on = ledger.exists() or (choices.resume and option == "--submission")
         if not goes_on or (begins and mark not in begins):  # one without a byte has nothing to lose
-            problem = f"{path} is there already, and no benchmark with the ledger {ledger} wrote it."
+            problem = f"{path} already exists and was not written by a benchmark with the ledger {ledger}."
             more = ", or keep its answers: --resume" if option == "--submission" and mark in begins else ""
-            raise RunError(problem, remedy=f"Move it away, or name another {option}{more}.")
+            raise RunError(problem, remedy=f"Move it, or choose another {option}{more}.")
         if not choices.resume:
-            remedy = f"Add --resume to go on with it, or name another {option}."
-            raise RunError(f"{path} is there already.", remedy=remedy)
+            remedy = f"Add --resume to continue it, or choose another {option}."
+            raise RunError(f"{path} already exists.", remedy=remedy)
 
 
 def _taken(choices: Choices, dataset: Dataset) -> Taken:
@@ -422,33 +433,38 @@ def _sum_up(outcome: Outcome, choices: Choices) -> None:
     ]
     lines += [f"details: {choices.details}"] if choices.details else []
     if outcome.message:
-        lines.append(f"It ended early: {outcome.message}")
+        lines.append(f"The benchmark ended early: {outcome.message}")
     if outcome.reachable:
-        lines.append("Go on with the same command and --resume.")
+        lines.append("Continue with the same command and --resume.")
     elif outcome.left:
-        lines.append("What is left was chosen before: go on with --resume and the --level, --ids and --epochs of then.")
+        lines.append(
+            "The remaining questions were selected earlier. "
+            "Continue them with --resume and the same --level, --ids and --epochs."
+        )
     print_text("\n".join(lines))
 
 
-Output = Annotated[Path | None, opt("-o --output FILE", "Write it there, not on stdout.")]
+Output = Annotated[Path | None, opt("-o --output FILE", "File to write (default: stdout).")]
 
 
 @app.command()
 def report(
-    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="What a benchmark wrote.")],
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger of a benchmark.")],
     form: Annotated[
         Literal["terminal", "json", "markdown", "html"],
-        opt("--format -f", "What to write; html is one page that needs no network."),
+        opt("--format -f", "Output format; html is one self-contained page."),
     ] = "terminal",
     output: Output = None,
     questions: Annotated[
-        Path | None, opt("--questions FILE", "The question file: every question of it counts as selected.")
+        Path | None, opt("--questions FILE", "Question file; all its questions count as selected.")
     ] = None,
-    level: Annotated[int | None, opt("--level N", "Of the question file, only this level.")] = None,
-    epochs: Annotated[int | None, opt("--epochs N", "How often each question was to be answered.", min=1)] = None,
-    runs: Annotated[Path | None, opt("--runs DIR", "Folder of the runs; beside the ledger if not given.")] = None,
+    level: Annotated[int | None, opt("--level N", "Count only this level of the question file.")] = None,
+    epochs: Annotated[
+        int | None, opt("--epochs N", "How many times each question should have been asked.", min=1)
+    ] = None,
+    runs: Annotated[Path | None, opt("--runs DIR", "Folder of the runs (default: next to the ledger).")] = None,
 ) -> None:
-    """Reports a benchmark: accuracy over all selected questions, time, tokens and cost, and the result of each."""
+    """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
     ledger = _ledger(ledger)
     opened = open_report(ledger, _tasks(questions, level), epochs=epochs)
     redactor = _redactor()
@@ -469,10 +485,10 @@ def report(
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="The ledger of the first run.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="The ledger of the second run.")],
-    form: Annotated[Literal["terminal", "json", "markdown"], opt("--format -f", "What to write.")] = "terminal",
+    form: Annotated[Literal["terminal", "json", "markdown"], opt("--format -f", "Output format.")] = "terminal",
     output: Output = None,
 ) -> None:
-    """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
+    """Compares two benchmarks on the questions that both attempted (McNemar's exact test)."""
     compared = comparison.compare(open_report(_ledger(first)), open_report(_ledger(second)))
     redactor = _redactor()
     if form == "json":
@@ -490,12 +506,14 @@ def _ledger(named: Path) -> Path:
 def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
     if questions is None:
         if level is not None:
-            raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
+            raise UsageError("--level needs --questions.", remedy="Add --questions FILE.")
         return ()
     dataset = load_questions(questions, options.settings())
     tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
     if not tasks:
-        raise UsageError(f"{questions} has no question of level {level}.", remedy="Leave --level out to see all.")
+        raise UsageError(
+            f"{questions} has no question of level {level}.", remedy="Remove --level to see all questions."
+        )
     return tasks
 
 

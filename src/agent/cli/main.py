@@ -28,8 +28,8 @@ class Command(NamedTuple):
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("ask", "ask:app", 'answer a question; the same as alita "…"'),
-    Command("resume", "ask:resume_app", "go on with an interrupted run"),
+    Command("ask", "ask:app", 'answer a question (same as alita "…")'),
+    Command("resume", "ask:resume_app", "continue an interrupted run"),
     Command("runs", "runs:app", "list, search, show, replay, export and prune runs"),
     Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
     Command("stats", "stats:app", "show calls, cost, tools and failures of a period"),
@@ -37,15 +37,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("traces", "runs:traces_app", "show what a run did, in the terminal or as a page"),
     Command("tools", "tools:app", "list, show, search, run, check, approve and delete tools"),
     Command("files", "files:app", "show a file as the agent reads it"),
-    Command("mcp", "mcp:app", "give the tools to other programs, and use theirs"),
+    Command("mcp", "mcp:app", "connect to MCP servers; install alita in other programs"),
     Command("serve", "serve:app", "serve the tools to MCP clients"),
-    Command("course", "course:app", "questions of the Agents Course: list, answer, hand in"),
+    Command("course", "course:app", "Agents Course: list, answer and submit its questions"),
     Command("model", "model:app", "list and try models; pull and serve the embedded one"),
     Command("gaia", "gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
     Command("gaps", "gaps:app", "show and review what was learned from failures"),
     Command("config", "config:app", "show and change settings"),
-    Command("keys", "config:keys_app", "keep, list and delete the keys of services"),
-    Command("doctor", "doctor:app", "check that everything alita needs is there"),
+    Command("keys", "config:keys_app", "store, list and delete API keys"),
+    Command("doctor", "doctor:app", "check that alita has everything it needs"),
     Command("completion", "completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from mcp_tools.clients.trust import Standing
 
 
-app = options.new_app("MCP: uses other people's servers, and gives the tools to other programs.")
+app = options.new_app("MCP: connect to other servers, and install alita in other programs.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
-Yes = Annotated[bool, opt("--yes -y", "Allow it without asking.")]
+Yes = Annotated[bool, opt("--yes -y", "Allow without asking.")]
 _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL"
 
 
@@ -67,18 +67,21 @@ class AddCommand(TyperCommand):
 @app.command(cls=AddCommand)
 def add(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME [COMMAND [ARGS]...]", help="Its name, and how to start it.")
+        list[str] | None,
+        typer.Argument(metavar="NAME [COMMAND [ARGS]...]", help="Name of the server and the command that starts it."),
     ] = None,
-    url: Annotated[str, opt("--url URL", "Its address, instead of a command.")] = "",
-    env: Annotated[list[str] | None, opt("--env -e K=V", "A variable for it; V may be ${NAME}.")] = None,
-    header: Annotated[list[str] | None, opt("--header K=V", "A header for its address; V may be ${NAME}.")] = None,
-    scope: Annotated[Literal["user", "project"], opt("--scope user|project", "For you, or in .mcp.json.")] = "user",
-    timeout: Annotated[float | None, opt("--timeout S", "Seconds of one call.")] = None,
-    roots: Annotated[bool, opt("--roots", "Tell it the current folder when it asks.")] = False,
-    file: Annotated[Path | None, opt("--from FILE", "Take servers from another client's settings.")] = None,
+    url: Annotated[str, opt("--url URL", "URL of the server, instead of a command.")] = "",
+    env: Annotated[list[str] | None, opt("--env -e K=V", "Environment variable to set; V may be ${NAME}.")] = None,
+    header: Annotated[list[str] | None, opt("--header K=V", "HTTP header to send; V may be ${NAME}.")] = None,
+    scope: Annotated[
+        Literal["user", "project"], opt("--scope user|project", "user: for you alone; project: in .mcp.json.")
+    ] = "user",
+    timeout: Annotated[float | None, opt("--timeout S", "Time limit for one call, in seconds.")] = None,
+    roots: Annotated[bool, opt("--roots", "Tell the server the current folder when it asks.")] = False,
+    file: Annotated[Path | None, opt("--from FILE", "Import servers from another client's settings.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Adds a server: NAME and its command, or NAME and --url; or all of another client's file with --from."""
+    """Adds a server: NAME and its command, or NAME and --url. With --from, imports servers from a file."""
     given, settings = list(words or ()), options.settings()
     if file is not None:
         added = _imported(settings, file, given, scope)
@@ -95,10 +98,10 @@ def add(
 def _described(words: Sequence[str], url: str, more: dict[str, Any]) -> ServerEntry:
     """The server that a command line describes."""
     if not words:
-        raise UsageError("The server has no name.", remedy=_USAGE)
+        raise UsageError("No server name was given.", remedy=_USAGE)
     name, *command = words
     if url and command:
-        raise UsageError(f"It has both an address and a command: {command[0]!r}.", remedy=_USAGE)
+        raise UsageError(f"Both --url and a command were given: {command[0]!r}.", remedy=_USAGE)
     if not url and not command:
         raise UsageError(f"No command or --url is given for {name!r}.", remedy=_USAGE)
     form = {**({"url": url} if url else {"command": command[0], "args": command[1:]}), **more}
@@ -113,7 +116,7 @@ def _pairs(given: Sequence[str] | None, option: str, signs: str) -> dict[str, st
     for pair in given or ():
         at = min((pair.index(sign) for sign in signs if sign in pair), default=0)
         if not at:
-            raise UsageError(f"{option} {pair!r} is no NAME=VALUE.", remedy=f"Write {option} NAME=VALUE.")
+            raise UsageError(f"{option} {pair!r} is not NAME=VALUE.", remedy=f"Write {option} NAME=VALUE.")
         found[pair[:at].strip()] = pair[at + 1 :].strip()
     return found
 
@@ -134,7 +137,7 @@ def _imported(settings: Settings, file: Path, names: Sequence[str], scope: Scope
     known = {entry.name for entry in read(path, scope).entries}
     for name in names or found:
         if name in known:
-            print_note(f"{name} is left as it is: {path} has it already.")
+            print_note(f"{name} was skipped: {path} already has it.")
         else:
             added.append(_kept(settings, found[name], scope))
     return added
@@ -145,7 +148,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     path = _file(settings, scope)
     placed = replace(entry, scope=scope, path=path)
     if any(known.name == entry.name for known in read(path, scope).entries):
-        raise UsageError(f"{path} has a server {entry.name!r} already.", remedy=f"alita mcp remove {entry.name}")
+        raise UsageError(f"{path} already has a server {entry.name!r}.", remedy=f"alita mcp remove {entry.name}")
     if scope == "project" and (steering := steering_variables(entry)):
         refused = f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}."
         raise UsageError(refused, remedy="Add the server for you alone: --scope user")
@@ -166,7 +169,7 @@ def _file(settings: Settings, scope: Scope) -> Path:
 
 @app.command("list")
 def list_(as_json: options.AsJson = False) -> None:
-    """Lists the configured servers, and why some are not started."""
+    """Lists the configured servers, and says why some are not started."""
     configured = _configured()
     problems = [fields(problem, "where message") for problem in configured.problems]
     form = {"servers": [_as_json(standing) for standing in configured.standings], "problems": problems}
@@ -189,7 +192,7 @@ def _as_json(standing: Standing) -> dict[str, Any]:
 
 @app.command("test")
 def try_(name: Name, as_json: options.AsJson = False) -> None:
-    """Connects to a server, lists its tools and says how long it took, or what failed."""
+    """Connects to a server and lists its tools, or says what failed."""
     configured = _configured()
     found = _found(name, configured)
     undecided = found.state in {"undecided", "refused"}
@@ -218,7 +221,7 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
 
 async def _tested(standing: Standing) -> dict[str, Any]:
     """Connects to a server, lists its tools, and gives what `--json` prints."""
-    assert standing.expanded is not None, "only a server that is ready can be tested"
+    assert standing.expanded is not None, "only a ready server can be tested"
     entry = standing.entry
     link = Link(standing.expanded, os.environ)
     report: dict[str, Any] = {"ok": False, "name": entry.name, "starts": entry.shown, "tools": [], "notes": []}
@@ -248,7 +251,7 @@ def remove(name: Name, as_json: options.AsJson = False) -> None:
     entry = _found(name, _configured()).entry
     if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
         raise UsageError(
-            f"{entry.path} belongs to another program.", remedy=f"Leave it there and say: alita mcp disable {name}"
+            f"{entry.path} belongs to another program.", remedy=f"Leave it there and run: alita mcp disable {name}"
         )
     put(entry.path, name, None)
     print_done(as_json, f"Removed {name} from {entry.path}.", removed=name)
@@ -256,14 +259,14 @@ def remove(name: Name, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def disable(name: Name, as_json: options.AsJson = False) -> None:
-    """Leaves a server out until it is enabled; one of a project for you alone."""
+    """Disables a server until you enable it again. For a project's server, this affects you alone."""
     _switch(name, _configured(), off=True)
-    print_done(as_json, f"{name} is not started any more.", disabled=name)
+    print_done(as_json, f"{name} is now disabled.", disabled=name)
 
 
 @app.command()
 def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> None:
-    """Starts a server again when it is needed, and allows, after a look, what a project defines or a server changed."""
+    """Enables a server. Shows what a project defines or a server changed, and asks you to allow it."""
     configured = _configured()
     entry = _found(name, configured).entry
     if entry.scope == "project":
@@ -323,10 +326,10 @@ Client = Annotated[
     ),
 ]
 InScope = Annotated[
-    Literal["user", "project"], opt("--scope user|project", "Your own settings, or those of the current project.")
+    Literal["user", "project"], opt("--scope user|project", "user: your own settings; project: the current project's.")
 ]
-AsName = Annotated[str, opt("--name NAME", "What the client calls the server.")]
-Tools = Annotated[str | None, opt("--tools PATTERN", "What to offer, as for alita serve.")]
+AsName = Annotated[str, opt("--name NAME", "Name of the server in the client (default: alita).")]
+Tools = Annotated[str | None, opt("--tools PATTERN", "Tools to offer, as in alita serve --tools.")]
 
 
 @app.command()
@@ -334,13 +337,13 @@ Tools = Annotated[str | None, opt("--tools PATTERN", "What to offer, as for alit
 def install(
     flags: dict[str, Any],
     client: Client,
-    print_only: Annotated[bool, opt("--print", "Print the entry; write nothing.")] = False,
+    print_only: Annotated[bool, opt("--print", "Print the entry without writing it.")] = False,
     scope: InScope = "user",
     name: AsName = "alita",
     tools: Tools = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Enters alita's server into the settings of a client; a copy of the old file is kept beside it."""
+    """Adds alita to a client's settings. A backup of the old file is kept next to it."""
     host, path = _host(client, scope)
     entry = host.entry(_server(flags, tools), _valid(name))
     if print_only:
@@ -350,21 +353,21 @@ def install(
             print_note(f"{host.title} reads {path}:")
             print_text(snippet(host, name, entry))
         return
-    project = "\nThe entry names paths of this machine: others who share the project need their own."
+    project = "\nThe entry contains paths on this machine; other users of the project need their own."
     told = (
-        f"Entered {name} into {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
+        f"Added {name} to {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
         "No key is written: keep yours in your settings file, `alita config path` shows where."
     )
-    unchanged = f"{host.title} has it already: nothing was changed in {path}."
+    unchanged = f"{host.title} already has it. {path} is unchanged."
     _change(host, planned(host, path, name, entry), told, unchanged, as_json, entry=entry)
 
 
 @app.command()
 def uninstall(client: Client, scope: InScope = "user", name: AsName = "alita", as_json: options.AsJson = False) -> None:
-    """Takes alita's server out of the settings of a client; a copy of the old file is kept beside it."""
+    """Removes alita from a client's settings. A backup of the old file is kept next to it."""
     host, path = _host(client, scope)
-    unchanged = f"{host.title} has no {name} in {path}: nothing was changed."
-    _change(host, planned(host, path, _valid(name), None), f"Took {name} out of {path}.", unchanged, as_json)
+    unchanged = f"{host.title} has no {name} in {path}. Nothing was changed."
+    _change(host, planned(host, path, _valid(name), None), f"Removed {name} from {path}.", unchanged, as_json)
 
 
 def _change(host: Host, change: Change, told: str, unchanged: str, as_json: bool, **more: Any) -> None:
@@ -378,7 +381,7 @@ def _change(host: Host, change: Change, told: str, unchanged: str, as_json: bool
 @app.command("json")
 @options.with_settings("tools_dir")
 def json_(flags: dict[str, Any], name: AsName = "alita", tools: Tools = None) -> None:
-    """Prints the mcpServers JSON that most other clients take."""
+    """Prints the mcpServers JSON that most other clients accept."""
     print_json({"mcpServers": {_valid(name): _server(flags, tools).as_json()}})
 
 
@@ -397,5 +400,5 @@ def _host(client: str, scope: Literal["user", "project"]) -> tuple[Host, Path]:
 
 def _valid(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-        raise UsageError(f"{name!r} cannot name a server.", remedy="Use 1 to 64 of A-Z a-z 0-9 _ and -.")
+        raise UsageError(f"{name!r} is not a valid server name.", remedy="Use 1 to 64 of A-Z a-z 0-9 _ and -.")
     return name

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 
-app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
+app = options.new_app("Models: list and test them, and manage the weights of local ones.")
 
 MB = 1_000_000
 
@@ -42,7 +42,7 @@ class Name(StrEnum):
     SPEECH = "speech"
 
 
-Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that writes down speech.")]
+Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that transcribes speech.")]
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights:
@@ -52,7 +52,7 @@ def _weights(name: Name = Name.EMBEDDED) -> Weights:
 
 @app.command()
 def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
-    """Fetches the weights, verifies them, and resumes where an earlier pull stopped."""
+    """Downloads and verifies the weights. Resumes an interrupted download."""
     weights = _weights(name)
     new = name is Name.EMBEDDED and not weights.path.exists()
     path = weights.pull() if quiet else _pull(weights)
@@ -87,7 +87,7 @@ def _pull(weights: Weights) -> Path:
 @app.command("list")
 @options.with_settings("base_url")
 def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
-    """Lists the models: those of the settings, what their endpoints offer, and the weights on this machine."""
+    """Lists the configured models, the models that their endpoints offer, and the weights on this machine."""
     settings = options.settings(flags)
     models, offers = _listed(settings), _offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
@@ -103,11 +103,11 @@ def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
         rows.append((each["name"], where, each["dialect"], each["strategy"], senses, key, ", ".join(each["used_as"])))
     print_rows(rows)
     for offer in offers:
-        names = ", ".join(offer["models"]) or "it does not say"
+        names = ", ".join(offer["models"]) or "unknown"
         print_text(offer["problem"] or f"{offer['endpoint']} offers: {names}")
     print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored])
     if not stored:
-        print_note("No weights are here. Fetch them with: alita model pull")
+        print_note("No weights on this machine. Download them with: alita model pull")
 
 
 def _listed(settings: Settings) -> list[dict[str, Any]]:
@@ -159,23 +159,24 @@ def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
-    """Removes the weights, what an interrupted pull left, and what was computed with them."""
+    """Removes the weights, partial downloads, and the cache computed with them."""
     weights = _weights(name)
     removed = weights.remove()
     if name is Name.EMBEDDED:
         shutil.rmtree(options.settings().cache_dir / FOLDER, ignore_errors=True)
-    told = f"Removed {weights.path}." if removed else f"There was nothing at {weights.path}."
+    told = f"Removed {weights.path}." if removed else f"Nothing to remove at {weights.path}."
     print_done(as_json, told, removed=removed)
 
 
 @app.command()
 def serve(
-    stop: Annotated[bool, opt("--stop", "End the server instead.")] = False, as_json: options.AsJson = False
+    stop: Annotated[bool, opt("--stop", "Stop the server instead of starting it.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Starts the server in the background, so that the next question need not wait for it."""
+    """Starts the embedded model's server in the background, so that the next question does not wait for it."""
     if stop:
         ended = stop_servers(options.settings().runtime_dir)
-        print_done(as_json, f"Ended {ended} server(s).", ended=ended)
+        print_done(as_json, f"Stopped {ended} server(s).", ended=ended)
         return
     exits.run(_server(_weights().ready()).find())
     status(as_json)
@@ -189,7 +190,7 @@ def _server(weights: Path) -> LocalServer:
 
 @app.command()
 def status(as_json: options.AsJson = False) -> None:
-    """Tells whether the server runs, and since when."""
+    """Shows whether the embedded model's server is running."""
     servers = [state for _, state in running(options.settings().runtime_dir)]
     if as_json:
         known = [
@@ -200,9 +201,9 @@ def status(as_json: options.AsJson = False) -> None:
         return
     for s in servers:
         state = f"port {s.port}" if s.ready else "loading"
-        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, ends when idle for {s.idle:.0f} s")
+        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, stops when idle for {s.idle:.0f} s")
     if not servers:
-        print_text("not running; the first question starts it, or: alita model serve")
+        print_text("not running; the first question starts it, or run: alita model serve")
 
 
 _LENGTH = 4_000
@@ -234,10 +235,10 @@ _STRUCTURED = {"schema": "JSON Schema", "tool": "as a forced call", "text": "as 
 @options.with_settings("base_url")
 def try_out(
     flags: dict[str, Any],
-    name: Annotated[str, typer.Argument(help="A model; the one that answers, if not given.")] = "",
+    name: Annotated[str, typer.Argument(help="Model to test (default: the one that answers).")] = "",
     as_json: options.AsJson = False,
 ) -> None:
-    """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
+    """Asks a model three short questions to measure its speed, abilities and cost."""
     settings = options.settings({**flags, "model": name or None})
     require_allowed(settings)
     report = exits.run(_tested(settings, settings.model))
@@ -266,7 +267,7 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
     try:
         model = models.named(name)
         if not isinstance(model, ChatModel):
-            raise UsageError(f"{name} is a script, which nobody has to try.")
+            raise UsageError(f"{name} is a scripted model; only real models can be tested.")
         model.forget()  # what it could not do a month ago
         called = await _outcome(model.complete(Request(_SUM, tools=[_ADD], tool_choice="required", max_tokens=_LENGTH)))
         wanted = _form(city="string", in_europe="boolean")

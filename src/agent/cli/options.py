@@ -34,15 +34,15 @@ _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits"
 """The groups of options in the help of a question."""
 
 Files = Annotated[list[Path] | None, opt("-f --file PATH", "Attach a file; may be repeated.", _INPUT)]
-Continue = Annotated[bool, opt("-c --continue", "Go on with the last conversation.", _INPUT)]
-Resume = Annotated[bool, opt("--resume", "Open the last session, or the one whose id follows.", _INPUT)]
+Continue = Annotated[bool, opt("-c --continue", "Continue the last conversation.", _INPUT)]
+Resume = Annotated[bool, opt("--resume", "Reopen the last session, or the one with the given id.", _INPUT)]
 
 ToFile = Annotated[Path | None, opt("-o --output FILE", "Write the answer to a file.", _OUTPUT)]
 AsJson = Annotated[bool, opt("--json", "Print one JSON object.", _OUTPUT)]
-JsonStream = Annotated[bool, opt("--json-stream", "Print JSON lines as it happens; the last is the answer.", _OUTPUT)]
+JsonStream = Annotated[bool, opt("--json-stream", "Print events as JSON lines; the last is the answer.", _OUTPUT)]
 Schema = Annotated[Path | None, opt("--schema FILE", "Answer in JSON that fits this JSON Schema.", _OUTPUT)]
 Quiet = Annotated[bool, opt("-q --quiet", "Print the answer and errors only.", _OUTPUT)]
-Verbose = Annotated[bool, opt("-v --verbose", "Show model calls too.", _OUTPUT)]
+Verbose = Annotated[bool, opt("-v --verbose", "Also show model calls.", _OUTPUT)]
 Colour = Annotated[
     Literal["auto", "always", "never"], opt("--color WHEN", "Use colour: auto, always or never.", _OUTPUT)
 ]
@@ -50,22 +50,24 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")]
 
 _SETTINGS: dict[str, Any] = {
     "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
-    "model": Annotated[str | None, opt("-m --model NAME", "A name, embedded, or scripted:FILE.", _MODEL)],
+    "model": Annotated[str | None, opt("-m --model NAME", "Model: a name, embedded, or scripted:FILE.", _MODEL)],
     "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
     "base_url": Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)],
-    "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps; one reply is one.", _LIMITS)],
+    "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps (one model reply each).", _LIMITS)],
     "max_seconds": Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)],
-    "max_cost": Annotated[float | None, opt("--max-cost USD", "Stop before this many US dollars.", _LIMITS)],
+    "max_cost": Annotated[
+        float | None, opt("--max-cost USD", "Stop before the cost exceeds this many US dollars.", _LIMITS)
+    ],
     "max_tokens": Annotated[int | None, opt("--max-tokens N", "Stop after N tokens.", _LIMITS)],
     "tools_dir": Annotated[Path | None, opt("--tools-dir DIR", "Keep created tools in this folder.", _SAFETY)],
     "approval": Annotated[
         Literal["ask", "auto", "never"] | None,
-        opt("--approve MODE", "Keep a new tool: ask first, auto, or never.", _SAFETY),
+        opt("--approve MODE", "Keep new tools: ask, auto or never.", _SAFETY),
     ],
-    "no_cache": Annotated[bool, opt("--no-cache", "Do not answer from the cache.", _SAFETY)],
-    "no_isolation": Annotated[bool, opt("--no-isolation", "Run tools even where nothing can isolate them.", _SAFETY)],
+    "no_cache": Annotated[bool, opt("--no-cache", "Ask again even if the answer is cached.", _SAFETY)],
+    "no_isolation": Annotated[bool, opt("--no-isolation", "Run tools even if no sandbox is available.", _SAFETY)],
     "allow_private": Annotated[
-        bool, opt("--allow-private", "Open pages of this machine and its network too.", _SAFETY)
+        bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)
     ],
 }
 """Options that are settings."""

@@ -57,7 +57,7 @@ def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
     from agent.resources import isolation_lowered
 
     if isolation.level == "weak":
-        print_note("Warning: nothing isolates tools; they run as you, because --no-isolation was said.")
+        print_note("Warning: tools run without a sandbox and with your permissions (--no-isolation).")
     if lowered := isolation_lowered(settings, isolation):
         print_note(f"Warning: {lowered}")
 

@@ -40,13 +40,11 @@ if TYPE_CHECKING:
     from agent.store.runs import Run
     from agent.store.sessions import Session
 
-app = options.new_app("Runs: what was asked, what was done, and doing it again.")
+app = options.new_app("Runs: what was asked and done, and how to replay it.")
 
 RunId = Annotated[
     str | None,
-    typer.Argument(
-        metavar="RUN", help="The id or its beginning or end; the last run if not given.", autocompletion=run_ids
-    ),
+    typer.Argument(metavar="RUN", help="Run id, or its start or end (default: the last run).", autocompletion=run_ids),
 ]
 
 
@@ -58,11 +56,11 @@ def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="All of them must occur.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Words to search for; all must match.")],
     limit: options.Limit = 20,
     as_json: options.AsJson = False,
 ) -> None:
-    """Finds runs by words of the question or the answer, newest first."""
+    """Finds runs by words in the question or answer, newest first."""
     wanted = " ".join(words).casefold().split()
 
     def fits(run: Run) -> bool:
@@ -70,7 +68,7 @@ def search(
         return all(word in text for word in wanted)
 
     found = [run for run in list_runs(options.settings().runs_dir) if fits(run)]
-    _print_runs(found[:limit], as_json, "No run has these words.")
+    _print_runs(found[:limit], as_json, "No run matches all these words.")
 
 
 def _print_runs(runs: list[Run], as_json: bool, none: str) -> None:
@@ -115,13 +113,13 @@ def _preview(output: Any) -> str:
 @app.command()
 def replay(
     run: RunId = None,
-    until: Annotated[int | None, opt("--until STEP", "Replay to this step, then go on live.", min=0)] = None,
+    until: Annotated[int | None, opt("--until STEP", "Replay up to this step, then continue live.", min=0)] = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Does a run again from its journal, without a call. The answer is the same."""
+    """Replays a run from its journal without calling a model. The answer is the same."""
     run_id = find_run(options.settings().runs_dir, run)
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
@@ -175,13 +173,13 @@ sessions_app = options.new_app("Sessions: the conversations of the interactive t
 
 SessionId = Annotated[
     str | None,
-    typer.Argument(metavar="SESSION", help="The id or its beginning or end; the one used last if not given."),
+    typer.Argument(metavar="SESSION", help="Session id, or its start or end (default: the last one used)."),
 ]
 
 
 @sessions_app.command("list")
 def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
-    """Lists sessions, the one used last first."""
+    """Lists sessions, most recently used first."""
     folder = options.settings().sessions_dir
     found = sessions.list_sessions(folder, limit=limit)
     form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
@@ -212,8 +210,8 @@ def show_session(session: SessionId = None, as_json: options.AsJson = False) -> 
 @sessions_app.command()
 def export(
     session: SessionId = None,
-    form: Annotated[Literal["md", "json"], opt("--format FORMAT", "md to read, json for programs.")] = "md",
-    output: Annotated[Path | None, opt("-o --output FILE", "Where to write it; stdout if not given.")] = None,
+    form: Annotated[Literal["md", "json"], opt("--format FORMAT", "md for reading, json for programs.")] = "md",
+    output: Annotated[Path | None, opt("-o --output FILE", "File to write (default: stdout).")] = None,
 ) -> None:
     """Writes a session as Markdown or JSON."""
     text = export_session(_session(session), form)
@@ -226,10 +224,10 @@ def export(
 
 @sessions_app.command()
 def delete(
-    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="Ids, or their beginnings or ends.")],
+    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="Session ids, or their starts or ends.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """Deletes sessions. Their runs stay."""
+    """Deletes sessions. Their runs are kept."""
     folder = options.settings().sessions_dir
     found = list(dict.fromkeys(find_session(folder, session) for session in sessions))
     for session_id in found:
@@ -294,13 +292,13 @@ _DESKTOP = (
 )  # fmt: skip
 """What the user's browser needs."""
 
-Full = Annotated[bool, opt("--full", "Every prompt and output whole.")]
+Full = Annotated[bool, opt("--full", "Show prompts and outputs in full.")]
 
 
 @traces_app.command("show")
 def show_trace(
     run: RunId = None,
-    step: Annotated[int | None, opt("--step N", "Only this step, with its prompts and outputs.", min=0)] = None,
+    step: Annotated[int | None, opt("--step N", "Show only this step, with its prompts and outputs.", min=0)] = None,
     full: Full = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -337,11 +335,11 @@ def table_(
 @traces_app.command("open")
 def open_(
     run: RunId = None,
-    output: Annotated[Path | None, opt("-o --output FILE", "The page; in the run's folder if not given.")] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "File to write (default: in the run's folder).")] = None,
     full: Full = False,
-    no_open: Annotated[bool, opt("--no-open", "Write the page, and open no browser.")] = False,
+    no_open: Annotated[bool, opt("--no-open", "Write the page without opening a browser.")] = False,
 ) -> None:
-    """Writes a run as one HTML page, which needs no network, and opens it in the browser."""
+    """Writes a run as one self-contained HTML page and opens it in the browser."""
     folder = options.settings().runs_dir
     trace = read_trace(folder, run)
     path = output or folder / trace.run.run_id / "trace.html"
@@ -349,9 +347,9 @@ def open_(
     print_text(str(path))
     has_display = sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not no_open and not has_display:
-        print_note("There is no display: open the page yourself.")
+        print_note("No display found. Open the page yourself.")
     elif not no_open and not _open_browser(path.resolve().as_uri()):
-        print_note("No browser could be started: open the page yourself.")
+        print_note("No browser could be started. Open the page yourself.")
 
 
 def _open_browser(address: str) -> bool:

@@ -114,7 +114,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     ),
     e.TrialFinished: lambda it: _result("trial", f"candidate {it.candidate}", it, f" → {it.preview}"),
     e.ToolRegistered: _registered,
-    e.ToolRefused: lambda it: Line("refused", f"{it.name} is not kept: {it.reason}", style="yellow", whole=True),
+    e.ToolRefused: lambda it: Line("refused", f"{it.name} was not kept: {it.reason}", style="yellow", whole=True),
     e.ToolCalled: _called,
     e.FileRead: _file,
     e.WebSearched: lambda it: _result(

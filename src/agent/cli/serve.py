@@ -36,19 +36,23 @@ app = options.new_app("Serves the tool library to MCP clients.")
 @options.with_settings("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "allow_private", "no_cache")
 def serve(
     flags: dict[str, Any],
-    http: Annotated[str | None, opt("--http HOST:PORT", "Serve over HTTP, not stdio; port 0 takes a free one.")] = None,
+    http: Annotated[
+        str | None, opt("--http HOST:PORT", "Serve over HTTP instead of stdio; port 0 picks a free one.")
+    ] = None,
     token_file: Annotated[
-        Path | None, opt("--token-file FILE", "Holds the bearer token; or set ALITA_SERVE_TOKEN.")
+        Path | None, opt("--token-file FILE", "File with the bearer token; or set ALITA_SERVE_TOKEN.")
     ] = None,
-    no_token: Annotated[bool, opt("--no-token", "Ask for no token; on a loopback address only.")] = False,
+    no_token: Annotated[bool, opt("--no-token", "Require no token; only on a loopback address.")] = False,
     allow_host: Annotated[
-        list[str] | None, opt("--allow-host NAME", "A name that clients reach it by; may be repeated.")
+        list[str] | None, opt("--allow-host NAME", "Host name that clients use; may be repeated.")
     ] = None,
-    tools: Annotated[str, opt("--tools WHICH", "all, meta, or patterns of names: 'convert_*,is_*'.")] = "all",
+    tools: Annotated[
+        str, opt("--tools WHICH", "Tools to serve: all, meta, or patterns such as 'convert_*,is_*'.")
+    ] = "all",
 ) -> None:
-    """Serves the tool library to MCP clients, over stdin and stdout unless --http says otherwise.
+    """Serves the tool library to MCP clients over stdin and stdout, or over HTTP with --http.
 
-    Clients get every approved tool, and beside them search_tools, describe_tool, call_tool, create_tool, ask and
+    Clients get every approved tool, and also search_tools, describe_tool, call_tool, create_tool, ask and
     run_code. The limits hold for each question that a client asks.
     """
     run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools))
@@ -93,11 +97,13 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
 
     if wanted.http is None and sys.stdin is not None and sys.stdin.isatty():
         print_note("Serving MCP on stdin and stdout, for an MCP client to start. Press Ctrl-C to stop.")
-        print_note("Into a client's settings: alita mcp install CLIENT. Over HTTP: alita serve --http HOST:PORT")
+        print_note(
+            "To add alita to a client: alita mcp install CLIENT. To serve over HTTP: alita serve --http HOST:PORT"
+        )
     gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
     settings = read_settings(flags)
     if not wanted.tools.strip():
-        raise UsageError("--tools names nothing.", remedy="Say all, meta, or a pattern such as 'convert_*'.")
+        raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
     door = None
     if wanted.http is not None:
         from mcp_tools.serving.http import open_door
@@ -110,7 +116,7 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
             names=wanted.allow_host,
         )
     elif wanted.token_file or wanted.no_token or wanted.allow_host:
-        raise UsageError("A token and a host are for HTTP only.", remedy="Add --http 127.0.0.1:8765")
+        raise UsageError("--token-file, --no-token and --allow-host need --http.", remedy="Add --http 127.0.0.1:8765")
     ending: list[float] = []
 
     async def until_a_signal() -> None:

@@ -51,14 +51,14 @@ NameOrFile = Annotated[
     typer.Argument(metavar="NAME_OR_FILE", help="A tool's name, or a Python file.", autocompletion=tool_names),
 ]
 TestsMayRead = Annotated[
-    list[Path] | None, opt("--grant-read PATH", "A file or folder its tests may read; repeatable.", exists=True)
+    list[Path] | None, opt("--grant-read PATH", "File or folder that its tests may read; repeatable.", exists=True)
 ]
 
 
 @app.command("list")
 @options.with_settings("tools_dir")
 def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
-    """Lists the tools, and which of them MCP clients do not get, with the reason."""
+    """Lists the tools, and says which are withheld from MCP clients and why."""
     library = _library(options.settings(flags))
     tools, withheld = library.list(), {one.name: one for one in library.withheld()}
     reasons = {name: fields(one, "reason remedy") for name, one in withheld.items()}
@@ -73,7 +73,7 @@ def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
 @app.command()
 @options.with_settings("tools_dir")
 def show(flags: dict[str, Any], name: Name, as_json: options.AsJson = False) -> None:
-    """Shows a tool: what it takes, what is known of it, and its source."""
+    """Shows a tool: its parameters, its record and its source."""
     library = _library(options.settings(flags))
     standing, path = library.standing(name), str(library.path(name))
     if isinstance(standing, Flaw):  # its source may be what is wrong with it
@@ -120,10 +120,10 @@ def search(
     limit: options.Limit = 5,
     as_json: options.AsJson = False,
 ) -> None:
-    """Finds the tools whose words fit best."""
+    """Finds tools that match a description."""
     hits = _library(options.settings(flags)).search(" ".join(query), limit)
     rows = [(hit.tool.name, f"{hit.score:.2f}", one_line(hit.tool.description, 80)) for hit in hits]
-    print_list(as_json, [{**_brief(hit.tool), "score": hit.score} for hit in hits], rows, "No tool fits.")
+    print_list(as_json, [{**_brief(hit.tool), "score": hit.score} for hit in hits], rows, "No tool matches.")
 
 
 @app.command()
@@ -133,11 +133,11 @@ def run(
     tool: NameOrFile,
     arguments: Annotated[str, typer.Argument(metavar="JSON", help="The arguments as a JSON object.")] = "{}",
     grant_read: Annotated[
-        list[Path] | None, opt("--grant-read PATH", "A file or folder it may read; repeatable.", exists=True)
+        list[Path] | None, opt("--grant-read PATH", "File or folder that the tool may read; repeatable.", exists=True)
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Runs a tool in the sandbox. A file is checked first, as registration would."""
+    """Runs a tool in the sandbox. A file is checked first."""
     try:
         result = exits.run(_call(options.settings(flags), tool, arguments, tuple(grant_read or ())))
     except AlitaError as error:
@@ -195,11 +195,11 @@ def _result(
 def check(
     flags: dict[str, Any],
     tool: NameOrFile,
-    may_read: Annotated[bool, opt("--may-read", "A file may read files that a call grants.")] = False,
+    may_read: Annotated[bool, opt("--may-read", "Allow the tool to read files granted to a call.")] = False,
     grant_read: TestsMayRead = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Checks a source without running it; of a tool in the library, then runs its tests in the sandbox."""
+    """Checks source code without running it. For a tool in the library, also runs its tests in the sandbox."""
 
     async def tested(tool: Tool) -> Tests:
         async with aclosing(await open_for(settings)) as sandbox:
@@ -235,16 +235,16 @@ def approve(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Tools to approve.", autocompletion=tool_names),
     ] = None,
-    everything: Annotated[bool, opt("--all", "Every tool that is withheld.")] = False,
+    everything: Annotated[bool, opt("--all", "Approve every withheld tool.")] = False,
     grant_read: TestsMayRead = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Shows what became of tools, checks them, runs their tests, and lets agents and MCP clients use them."""
+    """Shows changes to tools, checks and tests them, and lets agents and MCP clients use them."""
     settings = options.settings(flags)
     library = _library(settings)
     if bool(names) == everything:
         raise UsageError(
-            "Name the tools to approve, or say --all.", remedy="`alita tools list` shows which are withheld, and why."
+            "Name the tools to approve, or use --all.", remedy="`alita tools list` shows which are withheld, and why."
         )
     wanted = [one.name for one in library.withheld() if one.is_approvable] if everything else names or ()
     report = exits.run(_approve_all(settings, library, list(dict.fromkeys(wanted)), grant_read or (), tell=not as_json))
@@ -256,7 +256,7 @@ def approve(
 @app.command()
 @options.with_settings("tools_dir")
 def delete(flags: dict[str, Any], name: Name, as_json: options.AsJson = False) -> None:
-    """Deletes a tool; its files are kept among the library's old versions."""
+    """Deletes a tool. Its files are kept with the library's old versions."""
     library = _library(options.settings(flags))
     library.delete(name)
     print_done(as_json, f"Deleted {name} from {library.folder}.", deleted=name)
@@ -314,7 +314,7 @@ async def _approve_all(
     seen: list[dict[str, Any]] = []
     opened: list[Sandbox] = []
     if tell and (damage := library.approvals.read().damage):
-        print_note(f"Nothing counted as approved until now: {damage}. That file is put aside.")
+        print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
     async with AsyncExitStack() as stack:
 
         async def sandbox() -> Sandbox:
@@ -337,7 +337,7 @@ async def _approve_all(
                 if tell:
                     print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
     if tell and not names:
-        print_note("Every tool is approved as it stands.")
+        print_note("Every tool is already approved.")
     return {"ok": not refused, "approved": approved, "refused": refused, "tools": seen}
 
 
@@ -348,7 +348,7 @@ def _show(seen: Review) -> None:
     """What a person should know before the tool is served."""
     name, before, now = seen.tool.name, seen.before, seen.now
     if seen.is_approved:
-        print_note(f"{name} is approved as it stands.")
+        print_note(f"{name} is already approved.")
     elif before is None:
         print_note(f"{name} was never approved here: {seen.tool.description.partition(chr(10))[0]}")
     else:

@@ -48,7 +48,7 @@ def find_folders(environment: Mapping[str, str]) -> Folders:
         return Folders(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, runtime)
     except RuntimeError as error:  # as in containers that run as any user id
         raise SettingsError(
-            "this user has no home folder", remedy="Set ALITA_HOME to a folder that it owns."
+            "this user has no home folder", remedy="Set ALITA_HOME to a folder that this user owns."
         ) from error
 
 

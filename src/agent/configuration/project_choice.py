@@ -69,9 +69,9 @@ def require_allowed(settings: Settings) -> None:
     if choice is not None and choice.verdict != "trusted":
         why = "you refused that" if choice.verdict == "refused" else "you have not allowed that"
         raise SettingsError(
-            f"This folder's files choose who answers, and {why}: {choice.told}.",
-            remedy="If you trust it: alita config trust. Or choose yourself, with --model and --base-url "
-            "or in your own settings: `alita config path`.",
+            f"This folder's settings choose which model answers, and {why}: {choice.told}.",
+            remedy="If you trust them: alita config trust. Otherwise choose a model with --model and --base-url, "
+            "or in your own settings file (`alita config path`).",
         )
 
 

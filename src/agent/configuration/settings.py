@@ -52,7 +52,7 @@ def split_names(value: Any) -> Any:
 def require_header_text(key: str) -> None:
     """Raises ValueError, which does not show it, for a key that no header can hold."""
     if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
-        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
+        raise ValueError(f"it holds the character {strange!a}, which no key contains; paste it again")
 
 
 def _usable(key: SecretStr | None) -> SecretStr | None:
@@ -85,95 +85,96 @@ class Settings(BaseModel):
     model: str = Field("", description="Model to use: a name, embedded, or scripted:FILE.")
     fallback: Names = Field((), description="Models to try when the model fails.")
     base_url: Address = Field(None, description="OpenAI-compatible endpoint.")
-    api_key: Key = Field(None, description="Key of the endpoint.")
+    api_key: Key = Field(None, description="API key for the endpoint.")
 
     strategy: StrategyName = Field(
-        "auto", description="How models are worked with: standard, small, or auto: small for the embedded one."
+        "auto", description="How to work with models: standard, small, or auto (small for the embedded model)."
     )
 
-    models: dict[str, NamedModel] = Field({}, description="Models by name, each in a table `[models.NAME]`.")
+    models: dict[str, NamedModel] = Field({}, description="Named models, each in a table `[models.NAME]`.")
 
-    conversation: Names = Field((), description="Models that restate follow-ups and sum up conversations.")
-    planner: Names = Field((), description="Models of the planner.")
-    coordinator: Names = Field((), description="Models of the coordinator.")
+    conversation: Names = Field((), description="Models that restate follow-ups and summarize conversations.")
+    planner: Names = Field((), description="Models for the planner.")
+    coordinator: Names = Field((), description="Models for the coordinator.")
     writer: Names = Field((), description="Models that write tools.")
     examiner: Names = Field((), description="Models that write tests.")
     vision: Names = Field((), description="Models that read pictures.")
     browser: Names = Field((), description="Models that drive the browser.")
     overseer: Names = Field((), description="Models that say what went wrong in a benchmark.")
 
-    max_steps: Count = Field(12, description="Steps of one run; calls that a model makes in one reply are one step.")
-    max_tokens: int | None = Field(None, ge=1, description="Tokens of one run, input and output.")
-    max_seconds: Seconds | None = Field(None, description="Wall time of one run.")
+    max_steps: Count = Field(12, description="Limit on steps per run; all calls in one model reply count as one step.")
+    max_tokens: int | None = Field(None, ge=1, description="Limit on tokens per run, input plus output.")
+    max_seconds: Seconds | None = Field(None, description="Time limit per run, in seconds.")
     max_cost: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="US dollars of one run, where prices are known."
+        None, ge=0, allow_inf_nan=False, description="Limit on cost per run, in US dollars; needs known prices."
     )
-    timeout: Seconds = Field(180.0, description="Seconds for one model call.")
-    concurrency: Count = Field(8, description="Model calls at once.")
-    retries: int = Field(4, ge=0, le=1000, description="How often a busy endpoint is asked again.")
-    model_idle_seconds: Seconds = Field(900.0, ge=1, description="The embedded model ends when idle for this long.")
+    timeout: Seconds = Field(180.0, description="Time limit for one model call, in seconds.")
+    concurrency: Count = Field(8, description="Model calls to run in parallel.")
+    retries: int = Field(4, ge=0, le=1000, description="How many times to retry a busy endpoint.")
+    model_idle_seconds: Seconds = Field(
+        900.0, ge=1, description="Stop the embedded model after this many idle seconds."
+    )
     isolation: Literal["auto", "bubblewrap", "sandlock", "none"] = Field(
-        "auto", description="What stands between tools and the machine."
+        "auto", description="How to isolate tools from the machine."
     )
     approval: Literal["ask", "auto", "never"] = Field(
-        "auto", description="Whether a proved tool is kept: ask first, always, or never."
+        "auto", description="Whether to keep a new tool: ask first, always (auto) or never."
     )
     gaps: Literal["auto", "reviewed", "off"] = Field(
-        "auto", description="Gap records that the planner sees: all but rejected ones, approved ones, or none."
+        "auto", description="Gap records that the planner sees: all but rejected (auto), approved (reviewed), or none."
     )
-    replan_steps: int = Field(6, ge=0, le=1000, description="A new plan after so many steps; 0 for never.")
+    replan_steps: int = Field(6, ge=0, le=1000, description="Make a new plan after this many steps (0: never).")
     agent: str = Field("", description="Specialist that answers: web, code, files, math or browser.")
-    without: Names = Field((), description="What the agent goes without: search, browse, create.")
-    seed: int | None = Field(None, ge=0, description="Seed of model calls, where the endpoint heeds one.")
+    without: Names = Field((), description="Abilities to disable: search, browse, create.")
+    seed: int | None = Field(None, ge=0, description="Seed for model calls, if the endpoint supports one.")
     leak_guard: bool = Field(
         False,
-        description="Keep known copies of benchmark answers from the agent; "
-        "in a benchmark: `--leak-guard`, on by default.",
+        description="Block known copies of benchmark answers. In a benchmark: `--leak-guard`, on by default.",
     )
-    plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
-    use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
+    plain: bool = Field(False, description="Write whole sentences without animation or symbols, for screen readers.")
+    use_cache: bool = Field(True, description="Answer repeated questions from the cache.")
     keep_runs: Annotated[str, BeforeValidator(str), AfterValidator(checked_retention)] = Field(
-        "90d", description="Runs that are kept: of the last 90d, 12w …; a number of the newest; or all."
+        "90d", description="Runs to keep: those of the last 90d, 12w …; a number of the newest; or all."
     )
 
     engines: Names = Field(
         (),
-        description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv; else what is ready.",
+        description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv (default: those ready).",
     )
-    firecrawl_api_url: Address = Field(None, description="A Firecrawl of one's own.")
+    firecrawl_api_url: Address = Field(None, description="URL of your own Firecrawl server.")
     web_index: Path | None = Field(
-        None, description="Folder, or list of pages, that the engine index searches offline."
+        None, description="Folder or list of pages that the `index` engine searches offline."
     )
-    allow_private: bool = Field(False, description="Open addresses of this machine and its network too.")
-    robots: bool = Field(True, description="Heed robots.txt.")
-    chrome: Path | None = Field(None, description="The Chromium to use; found when not given.")
-    logins: Path | None = Field(None, description="File of the user names and passwords that the browser may fill in.")
+    allow_private: bool = Field(False, description="Also open pages on this machine and its network.")
+    robots: bool = Field(True, description="Follow robots.txt.")
+    chrome: Path | None = Field(None, description="Chromium to use (default: the one found).")
+    logins: Path | None = Field(None, description="File with user names and passwords that the browser may fill in.")
     browser_hosts: Names = Field(
-        (), description="Hosts whose pages the browser may open, with their subdomains; all of them without."
+        (), description="Hosts that the browser may open, including subdomains (default: all)."
     )
-    browser_steps: Count = Field(25, description="Steps of the browser in one action.")
-    browser_seconds: Seconds = Field(300.0, description="Seconds of the browser in one action.")
+    browser_steps: Count = Field(25, description="Limit on browser steps per action.")
+    browser_seconds: Seconds = Field(300.0, description="Time limit for one browser action, in seconds.")
 
     speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
-        "auto", description="Who writes down what is said in a sound or film."
+        "auto", description="What transcribes speech in audio and video."
     )
-    speech_model: str = Field("", description="Model of `speech`, where it offers several.")
-    speech_base_url: Address = Field(None, description="OpenAI-compatible endpoint that writes down speech.")
-    speech_api_key: Key = Field(None, description="Key of that endpoint.")
+    speech_model: str = Field("", description="Model for `speech`, if it offers several.")
+    speech_base_url: Address = Field(None, description="OpenAI-compatible endpoint that transcribes speech.")
+    speech_api_key: Key = Field(None, description="API key for that endpoint.")
 
-    tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")
-    config_dir: Path = Field(Path(), description="Folder of the user's settings file.")
-    data_dir: Path = Field(Path(), description="Folder of what alita keeps.")
-    cache_dir: Path = Field(Path(), description="Folder of what can be made again.")
-    runtime_dir: Path = Field(Path(), description="Folder of sockets and locks.")
-    runs_dir: Path = Field(Path(), description="Folder of runs and their journals.")
-    models_dir: Path = Field(Path(), description="Folder of the embedded model's weights.")
-    gaps_file: Path = Field(Path(), description="File of the gap records.")
+    tools_dir: Path = Field(Path("generated_tools"), description="Folder for created tools.")
+    config_dir: Path = Field(Path(), description="Folder with your settings file.")
+    data_dir: Path = Field(Path(), description="Folder for alita's data.")
+    cache_dir: Path = Field(Path(), description="Folder for caches; safe to delete.")
+    runtime_dir: Path = Field(Path(), description="Folder for sockets and locks.")
+    runs_dir: Path = Field(Path(), description="Folder for runs and their journals.")
+    models_dir: Path = Field(Path(), description="Folder for the embedded model's weights.")
+    gaps_file: Path = Field(Path(), description="File with the gap records.")
 
-    firecrawl_api_key: Key = Field(None, description="Key of Firecrawl.")
-    gemini_api_key: Key = Field(None, description="Key of Gemini.")
-    tavily_api_key: Key = Field(None, description="Key of Tavily.")
-    hf_token: Key = Field(None, description="Token of the Hugging Face hub.")
+    firecrawl_api_key: Key = Field(None, description="API key for Firecrawl.")
+    gemini_api_key: Key = Field(None, description="API key for Gemini.")
+    tavily_api_key: Key = Field(None, description="API key for Tavily.")
+    hf_token: Key = Field(None, description="Token for the Hugging Face hub.")
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)

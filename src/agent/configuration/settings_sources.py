@@ -30,8 +30,8 @@ Layer = dict[str, tuple[Any, str]]
 _MODELS = "models."
 """Before the name of each model that a layer defines: one is a setting of its own, so that layers override by name."""
 _WORDS = {
-    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is no whole number"),
-    **dict.fromkeys(("float_parsing", "float_type"), "it is no number"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "it is not a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "write true or false"),
 }
 """What pydantic says of a value, in plain words."""
@@ -50,19 +50,19 @@ ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
 }
 """Variables that other programs use too. `ALITA_` and the setting's name in capitals stands before them."""
 NOT_FOR_PROJECTS: dict[str, str] = {
-    "base_url": "it would decide who receives your questions and your key",
-    "speech_base_url": "it would decide who hears your recordings",
-    "firecrawl_api_url": "it would decide who receives your searches and your key",
-    "allow_private": "it would open your network to pages",
-    "web_index": "it would decide which of your files are searched",
-    "chrome": "it would decide which program is started",
-    "browser_hosts": "it would decide which pages the browser opens",
-    "logins": "it would decide whose passwords are used",
-    "isolation": "it would decide how tools are kept from your machine",
-    "approval": "it would decide which tools are kept without asking you",
-    "keep_runs": "it would decide which of your runs are removed",
-    **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
-    **dict.fromkeys(_FOLDERS, "it would move what alita keeps"),
+    "base_url": "it would choose who receives your questions and your key",
+    "speech_base_url": "it would choose who receives your recordings",
+    "firecrawl_api_url": "it would choose who receives your searches and your key",
+    "allow_private": "it would let web pages reach your network",
+    "web_index": "it would choose which of your files are searched",
+    "chrome": "it would choose which program is started",
+    "browser_hosts": "it would choose which pages the browser opens",
+    "logins": "it would choose whose passwords are used",
+    "isolation": "it would choose how tools are isolated from your machine",
+    "approval": "it would choose which tools are kept without asking you",
+    "keep_runs": "it would choose which of your runs are removed",
+    **dict.fromkeys(KEYS, "keys must not be stored in a project's files"),
+    **dict.fromkeys(_FOLDERS, "it would move alita's data"),
 }
 _FOR_DOTENV = ("base_url", *KEYS)
 """What of these a project's `.env` may hold all the same."""
@@ -164,15 +164,15 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
         for name, (value, source) in layer.items():
             if name in NOT_FOR_PROJECTS and name not in allowed:
                 raise SettingsError(
-                    f"{source} sets {name}, which a project may not: {NOT_FOR_PROJECTS[name]}.",
-                    remedy=f"Export {variables(name)[0]}, or set it in your own file: `alita config path`.",
+                    f"{source} sets {name}, which a project may not do: {NOT_FOR_PROJECTS[name]}.",
+                    remedy=f"Export {variables(name)[0]}, or set it in your own settings file (`alita config path`).",
                 )
             # A scripted model is a program: it comes from the user alone.
             models = split_names(value) if name in ("model", "fallback", *ROLES) else ()
             if any(str(model).strip().startswith(SCRIPTED) for model in models or ()):
                 raise SettingsError(
-                    f"{source} sets {name} to a script, which a project may not: it would decide what is done.",
-                    remedy="Name the script yourself: --model scripted:FILE",
+                    f"{source} sets {name} to a script, which a project may not do: it would control what alita does.",
+                    remedy="Choose the script yourself: --model scripted:FILE",
                 )
         if "tools_dir" in layer:
             folder, source = layer["tools_dir"]
@@ -180,7 +180,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
             if not wanted.is_relative_to(current.resolve()):
                 raise SettingsError(
                     f"{source} sets tools_dir to {folder!r}, which is outside the project.",
-                    remedy="Use a folder inside it, or say --tools-dir yourself.",
+                    remedy="Use a folder inside it, or pass --tools-dir yourself.",
                 )
             layer["tools_dir"] = (str(wanted), source)
 
@@ -196,8 +196,8 @@ def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
         if address and value.get("key") and (address, value["key"]) not in used:
             raise SettingsError(
                 f"{source} lets {name} use the key of {value['key']} at {address}, "
-                "where your own settings do not use it.",
-                remedy=f"If you trust it, put [{name}] into your own file: `alita config path`.",
+                "but your own settings do not use it there.",
+                remedy=f"If you trust it, put [{name}] in your own settings file (`alita config path`).",
             )
 
 
@@ -210,8 +210,8 @@ def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
     url, key = merged.get("base_url"), merged.get("api_key")
     if url and key and url == dotenv.get("base_url") and key != dotenv.get("api_key"):
         raise SettingsError(
-            f"The key of {key[1]} would go to {url[0]}, an address that {url[1]} chose.",
-            remedy=f"Export {variables('base_url')[0]} if you trust it, or put the key into the same file.",
+            f"The key from {key[1]} would be sent to {url[0]}, which was set by {url[1]}.",
+            remedy=f"Export {variables('base_url')[0]} if you trust it, or put the key in the same file.",
         )
 
 
@@ -225,7 +225,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     allowed = _WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     return SettingsError(
         f"{name} cannot be {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
-        remedy="`alita config show` prints every setting and where it came from.",
+        remedy="`alita config show` prints every setting and its source.",
     )
 
 
@@ -236,16 +236,16 @@ def _file_layer(path: Path) -> Layer:
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return {}
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not TOML: {error}.", remedy="Correct that line.") from None
+        raise SettingsError(f"{path} is not valid TOML: {error}.", remedy="Fix that line.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} cannot be read: {error}.") from None
     require_known(values, path)
     models = values.pop("models", {})
     if not isinstance(models, dict) or not all(isinstance(value, dict) for value in models.values()):
-        raise SettingsError(f"{path} sets models to something else than tables.", remedy="Write: [models.NAME]")
+        raise SettingsError(f"In {path}, models must be tables such as [models.NAME].", remedy="Write: [models.NAME]")
     for name, value in models.items():
         if not NAME.fullmatch(name) or name in (EMBEDDED, FIRST_LISTED):
-            raise SettingsError(f"{path} names a model {name!r}, which cannot be one's name.")
+            raise SettingsError(f"{path} names a model {name!r}, which is not a valid name.")
         values[f"{_MODELS}{name}"] = value
     return {name: (value, str(path)) for name, value in values.items()}
 
@@ -260,7 +260,7 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
     known = ["ALITA_HOME", SERVE_TOKEN, *(name for setting in Settings.model_fields for name in variables(setting)[:1])]
     for variable in environment:
         if variable.startswith("ALITA_") and variable not in known and (near := _nearest(variable, known)):
-            raise SettingsError(f"The variable {variable} sets nothing.", remedy=f"Did you mean {near}?")
+            raise SettingsError(f"The variable {variable} is not a setting.", remedy=f"Did you mean {near}?")
     return layer
 
 
@@ -276,7 +276,7 @@ def _dotenv_layer(path: Path) -> Layer:
         raise SettingsError(f"{path} cannot be read: {error}.") from None
     if "ALITA_HOME" in found:
         raise SettingsError(
-            f"{path} sets ALITA_HOME, which a project may not: {NOT_FOR_PROJECTS['data_dir']}.",
+            f"{path} sets ALITA_HOME, which a project may not do: {NOT_FOR_PROJECTS['data_dir']}.",
             remedy="Export ALITA_HOME in your shell instead.",
         )
     return _variables_layer({name: value for name, value in found.items() if value}, f"{path} ({{}})")
@@ -292,7 +292,7 @@ def require_known(values: Iterable[str], path: Path) -> None:
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)
             remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
-            raise SettingsError(f"{path} sets {name!r}, which is no setting.", remedy=remedy)
+            raise SettingsError(f"{path} sets {name!r}, which is not a setting.", remedy=remedy)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

@@ -73,12 +73,12 @@ class StoredKeys:
         try:
             kept = json.loads(self.path.read_bytes())
             if not isinstance(kept, dict) or not all(isinstance(value, str | None) for value in kept.values()):
-                raise ValueError("it holds no keys by name")
+                raise ValueError("it does not contain named keys")
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError) as error:
             raise SettingsError(
-                f"{self.path} cannot be read: {error}.", remedy="Remove it, and set the keys again: alita keys set"
+                f"{self.path} cannot be read: {error}.", remedy="Delete it and set the keys again: alita keys set"
             ) from None
         return kept
 
@@ -102,5 +102,5 @@ def _from_keyring(name: str) -> str | None:
     try:
         value: str | None = keyring.get_password(_SERVICE, name)
     except keyring.errors.KeyringError as error:
-        raise SettingsError(f"The keyring does not give the key of {name}: {error}.", remedy="Unlock it.") from None
+        raise SettingsError(f"The keyring could not return the key {name}: {error}.", remedy="Unlock it.") from None
     return value

@@ -141,7 +141,8 @@ def usual_attachments(
     """
     if attached is not None and not attached.is_dir():
         raise DatasetError(
-            f"--attached_files_dir {attached} is no folder.", remedy="Name the folder that holds the questions' files."
+            f"--attached_files_dir {attached} is not a folder.",
+            remedy="Use the folder that holds the questions' files.",
         )
     folders = [folder for folder in (attached, _USUAL_FOLDER, beside) if folder is not None]
     return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=Hub.of(settings, revision), course=course)

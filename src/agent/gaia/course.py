@@ -52,7 +52,7 @@ class CourseApi:
 
     def __init__(self, base: str = COURSE_URL, *, waits: Sequence[float] = WAITS) -> None:
         if urlsplit(base).scheme not in {"http", "https"} or not urlsplit(base).hostname:
-            raise CourseError(f"The course's address cannot be {base!r}.", remedy=f"The usual one is {COURSE_URL}.")
+            raise CourseError(f"The course's address cannot be {base!r}.", remedy=f"The usual URL is {COURSE_URL}.")
         self.base = base.rstrip("/")
         self._waits = tuple(waits)
 
@@ -67,7 +67,7 @@ class CourseApi:
     def _dataset(self, path: str, found: Any) -> Dataset:
         if not isinstance(found, list):
             raise self._strange(path, "no list")
-        records = (record if isinstance(record, dict) else "it is no JSON object" for record in found)
+        records = (record if isinstance(record, dict) else "it is not a JSON object" for record in found)
         dataset = dataset_from(((f"question {n}", record) for n, record in enumerate(records, 1)), self.base)
         if not dataset.tasks:
             raise self._strange(path, "no question")

@@ -26,7 +26,7 @@ _ACCESS = (
     f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms; then make a token of the same "
     "account at https://huggingface.co/settings/tokens that may read gated repositories, and export HF_TOKEN."
 )
-_NETWORK = "Check the network and try again in a few minutes, or name a question file that is on this machine."
+_NETWORK = "Check the network and try again in a few minutes, or use a question file on this machine."
 
 
 class NoAccess(DatasetError):
@@ -69,7 +69,7 @@ class Hub:
             raise FileNotFoundError(path) from None
         except (errors.RevisionNotFoundError, errors.HFValidationError):
             raise DatasetError(
-                f"{REPOSITORY} has no revision {self.revision!r}.", remedy=f"Leave it out to use {REVISION}."
+                f"{REPOSITORY} has no revision {self.revision!r}.", remedy=f"Remove the revision to use {REVISION}."
             ) from None
         except (errors.HfHubHTTPError, errors.XetError, errors.XetDownloadError, httpx.HTTPError) as error:
             status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
@@ -80,7 +80,7 @@ class Hub:
             ) from None
         except OSError as error:
             raise DatasetError(
-                f"{path} cannot be fetched and kept in {self.cache}: {one_line(str(error.__cause__ or error), 200)}.",
+                f"{path} could not be downloaded to {self.cache}: {one_line(str(error.__cause__ or error), 200)}.",
                 remedy="Free some space, or set ALITA_HOME to a folder that can be written.",
             ) from None
 
@@ -100,7 +100,7 @@ class Hub:
                 return Path(kept)
         endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
         if not os.environ.get("HF_ENDPOINT") and not (self.token or get_token()):
-            raise NoAccess(f"{REPOSITORY} is gated, and there is no token.", remedy=_ACCESS)
+            raise NoAccess(f"{REPOSITORY} is gated, and no token is set.", remedy=_ACCESS)
         try:  # in seconds; the hub's library finds it out in a minute of retries
             require_reachable(endpoint)
         except SourceError as error:
@@ -144,7 +144,7 @@ def dataset_from(rows: Iterable[Row], origin: str) -> Dataset:
         try:
             task, truth, remark = _understood(record)
             if task.task_id in tasks:
-                raise _Unusable(f"the task_id {task.task_id!r} stands on {places[task.task_id]} already")
+                raise _Unusable(f"the task_id {task.task_id!r} is already on {places[task.task_id]}")
         except _Unusable as reason:
             problems.append(f"{place}: {reason}; left out")
             continue
@@ -171,7 +171,7 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
     level = fields.get("level")
     text = str(int(level) if isinstance(level, float) and level.is_integer() else "" if level is None else level)
     is_level = re.fullmatch(r"\s*[0-9]{1,3}\s*", text)
-    remark = "" if is_level or not text else "level is no whole number; taken as unknown"
+    remark = "" if is_level or not text else "level is not a whole number; treated as unknown"
     task = Task(task_id, question, int(text) if is_level else None, _text(fields, "file_name").strip())
     return task, _text(fields, "final_answer"), remark
 
@@ -184,7 +184,7 @@ def _plain(name: str) -> str:
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = "" if fields.get(name) is None else fields[name]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _Unusable(f"{name} is no text")
+        raise _Unusable(f"{name} is not text")
     text = str(value)
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         raise _Unusable(f"{name} holds half a character (a lone surrogate)")
@@ -244,14 +244,14 @@ def load_jsonl(path: Path) -> Dataset:
     except OSError as error:
         raise DatasetError(
             f"The question file {path} cannot be read: {error.strerror}.",
-            remedy="Name a JSONL file or the folder of a dataset that exists, or gaia-validation or gaia-test for the "
+            remedy="Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for the "
             "dataset on the hub.",
         ) from None
     rows = ((f"line {number}", _record(line)) for number, line in enumerate(lines, 1) if line.strip())
     dataset = dataset_from(rows, str(path))
     if not dataset.tasks:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
-        raise DatasetError(f"The question file {path} holds no question.{first}", remedy=_FORM)
+        raise DatasetError(f"The question file {path} contains no question.{first}", remedy=_FORM)
     return dataset
 
 
@@ -263,8 +263,8 @@ def _record(line: bytes) -> dict[str, Any] | str:
     except json.JSONDecodeError as error:
         return f"it is not JSON ({error.msg}, character {error.pos + 1})"
     except (ValueError, RecursionError):
-        return "it is JSON that is nested too deep, or holds too long a number"
-    return record if isinstance(record, dict) else "it is no JSON object"
+        return "its JSON is nested too deeply or has too long a number"
+    return record if isinstance(record, dict) else "it is not a JSON object"
 
 
 def load_hub(split: str, hub: Hub) -> Dataset:

@@ -110,7 +110,7 @@ def read_ledger(path: Path) -> Records:
             continue
         line = object_in(text)
         if line is None and header:
-            problems.append(f"line {number} of {path.name} is damaged; its attempt is done again")
+            problems.append(f"line {number} of {path.name} is damaged; its attempt will be repeated")
             continue
         kind = line.get("kind") if line else None
         if line is None or (not header and kind != "header"):
@@ -143,8 +143,8 @@ def _require_known(header: dict[str, Any], path: Path) -> None:
     written = header.get("ledger")
     if not isinstance(written, int) or written > VERSION:
         raise RunError(
-            f"The ledger {path} has version {written}, and this alita ({alita_version()}) reads up to {VERSION}.",
-            remedy="Use the alita that wrote it, or name another --output.",
+            f"The ledger {path} has version {written}; this alita ({alita_version()}) reads versions up to {VERSION}.",
+            remedy="Use the alita version that wrote it, or choose another --output.",
         )
 
 
@@ -159,7 +159,7 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 
 
 def _no_ledger(path: Path) -> RunError:
-    return RunError(f"{path} is no ledger: it has no header.", remedy="Name another --output.")
+    return RunError(f"{path} is not a ledger: it has no header.", remedy="Choose another --output.")
 
 
 class Ledger:
@@ -198,8 +198,8 @@ class Ledger:
             lines = AppendedLines.open(path)
         except RunError:
             raise RunError(
-                f"Another runner is writing the ledger {path}.",
-                remedy="Wait for it to end or stop it; for a second benchmark name another --output.",
+                f"Another benchmark is writing the ledger {path}.",
+                remedy="Wait for it to end, or stop it. For a second benchmark, choose another --output.",
             ) from None
         try:
             ledger = cls(lines, read_ledger(path), fingerprint.digest)
@@ -263,7 +263,7 @@ class Ledger:
             what += _differences(before.configuration, header.configuration)
             raise RunError(
                 f"The ledger {path} holds attempts of another configuration ({'; '.join(what) or 'another version'}).",
-                remedy="Go on as it was begun, or name another --output.",
+                remedy="Continue with the original options, or choose another --output.",
             )
         self._write({"kind": "header", "ledger": VERSION, **asdict(header)})
         self.header = header
@@ -274,7 +274,7 @@ class Ledger:
         except StorageError as error:
             raise StorageError(
                 f"The ledger: {error.message}",
-                remedy="Free some space or correct the permissions, then go on with --resume.",
+                remedy="Free some space or fix the permissions, then continue with --resume.",
             ) from error
 
 

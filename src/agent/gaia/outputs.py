@@ -215,16 +215,18 @@ def submission_of(username: str, agent_code: str, answers: Mapping[str, str], as
     known, given = set(asked), list[Json]()
     for task_id, text in answers.items():
         if task_id not in known:
-            raise SubmissionError(f"The course does not ask {task_id}.", remedy="`alita course questions` lists them.")
+            raise SubmissionError(
+                f"The course has no question {task_id}.", remedy="`alita course questions` lists them."
+            )
         answer = final_answer(text)
         if not _is_answer(answer):
             problem = f"no answer: {one_line(answer, 100)!r}" if answer else "empty"
             raise SubmissionError(
-                f"The answer to {task_id} is {problem}.", remedy="Leave it out, or run the question again."
+                f"The answer to {task_id} is {problem}.", remedy="Remove it, or run the question again."
             )
         given.append({"task_id": task_id, "submitted_answer": answer})
     if not given:
-        raise SubmissionError("There is no answer to hand in.", remedy="Answer the questions: alita course run")
+        raise SubmissionError("There is no answer to submit.", remedy="Answer the questions: alita course run")
     return {"username": username.strip(), "agent_code": agent_code.strip(), "answers": given}
 
 
@@ -235,12 +237,12 @@ def require_person(username: str, agent_code: str) -> None:
         SubmissionError: The name or the address of the code is missing.
     """
     if not username.strip():
-        raise SubmissionError("A user name of the hub is missing.", remedy="Name yours: --username NAME")
+        raise SubmissionError("The Hugging Face user name is missing.", remedy="Add --username NAME")
     code = agent_code.strip()
     if len(code) < 10 or not code.startswith(("https://", "http://")):  # the server wants ten characters
         raise SubmissionError(
-            f"{code!r} is no address of the agent's code.",
-            remedy="Name your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
+            f"{code!r} is not a URL of the agent's code.",
+            remedy="Use your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
         )
 
 
@@ -258,7 +260,8 @@ def read_answers(path: Path) -> dict[str, str]:
         records = read_ledger(path) if b'"header"' in lines[0] else None
     except OSError as error:
         raise SubmissionError(
-            f"The answers {path} cannot be read: {error.strerror}.", remedy="Name a ledger: alita course run makes one."
+            f"The answers {path} cannot be read: {error.strerror}.",
+            remedy="Check the path, or create a ledger with: alita course run",
         ) from None
     except RunError as error:
         raise SubmissionError(error.message, remedy=error.remedy) from None
@@ -281,7 +284,7 @@ def _leaderboard_answers(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[s
         text = next((record[name] for name in ("answer", "model_answer", "submitted_answer") if name in record), None)
         if not isinstance(task_id, str) or not task_id or not isinstance(text, str):
             raise SubmissionError(
-                f"Line {number} of {path} holds no answer.", remedy=f"Each line is like {_FORM}; or name a ledger."
+                f"Line {number} of {path} has no answer.", remedy=f"Write each line like {_FORM}, or use a ledger."
             )
         yield task_id, text
 

@@ -177,7 +177,7 @@ class _Worker:
         if self._pool.stopping:
             return Result(asked.attempt(status="interrupted"))
         if self.lost:
-            return Result(asked.attempt(status="error", error="its process was gone"), is_victim=True)
+            return Result(asked.attempt(status="error", error="its process disappeared"), is_victim=True)
         key = (asked.job.task_id, asked.job.epoch)
         self.asked[key] = asked
         try:
@@ -251,10 +251,10 @@ class _Worker:
             late = (asked.overdue_since for asked in self.asked.values())
             if any(since is not None and since + overdue < now for since in late):
                 self._hung = True
-                self._kill("it did not end when it was cancelled")
+                self._kill("it did not stop when cancelled")
             elif now > self._alive_until:
                 self._hung = True
-                self._kill("its process gave no sign of life")
+                self._kill("its process stopped responding")
 
 
 class Pool:

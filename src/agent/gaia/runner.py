@@ -52,7 +52,7 @@ class Selection:
         for task_id in self.ids:
             if task_id not in ids:
                 near = "".join(f"Did you mean {name}?" for name in get_close_matches(task_id, ids, n=1))
-                remedy = near or "The ids are the task_id of the question file."
+                remedy = near or "Use the task_id values of the question file."
                 raise UsageError(f"The question set has no task {task_id!r}.", remedy=remedy)
         for level in self.levels:
             if level not in levels:
@@ -197,8 +197,8 @@ class Benchmark:
         chosen = selection.tasks(options.dataset.tasks)
         if not options.resume and self._places.ledger.exists():
             raise RunError(
-                f"The ledger {self._places.ledger} is there already.",
-                remedy="Add --resume to go on with it, or name another --output.",
+                f"The ledger {self._places.ledger} already exists.",
+                remedy="Add --resume to continue it, or choose another --output.",
             )
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint) as ledger:
             if options.taken and not ledger.attempts:

@@ -69,7 +69,7 @@ class Host:
         """
         if scope == "project" and self.project_file is None:
             raise UsageError(
-                f"{self.title} has no settings for a project.", remedy=f"alita mcp install {self.name} --scope user"
+                f"{self.title} has no per-project settings.", remedy=f"alita mcp install {self.name} --scope user"
             )
         if scope == "project":
             return project / str(self.project_file)
@@ -170,7 +170,7 @@ def find_host(name: str) -> Host:
     hint = f"Did you mean {near[0]}? " if near else ""
     raise UsageError(
         f"There is no client {name!r}.",
-        remedy=f"{hint}Known are {', '.join(NAMES)}; others take what `alita mcp json` prints.",
+        remedy=f"{hint}Known clients: {', '.join(NAMES)}. For others, use the output of `alita mcp json`.",
     )
 
 

@@ -62,7 +62,7 @@ def read_text(form: FormatName, text: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict | None):
-        raise ValueError("it holds no settings by name")
+        raise ValueError("it is not an object of named settings")
     return found or {}
 
 
@@ -127,22 +127,22 @@ def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> 
     except ValueError as damage:
         raise SettingsError(
             f"{path} is damaged: {damage}.",
-            remedy=f"Correct that place; until then {host.title} cannot read it either. Nothing was changed.",
+            remedy=f"Fix it first; {host.title} cannot read it either. Nothing was changed.",
         ) from None
     servers = settings.get(host.key) or {}
     if isinstance(servers, dict) and servers.get(name) == entry:
         return Change(path.resolve(), before, before or "")
     try:
         if not isinstance(servers, dict):
-            raise _UneditableError(f"{host.key!r} holds no servers by name")
+            raise _UneditableError(f"{host.key!r} is not an object of named servers")
         wanted = copy.deepcopy(settings)
         wanted[host.key] = {**servers, name: entry} if entry else {k: v for k, v in servers.items() if k != name}
         after = edited(host.format, text, host.key, name, entry)
         if {host.key: {}, **read_text(host.format, after)} != wanted:
             raise _UneditableError("the edit would change more than one entry")
     except (_UneditableError, TOMLKitError) as problem:
-        what = f"Write this into it yourself:\n{snippet(host, name, entry)}" if entry else f"Remove {name!r} yourself."
-        raise SettingsError(f"{path} is not edited: {problem}.", remedy=what) from None
+        what = f"Add this yourself:\n{snippet(host, name, entry)}" if entry else f"Remove {name!r} yourself."
+        raise SettingsError(f"{path} was not edited: {problem}.", remedy=what) from None
     if "\r\n" in (before or ""):
         after = after.replace("\n", "\r\n")
     return Change(path.resolve(), before, (_BOM if (before or "").startswith(_BOM) else "") + after)
@@ -169,7 +169,7 @@ def write(change: Change) -> Path | None:
             backup = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
             shutil.copy2(path, backup)
         if _read(path) != change.before:
-            raise SettingsError(f"{path} was changed by another program meanwhile.", remedy="Run the command again.")
+            raise SettingsError(f"Another program changed {path} in the meantime.", remedy="Run the command again.")
         write_whole(path, change.after.encode(), keep_mode=True)
     except OSError as error:
         raise StorageError(

@@ -49,7 +49,7 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
     if refusal:
         raise ModelDeclinedError(
             f"{model} declined: {one_line(str(refusal), 300)}",
-            remedy="Put the question differently, or name another model with --model.",
+            remedy="Rephrase the question, or choose another model with --model.",
         )
     usage = Usage(*tokens, cached, 1, price.cost(*tokens, cached) if price and counted else None)
     ended: Finish = next((f for f in get_args(Finish) if f == choice.get("finish_reason")), "stop")

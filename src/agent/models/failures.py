@@ -65,11 +65,11 @@ _FILTERED = re.compile(r"content_filter|content management policy|safety", re.IG
 
 
 _CHOOSE = "{known}Choose one with --model NAME, and check the base URL {url}."
-_ANOTHER = "or name another model with --model."
+_ANOTHER = "or choose another model with --model."
 _REACH = "Check --base-url and the network; `alita doctor` shows what can be reached."
-_API = "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1)."
+_API = "Check that the base URL is that of an OpenAI-compatible API (most end in /v1)."
 _TIME = "Try again, or allow more time for each call with the setting `timeout`."
-_SHORTER = "Ask a shorter question, or name a model with a larger context with --model."
+_SHORTER = "Ask a shorter question, or choose a model with a larger context (--model)."
 _CHECK = "Check the model's name and what the endpoint supports."
 
 
@@ -77,15 +77,15 @@ class Kind(Enum):
     """What went wrong: its error, what that says, and what to do about it."""
 
     AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs none.")
-    UNKNOWN_MODEL = (ModelUnknownError, "{host} knows no model {model!r}", _CHOOSE)
+    UNKNOWN_MODEL = (ModelUnknownError, "{host} has no model {model!r}", _CHOOSE)
     UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
-    CUT = (ModelUnreachableError, "{url} gave no whole answer", _API)
+    CUT = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
     """The answer broke off, or was no answer of this protocol."""
     TIMEOUT = (ModelUnreachableError, "{host} did not answer in time", _TIME)
     BUSY = (ModelBusyError, "{host} {busy}", f"Wait and try again with `alita resume`, {_ANOTHER}")
     CREDIT = (ModelBusyError, "the account at {host} has no credit left", f"Check its billing, {_ANOTHER}")
     TOO_LONG = (ModelTooLongError, "the request is too long for {model}", _SHORTER)
-    FILTERED = (ModelDeclinedError, "{host} filtered the request", f"Put the question differently, {_ANOTHER}")
+    FILTERED = (ModelDeclinedError, "{host} filtered the request", f"Rephrase the question, {_ANOTHER}")
     REFUSED = (ModelRefusedError, "{host} refused the request to {model}", _CHECK)
 
 
@@ -153,14 +153,14 @@ class Failure(Exception):
         """
         told: tuple[type[ModelError], str, str] = self.kind.value
         e, (error, message, remedy) = self.endpoint, told
-        name_key = "Name the variable that holds its key in [models.NAME]"
+        name_key = "Set the variable that holds its key in [models.NAME]"
         values = {
             "host": e.host,
             "url": e.shown_url,
             "model": e.model,
-            "key": "refused the key" if e.api_key else "wants a key",
+            "key": "rejected the key" if e.api_key else "requires a key",
             "set_key": f"Set {e.key_variable} to a key that {e.host} accepts" if e.key_variable else name_key,
-            "busy": "returned a server error" if (self.status or 0) >= 500 else "limits the rate or is overloaded",
+            "busy": "returned a server error" if (self.status or 0) >= 500 else "is limiting requests or overloaded",
             "known": f"It offers: {', '.join(models)}. " if models else "",
         }
         said = message.format(**values) + (f" ({self.status})" if self.status else "")

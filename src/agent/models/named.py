@@ -21,9 +21,9 @@ def endpoint_address(value: str | None) -> str | None:
         return None
     parts = urlsplit(value)
     if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"\s", value):
-        raise ValueError("an address such as https://api.openai.com/v1 is wanted")
+        raise ValueError("expected a URL such as https://api.openai.com/v1")
     if parts.username or parts.password:
-        raise ValueError("an address holds no user and no password; put the key into OPENAI_API_KEY")
+        raise ValueError("a URL must not contain a user name or password; put the key in OPENAI_API_KEY")
     _ = parts.port  # raises for one that is no number
     return value.rstrip("/")
 
@@ -53,23 +53,23 @@ class NamedModel(BaseModel):
     @classmethod
     def _is_at_an_endpoint(cls, value: str) -> str:
         if value == EMBEDDED or value.startswith(SCRIPTED):
-            raise ValueError("this is no model of an endpoint; name it directly")
+            raise ValueError("this is not an endpoint's model; use its name directly")
         return value
 
     @field_validator("key")
     @classmethod
     def _is_a_variable_and_goes_somewhere(cls, value: str, info: Any) -> str:
         if value and not _VARIABLE.fullmatch(value):
-            raise ValueError("the name of the variable that holds the key is wanted, and not the key")
+            raise ValueError("expected the name of the variable that holds the key, not the key itself")
         if value and info.data.get("base_url") is None:
-            raise ValueError("base_url must say which endpoint receives it")
+            raise ValueError("set base_url to the endpoint that receives the key")
         return value
 
     @field_validator("price")
     @classmethod
     def _is_a_price(cls, value: Price | None) -> Price | None:
         if value and not all(0 <= dollars < float("inf") for dollars in _dollars(value)):
-            raise ValueError("a price is a number greater than or equal to 0")
+            raise ValueError("a price must be a number, 0 or more")
         return value
 
     @property

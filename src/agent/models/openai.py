@@ -60,7 +60,7 @@ class SdkWire:
         except openai.OpenAIError as exc:
             failure = openai_failure(self.endpoint, exc)
             if failure and failure.status == 404 and self._dialect is not CHAT and "model" not in failure.detail:
-                detail = f"no {self._dialect.path} here; its dialect may be chat"
+                detail = f"the endpoint has no {self._dialect.path}; try the dialect chat"
                 failure = Failure(Kind.REFUSED, self.endpoint, detail, status=404)
             raise failure or exc from None
         if not isinstance(response, dict):
@@ -130,11 +130,11 @@ def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> Offered:
         headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
         response = httpx2.get(f"{url}/models", headers=headers, timeout=seconds)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
-        return Offered(problem=f"{url} is not reached: {error}", remedy="Check the network, or --base-url.")
+        return Offered(problem=f"{url} could not be reached: {error}", remedy="Check the network, or --base-url.")
     if response.status_code in {401, 403}:
-        return Offered(problem=f"{url} refuses the key", remedy=f"Set {endpoint.key_variable or 'its key'}.")
+        return Offered(problem=f"{url} rejected the key", remedy=f"Set {endpoint.key_variable or 'its key'}.")
     if response.status_code >= 400 and response.status_code != 404:
-        return Offered(problem=f"{url} answers {response.status_code}", remedy="Check --base-url.")
+        return Offered(problem=f"{url} answered {response.status_code}", remedy="Check --base-url.")
     try:
         return Offered(tuple(sorted(str(model["id"]) for model in response.json()["data"])))
     except (ValueError, KeyError, TypeError):

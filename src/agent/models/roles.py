@@ -157,7 +157,7 @@ class Models:
     def _make(self, name: str, role: str) -> Model:
         if not name.strip() or name == SCRIPTED:
             raise SettingsError(
-                f"{name!r} names no model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
+                f"{name!r} is not a model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
             )
         s = self._settings
         if name.startswith(SCRIPTED):

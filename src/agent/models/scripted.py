@@ -114,7 +114,8 @@ class Script:
                 lines.append(Line(json.loads(line), f"{path}:{n}"))
             except ValueError as exc:
                 raise SettingsError(
-                    f"{path}:{n} is no JSON object: {exc}", remedy='A line is, for example, {"text": "…"}.'
+                    f"{path}:{n} is not a JSON object: {exc}",
+                    remedy='Each line is a JSON object, for example {"text": "…"}.',
                 ) from None
         return cls(lines, str(path))
 

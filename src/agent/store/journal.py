@@ -222,7 +222,7 @@ class Journal:
 
     @classmethod
     def fork(cls, source: Path, path: Path, *, until: int, redactor: Redactor | None = None) -> Self:
-        """A new journal that has the steps of another up to `until`, and goes on live from there."""
+        """A new journal that has the steps of another up to `until`, and continues live from there."""
         kept = [line for line in read_lines(source) if line.get("step", 0) <= until]
         with_header = kept or [{"journal": SCHEMA}]
         file = AppendedLines.open(path)
@@ -386,9 +386,9 @@ class Journal:
             found = first_difference(self._blobs.expand(expected.request), self._redactor.json(request))
         run_id = self.path.parent.name
         return RunError(
-            f"The {kind} call of step {self.step} was not made by the run {run_id}: "
+            f"The {kind} call of step {self.step} is not in the journal of run {run_id}: "
             f"{found or 'the run made no more calls of this kind'}.",
-            remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` goes on live from there.",
+            remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` continues live from there.",
         )
 
 

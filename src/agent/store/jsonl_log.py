@@ -149,7 +149,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
         except (ValueError, RecursionError):
             if number == whole.count(b"\n"):
                 break
-            raise RunError(f"{path} is damaged in line {number}.", remedy="Ask the question again.") from None
+            raise RunError(f"{path} is damaged at line {number}.", remedy="Ask the question again.") from None
     return lines
 
 

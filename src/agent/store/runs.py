@@ -51,7 +51,7 @@ def fitting_id(wanted: str, known: Sequence[str], *, noun: str, error: type[User
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise error(f"{wanted!r} fits {len(fitting)} {noun}s.", remedy=f"Did you mean {fitting[-1]}?")
+        raise error(f"{wanted!r} matches {len(fitting)} {noun}s.", remedy=f"Did you mean {fitting[-1]}?")
     near = difflib.get_close_matches(wanted, known, n=1)
     remedy = f"Did you mean {near[0]}?" if near else f"`alita {noun}s list` shows all {noun}s."
     raise error(f"There is no {noun} {wanted!r}.", remedy=remedy)
@@ -119,7 +119,7 @@ def create_run(
         except FileExistsError:
             if (runs / run.run_id).exists():
                 continue
-            raise unwritable(runs, "a file stands in its place") from None
+            raise unwritable(runs, "a file is in its place") from None
         except OSError as error:
             raise unwritable(runs, error.strerror) from error
         save_run(runs, run)
@@ -157,9 +157,9 @@ def load_run(runs: Path, run_id: str) -> Run:
         data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
         run = _from_json(data)
     except FileNotFoundError:
-        raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows the others.") from None
+        raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows all runs.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{path} is damaged: {error}.", remedy="`alita runs list` shows the others.") from None
+        raise RunError(f"{path} is damaged: {error}.", remedy="`alita runs list` shows all runs.") from None
     if run.status == "running" and not is_locked(journal_path(runs, run_id)):
         return replace(run, status="interrupted")
     return run
@@ -202,12 +202,12 @@ def find_unfinished(runs: Path, run_id: str | None = None) -> str:
     if run_id is not None:
         found = find_run(runs, run_id)
         if load_run(runs, found).status == "answered":
-            raise RunError(f"The run {found} is finished.", remedy=f"See it with: alita runs show {found}")
+            raise RunError(f"The run {found} has already finished.", remedy=f"To see it: alita runs show {found}")
         return found
     for run in list_runs(runs, limit=100):
         if run.status in {"interrupted", "failed", "limit"}:
             return run.run_id
-    raise RunError("No run was left unfinished.", remedy="`alita runs list` shows all runs.")
+    raise RunError("There is no unfinished run.", remedy="`alita runs list` shows all runs.")
 
 
 def journal_path(runs: Path, run_id: str) -> Path:

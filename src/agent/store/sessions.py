@@ -190,7 +190,7 @@ def load_session(folder: Path, session_id: str) -> Session:
         reason = error.strerror if isinstance(error, OSError) else f"it is damaged ({one_line(repr(error))})"
         raise SessionError(
             f"{path} cannot be read: {reason}.",
-            remedy=f"Mend the file, or remove it with: alita sessions delete {session_id}",
+            remedy=f"Fix the file, or delete it with: alita sessions delete {session_id}",
         ) from None
 
 

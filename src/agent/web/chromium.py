@@ -45,9 +45,9 @@ FLAGS = (
 SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
 """Whether it is started in a sandbox of its own, in the order to try: root has none, and some machines allow none."""
 UNSANDBOXED = (
-    "Chromium runs without its own sandbox here"
-    + (", as it always does as root" if os.geteuid() == 0 else ": this machine allows it none")
-    + ". A page that takes it over can do what your user can."
+    "Chromium runs here without its own sandbox"
+    + (", as it always does as root" if os.geteuid() == 0 else ": this machine does not allow it")
+    + ". A page that exploits it can do whatever your user can."
 )
 """The note where it has none."""
 INSTALL = "apt-get install chromium, or: playwright install chromium"
@@ -77,7 +77,7 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
         if own := shutil.which(chrome.expanduser()):
             return Chromium(Path(own), "the setting chrome")
         raise WebProblem(
-            "browser", f"The setting chrome names {chrome}, which is no program.", remedy="Correct ALITA_CHROME."
+            "browser", f"The setting chrome names {chrome}, which is not a program.", remedy="Correct ALITA_CHROME."
         )
     places: dict[str, Sequence[str | Path]] = {"PATH": NAMES, "Playwright's cache": _cached(), "the system": _SYSTEM}
     for found, candidates in places.items():
@@ -162,13 +162,13 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None]) -> Ch
             if chrome is not None:
                 raise
         if not _failed:
-            note("fetching Chromium, which draws pages (about 150 MB, once)")
+            note("downloading Chromium to render pages (about 150 MB, once)")
             _failed.extend([await _outcome(name, command) for name, command in _ways().items()])
         with contextlib.suppress(WebProblem):
             return find_chromium(None)
         raise WebProblem(
             "browser",
-            f"There is no Chromium on this machine, and none could be fetched ({'; '.join(_failed)}).",
+            f"There is no Chromium on this machine, and it could not be downloaded ({'; '.join(_failed)}).",
             remedy=f"Install one: {INSTALL}",
         )
 

@@ -64,7 +64,7 @@ def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
         path = claimed(folder, name)
     except OSError as error:
         raise StorageError(
-            f"{folder} cannot be written: {error.strerror}.", remedy="Name another folder, or make it writable."
+            f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder, or make it writable."
         ) from error
     try:
         with whole_file(path) as file:

@@ -234,6 +234,6 @@ def proxy_problem() -> WebProblem:
     named = [name for name, proxy in proxies.items() if "://" in proxy and not proxy.startswith(usable)]
     return WebProblem(
         "connection",
-        f"The proxy that {' and '.join(named) or 'the environment'} names cannot be used: only proxies of HTTP can.",
-        remedy="Name one that begins with http://, or unset the variable.",
+        f"The proxy set by {' and '.join(named) or 'the environment'} cannot be used: only HTTP proxies are supported.",
+        remedy="Use one that begins with http://, or unset the variable.",
     )

@@ -27,8 +27,8 @@ def test_a_file_gives_its_logins(tmp_path):
 @pytest.mark.parametrize(
     ("text", "mode", "said"),
     [
-        (ENTRY, 0o644, "can be read by others"),
-        ("[[login]]\npassword = s3cret-1", 0o600, "no TOML"),
+        (ENTRY, 0o644, "is readable by other users"),
+        ("[[login]]\npassword = s3cret-1", 0o600, "not valid TOML"),
         ('[[login]]\nhost = "shop.example"', 0o600, "host, user and password"),
         (ENTRY.replace("shop.example", "https://shop.example/"), 0o600, "is no host"),
         ('login = "s3cret-1"', 0o600, "no list"),
@@ -49,7 +49,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
 def test_a_missing_file_is_named_with_the_settings_that_name_it(tmp_path):
     with pytest.raises(SettingsError, match="cannot be read") as refused:
         read_logins(tmp_path / "nowhere.toml")
-    assert refused.value.remedy == "Correct ALITA_LOGINS, or logins in config.toml."
+    assert refused.value.remedy == "Fix ALITA_LOGINS, or logins in config.toml."
 
 
 @pytest.mark.parametrize(

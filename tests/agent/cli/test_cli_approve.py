@@ -67,7 +67,7 @@ def test_a_tool_is_approved_changed_withheld_and_approved_again(alita: Run, sour
     assert "+    return n + n\n" in done.err
     assert "warning: instruction: description" in done.err
     assert served(tmp_path) == ["times_two"]
-    assert "Every tool is approved as it stands." in alita("approve", "--all").err
+    assert "Every tool is already approved." in alita("approve", "--all").err
 
 
 def test_a_library_of_an_earlier_version_is_told_how_to_go_on(alita: Run, source: Path, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_damaged_approvals_are_told_put_aside_and_made_anew(alita: Run, source: 
     assert f"nothing counts as approved: {approvals} is damaged" in alita("list").err
     done = alita("approve", "--all")
     assert done.code == 0
-    assert "That file is put aside." in done.err
+    assert "The damaged file was set aside." in done.err
     assert served(tmp_path) == ["times_two"]
     assert len(list(approvals.parent.glob("approvals.damaged-*.json"))) == 1
 
@@ -121,7 +121,7 @@ def test_nothing_is_approved_that_was_not_named(alita: Run, source: Path, tmp_pa
     for arguments in ((), ("times_two", "--all")):
         done = alita("approve", *arguments)
         assert done.code == 2
-        assert "Name the tools to approve, or say --all." in done.err
+        assert "Name the tools to approve, or use --all." in done.err
     done = alita("approve", "nothing")
     assert (done.code, done.out) == (1, "")
     assert "no tool 'nothing'" in done.err

@@ -23,23 +23,23 @@ def refused(capsys, monkeypatch, folder, *arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "questions.jsonl"], "questions.jsonl would be the questions and --output"),
-        (["--submission", "./questions.jsonl"], "questions.jsonl would be the questions and --submission"),
-        (["--output", "o.json", "--submission", "link.json"], "o.json would be --output and --submission"),
-        (["--output", "o.json", "--submission", "o.ledger.jsonl"], "would be the ledger and --submission"),
+        (["--output", "questions.jsonl"], "questions.jsonl would be both the questions and --output"),
+        (["--submission", "./questions.jsonl"], "questions.jsonl would be both the questions and --submission"),
+        (["--output", "o.json", "--submission", "link.json"], "o.json would be both --output and --submission"),
+        (["--output", "o.json", "--submission", "o.ledger.jsonl"], "would be both the ledger and --submission"),
         (
             ["--output", "notes.txt"],
-            "notes.txt is there already, and no benchmark with the ledger notes.ledger.jsonl wrote it",
+            "notes.txt already exists and was not written by a benchmark with the ledger notes.ledger.jsonl",
         ),
         (
             ["--submission", "notes.txt"],
-            "notes.txt is there already, and no benchmark with the ledger notes.results.ledger.jsonl wrote it",
+            "notes.txt already exists and was not written by a benchmark with the ledger notes.results.ledger.jsonl",
         ),
         (
             ["--output", "o.json", "--submission", "notes.txt"],
-            "notes.txt is there already, and no benchmark with the ledger",
+            "notes.txt already exists and was not written by a benchmark with the ledger",
         ),
-        (["--output", "o.txt"], "o.txt is there already, and no benchmark with the ledger"),
+        (["--output", "o.txt"], "o.txt already exists and was not written by a benchmark with the ledger"),
     ],
 )
 def test_no_file_of_another_kind_is_overwritten_even_with_resume(capsys, monkeypatch, tmp_path, arguments, message):
@@ -60,6 +60,6 @@ def test_a_shared_library_that_should_begin_empty_does(capsys, monkeypatch, tmp_
     (tmp_path / "o.tools" / "mean.py").write_text("def mean(): ...\n")
 
     told = refused(capsys, monkeypatch, tmp_path, "questions.jsonl", "--output", "o.json", "--library", "warm")
-    assert "o.tools holds tools already" in told
+    assert "o.tools already holds tools" in told
     assert "--tools-dir" in told
     assert (tmp_path / "o.tools" / "mean.py").exists()

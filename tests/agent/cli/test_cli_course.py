@@ -65,7 +65,7 @@ def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:
     assert [task.file_name for task in dataset.tasks[:3]] == ["one.txt", "two.txt", ""]
     assert [(path.name, path.read_bytes()) for path in (shell.here / "files").iterdir()] == [("one.txt", b"1")]
     assert "The file 'two.txt' is missing: " in ended.err
-    assert "there is no token" in ended.err
+    assert "no token is set" in ended.err
     assert "No file path associated with task_id card-2" in ended.err
     assert "1 file in files." in ended.err
 
@@ -131,13 +131,13 @@ def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("lines", "who", "told"),
     [
-        ([{"task_id": "card-1", "model_answer": "x"}], (), "A user name of the hub is missing."),
-        ([{"task_id": "card-1", "model_answer": "x"}], ("--username", "ann"), "'' is no address of the agent's code."),
-        ([], WHO, "There is no answer to hand in."),
+        ([{"task_id": "card-1", "model_answer": "x"}], (), "The Hugging Face user name is missing."),
+        ([{"task_id": "card-1", "model_answer": "x"}], ("--username", "ann"), "'' is not a URL of the agent's code."),
+        ([], WHO, "There is no answer to submit."),
         ([{"task_id": "card-1", "model_answer": "ERROR"}], WHO, "The answer to card-1 is no answer: 'ERROR'."),
-        ([{"task_id": "other", "model_answer": "x"}], WHO, "The course does not ask other."),
-        ([{"task_id": "card-1"}], WHO, "Line 1 of answers.jsonl holds no answer."),
-        (["no json"], WHO, "Line 1 of answers.jsonl holds no answer."),
+        ([{"task_id": "other", "model_answer": "x"}], WHO, "The course has no question other."),
+        ([{"task_id": "card-1"}], WHO, "Line 1 of answers.jsonl has no answer."),
+        (["no json"], WHO, "Line 1 of answers.jsonl has no answer."),
     ],
 )
 def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: tuple[str, ...], told: str) -> None:
@@ -182,7 +182,7 @@ def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
     shell.write("none.jsonl", {"text": "303"})
     first = shell.ask(*RUN, "--max-questions", "2")
     assert first.code == 0, first.err
-    assert "Nothing was handed in." in first.err
+    assert "Nothing was submitted." in first.err
     assert "The file 'three.txt' is missing: " in first.err
     assert shell.course.submissions == []
     second = shell.ask(*RUN, "--resume", "--submit", *WHO)
@@ -199,7 +199,7 @@ def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
 def test_who_hands_in_is_checked_before_anything_is_asked(shell: Shell) -> None:
     ended = shell.ask(*RUN, "--submit")
     assert (ended.code, ended.out) == (2, "")
-    assert "A user name of the hub is missing." in ended.err
+    assert "The Hugging Face user name is missing." in ended.err
     assert shell.course.asked == []
 
 
@@ -207,5 +207,5 @@ def test_a_question_file_that_is_there_is_not_overwritten(shell: Shell) -> None:
     shell.write("course.questions.jsonl", {"task_id": "own", "question": "Mine?"})
     ended = shell.ask(*RUN)
     assert ended.code == 2
-    assert "course.questions.jsonl is there already and holds other questions." in ended.err
+    assert "course.questions.jsonl already exists and holds other questions." in ended.err
     assert "own" in (shell.here / "course.questions.jsonl").read_text()

@@ -17,7 +17,7 @@ def test_the_chosen_browser_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     program.chmod(0o755)
     monkeypatch.setenv("ALITA_CHROME", str(program))
     found = next(one for one in diagnose(read_settings()) if one.name == "browser")
-    as_root = ", without its own sandbox as long as alita runs as root" if os.geteuid() == 0 else ""
+    as_root = ", without its own sandbox while alita runs as root" if os.geteuid() == 0 else ""
     assert (found.ok, found.detail) == (True, f"{program} (the setting chrome){as_root}")
     monkeypatch.setenv("ALITA_CHROME", str(tmp_path / "nothing"))
     found = next(one for one in diagnose(read_settings()) if one.name == "browser")

@@ -49,7 +49,7 @@ def test_without_a_terminal_it_is_told_and_nobody_is_asked(terminal: Terminal, m
     process = terminal.start("Which town?", ALITA_MODELS_DIR=os.devnull)
     assert process.stderr is not None
     told = process.stderr.readline()
-    assert "embedded model answers" in told
+    assert "embedded model will answer" in told
 
 
 def test_nobody_is_asked_where_nothing_is_fetched() -> None:

@@ -66,7 +66,7 @@ def test_a_question_file_says_what_was_selected(gaia, tmp_path):
     assert gaia("report", ledger, "--questions", questions, "--level", 2).startswith("20.0 % right: 1 of 5")
     with pytest.raises(UsageError, match="no question of level 7"):
         gaia("report", ledger, "--questions", questions, "--level", 7)
-    with pytest.raises(UsageError, match="--level chooses among"):
+    with pytest.raises(UsageError, match="--level needs --questions"):
         gaia("report", ledger, "--level", 2)
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
         gaia("report", tmp_path / "none.jsonl")
     foreign = tmp_path / "notes.txt"
     foreign.write_text("just notes\n")
-    with pytest.raises(RunError, match="no ledger"):
+    with pytest.raises(RunError, match="not a ledger"):
         gaia("report", foreign)
     with pytest.raises(StorageError, match="cannot be written"):
         gaia("report", ledger, "-o", tmp_path / "no" / "such" / "folder.txt")

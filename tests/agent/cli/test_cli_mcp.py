@@ -130,18 +130,18 @@ def test_servers_of_another_client_are_imported(alita, here, home):
     assert "bad: it has neither `command` nor `url`" in ended.err
     again = alita("mcp", "add", "--from", str(path), "calc", "--json")
     assert (again.code, again.json["added"]) == (0, [])
-    assert "calc is left as it is" in again.err
+    assert "calc was skipped" in again.err
     assert alita("mcp", "add", "--from", str(path), "nothing").code == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("add",), "The server has no name"),
+        (("add",), "No server name was given"),
         (("add", "x"), "No command or --url is given for 'x'"),
-        (("add", "x", "--url", "https://a", "run"), "both an address and a command"),
+        (("add", "x", "--url", "https://a", "run"), "Both --url and a command were given"),
         (("add", "x", "--url", "ftp://a"), "no address"),
-        (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is no NAME=VALUE"),
+        (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is not NAME=VALUE"),
         (("add", "x", "--scope", "world", "run"), "'world' is not one of 'user', 'project'"),
         (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds`: Input should be greater than 0"),
         (("add", "--from", "nothing.json"), "There is no file nothing.json"),
@@ -292,7 +292,7 @@ def test_what_a_project_chose_is_used_once_it_is_allowed_and_told_in_every_run(a
     assert alita("config", "trust", "--yes").code == 0
     for _ in range(2):
         ended = alita("-q", "--no-cache", "What is the colour of my notes?")
-        assert "this folder's files choose who answers: model = gpt-5-mini" in ended.err
+        assert "this folder's settings choose which model answers: model = gpt-5-mini" in ended.err
         assert f"base_url = {stranger.url}" in ended.err
     asked = len(stranger.requests)
     assert asked > 0

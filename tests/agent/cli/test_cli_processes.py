@@ -89,7 +89,7 @@ def test_version(alita):
         (("runs", "show", "nothing"), "There is no run 'nothing'"),
         (("tools", "show", "nothing"), "nothing"),
         (("tools", "run", "x.py", "{}"), "There is no file x.py"),
-        (("resume",), "No run was left unfinished"),
+        (("resume",), "There is no unfinished run"),
     ],
 )
 def test_bad_usage_is_told_without_a_traceback_and_exits_2(quick, arguments, said):
@@ -290,7 +290,7 @@ def test_the_doctor_names_a_remedy_for_everything_that_is_missing(alita):
 def test_the_doctor_says_that_an_endpoint_is_not_reached(quick):
     ended = quick("doctor", LLM_API_BASE="http://127.0.0.1:9/v1")
     assert "✗ model" in ended.out
-    assert "http://127.0.0.1:9/v1 is not reached" in ended.out
+    assert "http://127.0.0.1:9/v1 could not be reached" in ended.out
 
 
 def test_a_folder_that_cannot_be_written_is_found(quick, tmp_path):
@@ -386,13 +386,13 @@ def test_a_level_below_the_one_before_is_told_in_every_run(alita, tmp_path):
     for _ in range(2):
         ended = alita(*run, **lost)
         assert ended.code == 0
-        assert "tools are isolated less than before here: medium (sandlock), it was strong" in ended.err
+        assert "tools are less isolated than before: medium (sandlock), it was strong" in ended.err
     script = write_script(tmp_path / "script.jsonl", [decide("answer", answer="Paris", when="capital")])
     told = alita("--model", script, "--json", "The capital of France?", **lost)
-    assert ["less than before" in warning for warning in told.json["warnings"]] == [True]
-    assert "less than before" in told.err
+    assert ["less isolated than before" in warning for warning in told.json["warnings"]] == [True]
+    assert "less isolated than before" in told.err
     checks = alita("doctor", "--json", **lost).json["checks"]
-    assert any(check["name"] == "isolation" and "less than before" in check["detail"] for check in checks)
+    assert any(check["name"] == "isolation" and "less isolated than before" in check["detail"] for check in checks)
     assert "less than before" not in alita(*run, ALITA_ISOLATION="sandlock", **lost).err, "who names it has accepted it"
     assert "less than before" not in alita(*run).err
 

@@ -312,9 +312,9 @@ def test_a_client_that_reads_slowly_gets_everything(library: Library) -> None:
         (Wanted(http="127.0.0.1:99999"), "is no address to serve on"),
         (Wanted(http="0.0.0.0:0"), "a token is needed"),
         (Wanted(http="0.0.0.0:0", no_token=True), "a token is needed"),
-        (Wanted(no_token=True), "for HTTP only"),
+        (Wanted(no_token=True), "need --http"),
         (Wanted(http="127.0.0.1:0", token_file=Path("/nowhere")), "cannot be read"),
-        (Wanted(tools=" "), "names nothing"),
+        (Wanted(tools=" "), "is empty"),
     ],
 )
 def test_flags_that_cannot_be_meant_are_refused(library: Library, wanted: Wanted, said: str) -> None:

@@ -142,7 +142,7 @@ def test_a_trace_is_shown_and_opened(shell):
     ended = shell.call("traces", "open")
     page = shell.home / "data" / "runs" / run_id / "trace.html"
     assert (ended.code, ended.out) == (0, f"{page}\n")
-    assert "no display" in ended.err
+    assert "No display" in ended.err
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     ended = shell.call("traces", "open", run_id, "--no-open", "-o", "page.html")
     assert (ended.code, ended.out, ended.err) == (0, "page.html\n", "")

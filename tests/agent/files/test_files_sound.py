@@ -179,7 +179,7 @@ def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Pa
 
 def test_weights_of_one_s_own_that_are_none(open_file: Open, tmp_path: Path) -> None:
     speech.use(Speech(model=str(tmp_path)))
-    assert "no folder of a faster-whisper model" in _told(open_file)
+    assert "not a folder with a faster-whisper model" in _told(open_file)
 
 
 def test_openai_whisper_speaks_when_it_is_chosen(

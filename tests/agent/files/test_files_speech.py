@@ -122,8 +122,8 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((401, {"error": {"message": "Incorrect API key provided: sk-test-speech-key"}}), "refused the key"),
-        ((404, {"error": {"message": "no such model"}}), "knows no model 'whisper-1'"),
+        ((401, {"error": {"message": "Incorrect API key provided: sk-test-speech-key"}}), "rejected the key"),
+        ((404, {"error": {"message": "no such model"}}), "has no model 'whisper-1'"),
         ((413, {"error": {"message": "too large"}}), "too long"),
         ((200, {"nothing": 1}), "without a text"),
         ((200, b"<html>"), "without a text|no whole answer"),
@@ -191,7 +191,7 @@ async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
     assert isinstance(told[-1], Note)
-    assert "model.bin could not be fetched" in told[-1].text
+    assert "model.bin could not be downloaded" in told[-1].text
     with FileServer(b"data") as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())

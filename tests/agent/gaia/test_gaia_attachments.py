@@ -205,5 +205,5 @@ def test_a_run_looks_in_the_usual_places(
     names = ("one.txt", "two.txt", "three.txt")
     assert [content(looking.resolve(Task("1", "?", 1, name))) for name in names] == [b"1", b"2", b"3"]
     assert TOKEN not in repr(looking.__dict__)
-    with pytest.raises(DatasetError, match=r"--attached_files_dir .*nowhere is no folder"):
+    with pytest.raises(DatasetError, match=r"--attached_files_dir .*nowhere is not a folder"):
         usual_attachments(alita, attached=tmp_path / "nowhere")

@@ -133,13 +133,13 @@ def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path
     [
         (["none.jsonl"], "none.jsonl cannot be read"),
         (["{q}", "--ids", "zz"], "no task 'zz'"),
-        (["{q}", "--library", "read-only", "--tools-dir", "nowhere"], "nowhere is no folder"),
+        (["{q}", "--library", "read-only", "--tools-dir", "nowhere"], "nowhere is not a folder"),
         (["{q}", "--without", "thinking"], "thinking is none of search, browse, create"),
-        (["{q}", "--submission", "no/where/s.jsonl"], "no/where is no folder"),
-        (["{q}", "--with-traces"], "--with-traces is for the leaderboard's file"),
-        (["{q}", "--details", "{q}"], "would be the questions and --details"),
+        (["{q}", "--submission", "no/where/s.jsonl"], "no/where is not a folder"),
+        (["{q}", "--with-traces"], "--with-traces needs --submission"),
+        (["{q}", "--details", "{q}"], "would be both the questions and --details"),
         (["{q}", "--cache", "--epochs", "2"], "every epoch would repeat the first"),
-        (["{q}", "--attached_files_dir", "gone"], "gone is no folder"),
+        (["{q}", "--attached_files_dir", "gone"], "gone is not a folder"),
     ],
 )
 def test_bad_usage_is_told_at_once(tmp_path, arguments, message, capsys, monkeypatch):
@@ -179,8 +179,8 @@ def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice
     code, out, err = finished(process, 20)
 
     assert code == 130
-    assert "Ctrl-C again stops them too" in err
-    assert "Go on with the same command and --resume." in out
+    assert "Press Ctrl-C again to stop at once" in err
+    assert "Continue with the same command and --resume." in out
     first, second = read_ledger(tmp_path / "o.ledger.jsonl").attempts
     assert (first.run_id, first.status, second.status) == (begun.run_id, "ok", "interrupted")
     assert first.input_tokens == 10 * (paid + 1)  # those of both processes

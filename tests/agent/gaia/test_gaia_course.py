@@ -159,11 +159,11 @@ def test_a_score_that_is_none_is_told(api: CourseApi, course: CourseServer, body
 @pytest.mark.parametrize(
     ("username", "code", "answers", "told"),
     [
-        (" ", CODE, {"a": "x"}, "user name of the hub is missing"),
-        ("ann", "short", {"a": "x"}, "'short' is no address"),
-        ("ann", "ann/agent/tree/main", {"a": "x"}, "is no address"),
+        (" ", CODE, {"a": "x"}, "Hugging Face user name is missing"),
+        ("ann", "short", {"a": "x"}, "'short' is not a URL"),
+        ("ann", "ann/agent/tree/main", {"a": "x"}, "is not a URL"),
         ("ann", CODE, {}, "There is no answer"),
-        ("ann", CODE, {"c": "x"}, "does not ask c"),
+        ("ann", CODE, {"c": "x"}, "has no question c"),
         ("ann", CODE, {"a": " "}, "answer to a is empty"),
         ("ann", CODE, {"a": "FINAL ANSWER:"}, "answer to a is empty"),
         ("ann", CODE, {"a": "ERROR: no model"}, "answer to a is no answer"),

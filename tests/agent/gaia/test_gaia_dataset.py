@@ -60,19 +60,19 @@ def test_a_mark_carriage_returns_and_empty_lines_do_no_harm(tmp_path: Path, star
     [
         (b'{"task_id": "1", "Question"', "it is not JSON (Expecting ':' delimiter, character 28)"),
         (b"\xff\xfe\x00", "it is not UTF-8 (byte 1)"),
-        (b"[1, 2]", "it is no JSON object"),
-        (b"[" * 100_000, "it is JSON that is nested too deep, or holds too long a number"),
-        (b'{"task_id": ' + b"1" * 5000 + b"}", "it is JSON that is nested too deep, or holds too long a number"),
+        (b"[1, 2]", "it is not a JSON object"),
+        (b"[" * 100_000, "its JSON is nested too deeply or has too long a number"),
+        (b'{"task_id": ' + b"1" * 5000 + b"}", "its JSON is nested too deeply or has too long a number"),
         ({"Question": "Who?"}, "task_id is missing"),
         ({"task_id": "  ", "Question": "Who?"}, "task_id is missing"),
         ({"task_id": "1"}, "question is missing"),
         ({"task_id": "1", "Question": " "}, "question is missing"),
-        ({"task_id": "1", "Question": ["Who?"]}, "question is no text"),
-        ({"task_id": True, "Question": "Who?"}, "task_id is no text"),
+        ({"task_id": "1", "Question": ["Who?"]}, "question is not text"),
+        ({"task_id": True, "Question": "Who?"}, "task_id is not text"),
         ({"task_id": "1\n2", "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
         ({"task_id": "x" * 201, "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
         ({"task_id": "1", "Question": "\ud800"}, "question holds half a character (a lone surrogate)"),
-        ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' stands on line 1 already"),
+        ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' is already on line 1"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: Any, told: str) -> None:
@@ -90,7 +90,7 @@ def test_a_level_is_a_number_in_any_form(tmp_path: Path, level: Any) -> None:
 def test_a_level_that_is_none_is_unknown(tmp_path: Path, level: Any) -> None:
     dataset = load_jsonl(write(tmp_path, {**record("a1"), "Level": level}))
     assert dataset.tasks[0].level is None
-    assert dataset.problems == ("line 1: level is no whole number; taken as unknown",)
+    assert dataset.problems == ("line 1: level is not a whole number; treated as unknown",)
 
 
 def test_a_question_whose_answer_is_not_published_has_no_truth(tmp_path: Path) -> None:
@@ -102,10 +102,10 @@ def test_a_question_whose_answer_is_not_published_has_no_truth(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "holds no question. It is empty."),
-        (b"\n\n", "holds no question. It is empty."),
-        (b"task_id,question\n1,Who?\n", "holds no question. line 1: it is not JSON"),
-        (b"\xff\xfe{\x00}\x00", "holds no question. line 1: it is not UTF-8"),
+        (b"", "contains no question. It is empty."),
+        (b"\n\n", "contains no question. It is empty."),
+        (b"task_id,question\n1,Who?\n", "contains no question. line 1: it is not JSON"),
+        (b"\xff\xfe{\x00}\x00", "contains no question. line 1: it is not UTF-8"),
     ],
 )
 def test_a_file_without_questions_is_an_error(tmp_path: Path, content: bytes, told: str) -> None:
@@ -237,19 +237,19 @@ def test_a_hub_that_cannot_be_reached_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(DatasetError, match=r"The hub 127\.0\.0\.1:9 cannot be reached") as caught:
         load_hub("validation", Hub(tmp_path / "hub", TOKEN))
-    assert "name a question file" in caught.value.remedy
+    assert "use a question file" in caught.value.remedy
 
 
 def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:
     hub.files["2023/validation/metadata.parquet"] = b"no table"
     with pytest.raises(DatasetError, match=r"cannot be read") as caught:
         load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
-    assert "Remove it" in caught.value.remedy
+    assert "Delete it" in caught.value.remedy
 
 
 def test_a_cache_that_cannot_be_written_is_told(hub: HubServer, tmp_path: Path) -> None:
     (tmp_path / "hub").write_text("a file where a folder is wanted")
-    with pytest.raises(DatasetError, match="cannot be fetched and kept"):
+    with pytest.raises(DatasetError, match="could not be downloaded"):
         load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
 
 

@@ -85,7 +85,7 @@ def test_a_damaged_line_in_the_middle_is_told_and_left_where_it_is(tmp_path, dam
 
 def test_a_second_runner_is_refused(tmp_path):
     path = tmp_path / "l.jsonl"
-    with Ledger.open(path, fingerprint=MINE), pytest.raises(RunError, match="Another runner is writing the ledger"):
+    with Ledger.open(path, fingerprint=MINE), pytest.raises(RunError, match="Another benchmark is writing the ledger"):
         Ledger.open(path, fingerprint=MINE)
     written(path, Attempt("a"))  # the first is gone
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_no_ledger_is_refused_and_not_touched(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
 
-    with pytest.raises(RunError, match="no ledger"):
+    with pytest.raises(RunError, match="not a ledger"):
         written(path)
     assert path.read_bytes() == content
 
@@ -116,7 +116,7 @@ def test_a_ledger_of_a_later_version_is_refused(tmp_path):
     path = tmp_path / "l.jsonl"
     path.write_text(json.dumps({"kind": "header", "ledger": 2, "fingerprint": "x"}) + "\n")
 
-    with pytest.raises(RunError, match="has version 2, and this alita"):
+    with pytest.raises(RunError, match="has version 2; this alita"):
         written(path)
 
 

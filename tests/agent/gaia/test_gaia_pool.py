@@ -40,7 +40,7 @@ async def test_one_that_cannot_be_cancelled_is_killed_with_its_children_and_neig
     note = tmp_path / "pid"
     killed, honest = await came_to(pool, f"child {note}", "sleep 30")
 
-    assert killed == ("timeout", "it did not end when it was cancelled")
+    assert killed == ("timeout", "it did not stop when cancelled")
     assert honest == ("ok", "went on with sleep")  # from its journal, in another process
     assert _is_dead(note)
 
@@ -48,7 +48,7 @@ async def test_one_that_cannot_be_cancelled_is_killed_with_its_children_and_neig
 async def test_one_that_blocks_its_process_is_found_out_alone(pool):
     blocking, honest = await came_to(pool, "block", "sleep 30")
 
-    assert blocking == ("timeout", "its process gave no sign of life")
+    assert blocking == ("timeout", "its process stopped responding")
     assert honest == ("ok", "went on with sleep")
 
 

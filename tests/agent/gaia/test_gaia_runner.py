@@ -64,7 +64,7 @@ async def test_the_scorers_rules_are_told_with_every_question_and_are_part_of_th
 async def test_without_resume_what_is_there_is_refused_and_with_it_only_the_rest_is_asked(bench, openai_server):
     first = await bench.run(selection=Selection(max_questions=3))
     assert (len(first.selected), first.left) == (3, 0)
-    with pytest.raises(RunError, match=r"out\.ledger\.jsonl is there already"):
+    with pytest.raises(RunError, match=r"out\.ledger\.jsonl already exists"):
         await bench.run()
 
     second = await bench.run(resume=True)

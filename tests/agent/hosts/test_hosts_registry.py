@@ -78,7 +78,7 @@ def test_the_file_of_a_project(name: str) -> None:
     if name in PROJECT_FILES:
         assert host.path("project", Path("/p")) == Path("/p") / PROJECT_FILES[name]
     else:
-        with pytest.raises(UsageError, match="no settings for a project"):
+        with pytest.raises(UsageError, match="no per-project settings"):
             host.path("project", Path("/p"))
 
 

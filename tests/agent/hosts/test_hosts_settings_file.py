@@ -152,7 +152,7 @@ def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, client:
     [
         ("vscode", '// ours\n{"servers": {"x": {}}}', "it has comments or trailing commas, which would be lost"),
         ("goose", "extensions:\n  x: {}  # mine\n", "it seems to have comments, which would be lost"),
-        ("cursor", '{"mcpServers": [1]}', "'mcpServers' holds no servers by name"),
+        ("cursor", '{"mcpServers": [1]}', "'mcpServers' is not an object of named servers"),
     ],
 )
 def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
@@ -162,8 +162,8 @@ def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
     path.write_text(text)
     with pytest.raises(SettingsError) as told:
         planned(find_host(client), path, "alita", ENTRY)
-    assert f"is not edited: {says}" in told.value.message
-    assert "Write this into it yourself:\n" in told.value.remedy
+    assert f"was not edited: {says}" in told.value.message
+    assert "Add this yourself:\n" in told.value.remedy
     assert "/opt/alita" in told.value.remedy
     assert path.read_text() == text
 
@@ -186,10 +186,10 @@ def test_a_file_that_is_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> 
     path.write_text("{}")
     change = planned(CLAUDE, path, "alita", ENTRY)
     path.write_text('{"theme": "dark"}')
-    with pytest.raises(SettingsError, match="changed by another program"):
+    with pytest.raises(SettingsError, match="Another program changed"):
         write(change)
     assert path.read_text() == '{"theme": "dark"}'
-    with pytest.raises(SettingsError, match="changed by another program"):
+    with pytest.raises(SettingsError, match="Another program changed"):
         write(Change(path, None, "{}"))
 
 

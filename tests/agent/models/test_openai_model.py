@@ -115,7 +115,7 @@ async def test_a_declined_request_is_an_error(openai_server: OpenAIServer, open_
         (402, None, ModelBusyError, "billing"),
         (413, None, ModelRefusedError, "shorter"),
         (400, "context_length_exceeded", ModelRefusedError, "shorter"),
-        (400, "content_filter", ModelRefusedError, "differently"),
+        (400, "content_filter", ModelRefusedError, "Rephrase"),
         (422, None, ModelRefusedError, "refused"),
     ],
 )
@@ -135,7 +135,7 @@ async def test_a_refusal_is_told_once_with_its_remedy_and_without_the_key(
 
 async def test_a_missing_key_is_told_as_missing(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.fail(401, "no key")
-    with pytest.raises(ModelAuthError, match="wants a key"):
+    with pytest.raises(ModelAuthError, match="requires a key"):
         await open_model(api_key=None).complete(Request(ASK))
 
 

@@ -181,7 +181,7 @@ async def test_a_folder_that_cannot_be_written_is_told_once(open_model: Open, tm
     model = open_model(notify=told.append)
     for _ in range(2):
         assert (await ask(model, longest())).text
-    assert [line for line in told if "prompts are read anew" in line] == told[1:]
+    assert [line for line in told if "prompts cannot be cached" in line] == told[1:]
     assert len(told) == 2
 
 

@@ -135,5 +135,5 @@ async def test_an_answer_that_was_cut_short(openai_server: OpenAIServer, model: 
 
 async def test_an_endpoint_without_this_dialect_says_so(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.speaks_responses = False
-    with pytest.raises(ModelRefusedError, match="no /responses here; its dialect may be chat"):
+    with pytest.raises(ModelRefusedError, match="has no /responses; try the dialect chat"):
         await model.complete(Request(ASK))

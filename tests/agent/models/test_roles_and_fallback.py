@@ -134,8 +134,8 @@ async def test_missing_weights_are_told_with_the_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"model": " "}, "names no model"),
-        ({"writer": "scripted:"}, "names no model"),
+        ({"model": " "}, "is not a model"),
+        ({"writer": "scripted:"}, "is not a model"),
     ],
 )
 def test_settings_that_cannot_be_meant(tmp_path: Path, more: dict[str, Any], told: str) -> None:

@@ -119,7 +119,7 @@ async def test_what_does_not_fit_fails_as_a_real_model_s(text: str, told: str) -
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("{", "story:2 is no JSON object"),
+        ("{", "story:2 is not a JSON object"),
         ("[]", "story:2: an answer has exactly one of"),
         ("{}", "exactly one of"),
         ('{"text": "a", "json": 1}', "exactly one of"),

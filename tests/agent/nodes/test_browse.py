@@ -110,7 +110,7 @@ async def test_without_a_browser_the_page_is_read(desk, site):
     )
     answer = await desk.ask("How many tonnes?", allow_private=True, chrome="/nowhere/chromium")
     assert answer.text == "26"
-    assert "/nowhere/chromium, which is no program" in desk.notes
+    assert "/nowhere/chromium, which is not a program" in desk.notes
     assert desk.of(BrowserStepped) == []
 
 

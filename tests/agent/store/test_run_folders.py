@@ -46,13 +46,13 @@ async def test_a_run_without_a_living_process_is_interrupted(runs):
     run = create_run(runs, "q", model="m")
     journal = Journal.create(journal_path(runs, run.run_id))
     assert load_run(runs, run.run_id).status == "running"
-    with pytest.raises(RunError, match="No run was left unfinished"):
+    with pytest.raises(RunError, match="There is no unfinished run"):
         find_unfinished(runs)
     await journal.aclose()
     assert load_run(runs, run.run_id).status == "interrupted"
     assert find_unfinished(runs) == run.run_id
     save_run(runs, replace(run, status="answered"))
-    with pytest.raises(RunError, match="is finished"):
+    with pytest.raises(RunError, match="has already finished"):
         find_unfinished(runs, run.run_id)
 
 
@@ -71,7 +71,7 @@ def test_a_run_is_found_by_its_beginning_or_its_end(runs):
     assert find_run(runs, "261122") == "261122-000000-zzzz"
     assert find_run(runs, "k3f9") == "261121-104055-k3f9"
     assert [r.run_id[-4:] for r in list_runs(runs, limit=2)] == ["zzzz", "aaaa"]
-    with pytest.raises(RunError, match="fits 2 runs"):
+    with pytest.raises(RunError, match="matches 2 runs"):
         find_run(runs, "261121")
     with pytest.raises(RunError) as caught:
         find_run(runs, "261121-104055-k3f8")

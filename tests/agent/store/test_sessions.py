@@ -182,7 +182,7 @@ def test_a_session_is_found_by_its_beginning_or_end_and_the_last_used_without(fo
     os.utime(folder / f"{new.id}.json", (1, 1))
     assert find_session(folder) == old.id
     assert find_session(folder, old.id[-4:]) == old.id
-    with pytest.raises(SessionError, match="fits 2 sessions"):
+    with pytest.raises(SessionError, match="matches 2 sessions"):
         find_session(folder, old.id[:6])
     with pytest.raises(SessionError, match="no session 'zzz'"):
         find_session(folder, "zzz")

@@ -46,7 +46,7 @@ async def help_(terminal: Terminal, argument: str) -> None:
         return
     terminal.screen.note("Ask a question, or use a command:")
     terminal.screen.rows([(command.usage, command.summary) for command in COMMANDS])
-    terminal.screen.rows([("!COMMAND", "run a command of your shell")])
+    terminal.screen.rows([("!COMMAND", "run a shell command")])
     terminal.screen.note("Keys:")
     terminal.screen.rows(KEYS)
 
@@ -59,11 +59,11 @@ async def exit_(terminal: Terminal, argument: str) -> None:
 async def new(terminal: Terminal, argument: str) -> None:
     """Begin a new session."""
     terminal.start(new_session(terminal.settings.model))
-    terminal.screen.note("A new session. What was asked before is not known here.")
+    terminal.screen.note("New session. Earlier questions are forgotten.")
 
 
 async def model(terminal: Terminal, argument: str) -> None:
-    """Show the model, or use another."""
+    """Show the model, or switch to another."""
     if not argument:
         source = terminal.settings.source_of("model")
         terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME uses another.")
@@ -76,13 +76,13 @@ async def model(terminal: Terminal, argument: str) -> None:
             continue
         if argument != EMBEDDED:
             raise SettingsError(f"{finding.detail}; the model stays {terminal.settings.model}.", remedy=finding.remedy)
-        terminal.screen.note("Its weights (1.1 GB) are fetched with the next question.")
+        terminal.screen.note("Its weights (1.1 GB) will be downloaded with the next question.")
     await terminal.switch(settings)
-    terminal.screen.note(f"The model is {argument} from now on.")
+    terminal.screen.note(f"The model is now {argument}.")
 
 
 async def route(terminal: Terminal, argument: str) -> None:
-    """Show what was decided in the last run, step by step."""
+    """Show the decisions of the last run, step by step."""
     events: Sequence[Event] | None = None if argument else terminal.last_events
     if events is None:
         told: list[Event] = []
@@ -90,27 +90,27 @@ async def route(terminal: Terminal, argument: str) -> None:
         try:
             await terminal.alita.replay(run_id, on_event=told.append)
         except AlitaError as error:
-            told.append(Note(f"what came then is not in the journal: {error.message}"))
+            told.append(Note(f"the rest is not in the journal: {error.message}"))
     if not any(isinstance(event, StepStarted) for event in events):
-        terminal.screen.note("No step was needed, or none was reached.")
+        terminal.screen.note("This run has no steps.")
     for event in events:
         if not isinstance(event, RunFinished):
             terminal.screen.event(event)
 
 
 async def tools(terminal: Terminal, argument: str) -> None:
-    """List the tools, or those that fit the words."""
+    """List the tools, or those that match the words."""
     library = _library(terminal)
     found = [hit.tool for hit in library.search(argument, FOUND)] if argument else library.list()
     terminal.screen.rows([(tool.name, str(tool.status), one_line(tool.description, 200)) for tool in found])
     if not found:
-        terminal.screen.note("No tool fits." if argument else f"No tools are in {library.folder} yet.")
+        terminal.screen.note("No tool matches." if argument else f"No tools are in {library.folder} yet.")
     for flaw in library.flaws():
         terminal.screen.note(f"{flaw.message} {flaw.remedy}")
 
 
 async def show(terminal: Terminal, argument: str) -> None:
-    """Show a tool: its source and what is known of it."""
+    """Show a tool: its record and source."""
     from agent.cli.tools import tool_rows
 
     library = _library(terminal)
@@ -126,27 +126,27 @@ async def create(terminal: Terminal, argument: str) -> None:
     if len(terminal.refused) > before:
         return  # it was shown, and the user said no
     if answer.tools_created:
-        terminal.screen.note(f"New: {', '.join(answer.tools_created)}. Questions like this one use it from now on.")
+        terminal.screen.note(f"New: {', '.join(answer.tools_created)}. It will be used for questions like this one.")
     elif answer.tools_used:
-        terminal.screen.note(f"The library has the tool for this already: {', '.join(answer.tools_used)}.")
+        terminal.screen.note(f"The library already has a tool for this: {', '.join(answer.tools_used)}.")
     elif answer.status in {"answered", "no_answer"}:
         terminal.screen.note(
-            "No tool was kept. Ask for something that is computed from its values, with all values in the question."
+            "No tool was kept. Ask for something that can be computed, and put all values into the question."
         )
 
 
 async def approve(terminal: Terminal, argument: str) -> None:
-    """Show or set whether new tools are kept: ask, auto or never."""
+    """Show or set the approval mode: ask, auto or never."""
     if argument:
         mode = next((mode for mode in MODES if mode == argument), None)
         if mode is None:
             raise UsageError(f"There is no approval mode {one_line(argument)!r}.", remedy="One of: ask, auto, never.")
         terminal.mode = mode
-    terminal.screen.note(f"Approval is {terminal.mode}: {MODES[terminal.mode]}.")
+    terminal.screen.note(f"Approval mode is {terminal.mode}: {MODES[terminal.mode]}.")
 
 
 async def cost(terminal: Terminal, argument: str) -> None:
-    """Show tokens and money of each turn."""
+    """Show the tokens and cost of each turn."""
 
     def took(usage: Usage, seconds: float) -> tuple[str, str, str]:
         tokens = usage.input_tokens + usage.output_tokens
@@ -154,7 +154,7 @@ async def cost(terminal: Terminal, argument: str) -> None:
 
     turns = terminal.session.turns
     if not turns:
-        terminal.screen.note("Nothing was asked yet.")
+        terminal.screen.note("No question was asked yet.")
         return
     rows = [(str(n), *took(turn.usage, turn.seconds), one_line(turn.question, 60)) for n, turn in enumerate(turns, 1)]
     whole = took(sum((turn.usage for turn in turns), Usage()), sum(turn.seconds for turn in turns))
@@ -174,15 +174,17 @@ async def sessions(terminal: Terminal, argument: str) -> None:
     """List the sessions, the newest first."""
     found = list_sessions(terminal.settings.sessions_dir, limit=LISTED)
     terminal.screen.rows([(s.id, date_text(s.started), str(len(s.turns)), one_line(s.title, 60)) for s in found])
-    terminal.screen.note("/resume ID goes on with one." if found else "There are no sessions yet.")
+    terminal.screen.note("To continue one: /resume ID" if found else "There are no sessions yet.")
 
 
 async def resume(terminal: Terminal, argument: str) -> None:
-    """Go on with an earlier session."""
+    """Continue an earlier session."""
     folder = terminal.settings.sessions_dir
     others = [s.id for s in list_sessions(folder, limit=2) if s.id != terminal.session.id]
     if not argument and not others:
-        raise UsageError("There is no other session yet.", remedy="Ask on, or begin one with /new.")
+        raise UsageError(
+            "There is no other session yet.", remedy="Ask a question here, or start another session with /new."
+        )
     terminal.start(load_session(folder, find_session(folder, argument) if argument else others[0]))
     show_turns(terminal.session, terminal.screen)
 
@@ -190,7 +192,7 @@ async def resume(terminal: Terminal, argument: str) -> None:
 def show_turns(session: Session, screen: Screen) -> None:
     """The last turns of a session, so that its reader finds the thread."""
     hidden = len(session.turns) - SHOWN_TURNS
-    before = f", {hidden} more before these" if hidden > 0 else ""
+    before = f" ({hidden} earlier ones not shown)" if hidden > 0 else ""
     screen.note(f"Session {session.id}, {date_text(session.started)}: {len(session.turns)} turns{before}.")
     for turn in session.turns[-SHOWN_TURNS:]:
         screen.note("You asked:")
@@ -201,23 +203,23 @@ def show_turns(session: Session, screen: Screen) -> None:
 
 
 async def continue_(terminal: Terminal, argument: str) -> None:
-    """Go on with a run that was stopped, the newest if not named."""
+    """Continue a stopped run (default: the newest)."""
     folder = terminal.settings.runs_dir
     run_id = find_unfinished(folder, argument or None)
     turns = terminal.session.turns
     before = terminal.session.conversation.drop_last() if turns and turns[-1].run_id == run_id else None
     question = before.question if before else load_run(folder, run_id).question
-    terminal.screen.note("Going on with:")
+    terminal.screen.note("Continuing:")
     terminal.screen.quote(question)
     with _in_place_of(before, terminal):
         await terminal.go_on(run_id, question)
 
 
 async def retry(terminal: Terminal, argument: str) -> None:
-    """Ask the last question again, not from the cache."""
+    """Ask the last question again, ignoring the cache."""
     turn = terminal.session.conversation.drop_last()
     if turn is None:
-        raise UsageError("Nothing was asked yet.", remedy="Ask something first.")
+        raise UsageError("No question was asked yet.", remedy="Ask something first.")
     terminal.screen.note("Asking again:")
     terminal.screen.quote(turn.question)
     with _in_place_of(turn, terminal):
@@ -241,30 +243,32 @@ def _in_place_of(turn: Turn | None, terminal: Terminal) -> Iterator[None]:
 
 
 async def undo(terminal: Terminal, argument: str) -> None:
-    """Forget the last turn."""
+    """Remove the last turn from the session."""
     turn = terminal.session.conversation.drop_last()
     if turn is None:
-        raise UsageError("There is nothing to forget.")
+        raise UsageError("There is no turn to forget.")
     terminal.last_events = None
     terminal.save()
-    terminal.screen.note("Forgotten:")
+    terminal.screen.note("Removed from the session:")
     terminal.screen.quote(turn.question)
 
 
 async def attach(terminal: Terminal, argument: str) -> None:
-    """Attach a file to the next question; - drops those attached."""
+    """Attach a file to the next question; - removes all."""
     if argument == "-":
         terminal.attached.clear()
     elif argument:
         path = _path(argument)
         if not path.is_file():
-            raise UsageError(f"There is no file {one_line(str(path))}.", remedy="Tab completes the names of files.")
+            raise UsageError(
+                f"There is no file {one_line(str(path))}.", remedy="Check the name; Tab completes file names."
+            )
         if path not in terminal.attached:
             terminal.attached.append(path)
     if not terminal.attached:
         terminal.screen.note("No file is attached.")
         return
-    terminal.screen.note("With the next question go:")
+    terminal.screen.note("Attached to the next question:")
     terminal.screen.rows([(path.name, f"{path.stat().st_size:,} bytes") for path in terminal.attached])
 
 
@@ -279,7 +283,7 @@ async def save(terminal: Terminal, argument: str) -> None:
     """Write the last answer to a file."""
     text, path = _last_answer(terminal), _path(argument)
     if path.is_dir():
-        raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Name a file in it.")
+        raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Choose a file in it.")
     question = f"Replace {one_line(path.name, 40)}?"
     writes = not path.exists() or await confirmations.choose(question, {"y": "yes", "n": "no"}) == "y"
     if writes:
@@ -295,13 +299,13 @@ async def edit(terminal: Terminal, argument: str) -> None:
 
 
 async def verbose(terminal: Terminal, argument: str) -> None:
-    """Show model calls too, or no longer."""
+    """Turn the display of model calls on or off."""
     terminal.verbose = not terminal.verbose
     terminal.screen.note("Model calls are shown." if terminal.verbose else "Model calls are not shown.")
 
 
 async def mcp(terminal: Terminal, argument: str) -> None:
-    """List the servers of other people's tools."""
+    """List the configured MCP servers."""
     from agent.consent.external_tools import ConfiguredServers
 
     found = await asyncio.to_thread(ConfiguredServers, terminal.settings, Path.cwd())
@@ -313,10 +317,10 @@ async def mcp(terminal: Terminal, argument: str) -> None:
 
 
 async def doctor(terminal: Terminal, argument: str) -> None:
-    """Check that everything alita needs is there."""
+    """Check that alita has everything it needs."""
     from agent.cli.doctor import diagnose
 
-    terminal.screen.note("Looking …")
+    terminal.screen.note("Checking …")
     for finding in await asyncio.to_thread(diagnose, terminal.settings):
         state = "ok" if finding.ok else "missing" if finding.needed else "not there"
         terminal.screen.rows([(state, finding.name, finding.detail)])
@@ -335,7 +339,7 @@ def _run_id(terminal: Terminal, argument: str) -> str:
     for turn in reversed(terminal.session.turns):
         if turn.run_id:
             return turn.run_id
-    raise RunError("There was no run in this session yet.", remedy="Name one: /trace RUN; `alita runs list` shows all.")
+    raise RunError("This session has no run yet.", remedy="Name one: /trace RUN; `alita runs list` shows all.")
 
 
 def _path(argument: str) -> Path:
@@ -351,17 +355,17 @@ def _last_answer(terminal: Terminal) -> str:
 
 
 KEYS: tuple[tuple[str, str], ...] = (
-    ("Enter", "ask, or do the command"),
-    ("Alt-Enter", "begin a new line; so does Esc, then Enter. A pasted text keeps its lines"),
-    ("Tab", "complete commands, names of tools, ids of runs and sessions, and files"),
+    ("Enter", "ask the question or run the command"),
+    ("Alt-Enter", "start a new line (also Esc, then Enter); pasted text keeps its lines"),
+    ("Tab", "complete commands, tool names, run and session ids, and files"),
     ("Shift-Tab", "the next approval mode: ask, auto, never"),
-    ("Up, Down", "earlier entries; inside a text of several lines, its lines"),
+    ("Up, Down", "earlier entries; in a text of several lines, move between lines"),
     ("Ctrl-R", "search earlier entries"),
     ("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
-    ("Ctrl-C", "while a question is worked on: finish the step and save; again: stop at once"),
-    ("Ctrl-C", "at the prompt: clear the line; on an empty line twice: leave"),
+    ("Ctrl-C", "during a run: finish the step and save; again: stop at once"),
+    ("Ctrl-C", "at the prompt: clear the line; twice on an empty line: leave"),
     ("Ctrl-D", "on an empty line: leave"),
-    ("@file", 'attach a file to the question; @"a name" when it has blanks'),
+    ("@file", 'attach a file to the question; @"a name" if it has spaces'),
 )
 """Each key, or what is typed like one, and what it does."""
 
@@ -444,7 +448,7 @@ def command_of(text: str) -> tuple[Command, str] | None:
         return None
     command, argument = find_command(found[1]), (found[2] or "").strip()
     if argument and not command.argument:
-        raise UsageError(f"/{command.name} takes nothing behind it.", remedy=f"Usage: {command.usage}")
+        raise UsageError(f"/{command.name} takes no arguments.", remedy=f"Usage: {command.usage}")
     if command.argument and not command.argument.startswith("[") and not argument:
         raise UsageError(f"/{command.name} needs {command.argument}.", remedy=f"Usage: {command.usage}")
     return command, argument

@@ -147,9 +147,9 @@ class Choices(Completer):
 
 
 MODES: dict[ApprovalMode, str] = {
-    "ask": "you see each new tool and decide whether it is kept",
-    "auto": "every proved tool is kept",
-    "never": "no tool is kept; its result answers the question all the same",
+    "ask": "you see each new tool and decide whether to keep it",
+    "auto": "every tool that passes its tests is kept",
+    "never": "no tool is kept; its result still answers the question",
 }
 
 

@@ -20,14 +20,14 @@ _VARIABLES = (
     "ALTERNATE_EDITOR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
 )  # fmt: skip
 """What an editor or a clipboard needs, on a terminal or a desktop."""
-_REMEDY = "Name one: export EDITOR=nano"
+_REMEDY = "Set one: export EDITOR=nano"
 
 
 def edit(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Opens the editor on a text and gives what was saved, without the last line end.
 
     Raises:
-        UsageError: There is no editor, or it failed; the text is as it was.
+        UsageError: There is no editor, or it failed; the text is unchanged.
     """
     with tempfile.TemporaryDirectory(prefix="alita-") as folder:
         file = Path(folder) / "question.md"
@@ -48,17 +48,17 @@ def edit_file(file: Path, environment: Mapping[str, str] | None = None) -> None:
         usual = [name for name in ("sensible-editor", "nano", "vi") if shutil.which(name)]
         command = shlex.split(named) or usual[:1]
     except ValueError as error:
-        raise UsageError(f"EDITOR is {named!r}, which is no command: {error}.", remedy=_REMEDY) from None
+        raise UsageError(f"EDITOR is {named!r}, which is not a command: {error}.", remedy=_REMEDY) from None
     if not command:
-        raise UsageError("No editor is named, and none was found.", remedy=_REMEDY)
+        raise UsageError("No editor is set, and none was found.", remedy=_REMEDY)
     command.append(str(file))
     env = child.environment(*_VARIABLES, of=environment)
     try:
         process = child.popen(command, env=env, cwd=file.parent, stdin=None, stdout=None, stderr=None, on_terminal=True)
     except OSError as error:
-        raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
+        raise UsageError(f"The editor {command[0]} could not be started: {error.strerror}.", remedy=_REMEDY) from None
     if (code := process.wait()) != 0:
-        raise UsageError(f"The editor {command[0]} ended with status {code}; the text is as it was.")
+        raise UsageError(f"The editor {command[0]} ended with status {code}; the text is unchanged.")
 
 
 LONGEST_THROUGH_A_TERMINAL = 74_000
@@ -92,7 +92,7 @@ def copy(text: str, *, terminal: TextIO | None, environment: Mapping[str, str] |
                 return f"Copied with {program}."
     packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
     if terminal is None or len(packed) > LONGEST_THROUGH_A_TERMINAL:
-        raise UsageError("No clipboard is reached from here.", remedy="Write it to a file: /save FILE")
+        raise UsageError("No clipboard is available.", remedy="Write it to a file: /save FILE")
     terminal.write(f"\x1b]52;c;{packed}\x07")
     terminal.flush()
-    return "Copied through the terminal. If nothing arrives, it does not allow that: use /save FILE."
+    return "Copied through the terminal. If pasting gives nothing, your terminal does not allow it: use /save FILE."

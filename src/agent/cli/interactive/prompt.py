@@ -67,7 +67,7 @@ class History(FileHistory):
         except OSError as error:
             self._problem = StorageError(
                 f"{self._path} cannot be written: {error.strerror}.",
-                remedy="What you type is not kept for the next session.",
+                remedy="What you type will not be remembered in the next session. Make the folder writable.",
             )
 
     def tell(self, listen: Callable[[AlitaError], None]) -> None:
@@ -102,7 +102,7 @@ class LineReader:
         """One entry; see `PromptReader.read`. A default is shown, and an empty line takes it."""
         if default:
             self._stream.write("".join(f"  {line}\n" for line in printable(default).split("\n")))
-            self._stream.write("Enter alone takes this text.\n")
+            self._stream.write("Press Enter alone to keep this text.\n")
         lines = [self._line(f"alita ({self._terminal.mode})> ")]
         while lines[-1].endswith(GOES_ON):
             lines[-1] = lines[-1].removesuffix(GOES_ON)

@@ -96,7 +96,7 @@ class Terminal:
             finally:
                 await self.alita.aclose()
         if self.session.turns and self._saved:
-            self.screen.note(f"The session is saved. Go on with: alita --resume {self.session.id}")
+            self.screen.note(f"The session is saved. Continue with: alita --resume {self.session.id}")
 
     async def ask(
         self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer"
@@ -184,7 +184,7 @@ class Terminal:
             return
         self._saved = True
         if saved.id != self.session.id and self.session.revision:
-            self.screen.note(f"Another alita went on with this session; this one is now {saved.id}.")
+            self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
         self.session = saved
 
     async def _read(self) -> str | None:
@@ -200,7 +200,7 @@ class Terminal:
                 if armed and not self.reader.touched:
                     return None
                 armed = True
-                self.screen.note("Ctrl-C again leaves; so does Ctrl-D.")
+                self.screen.note("Press Ctrl-C again or Ctrl-D to leave.")
             finally:
                 listen()
 
@@ -267,7 +267,7 @@ class Terminal:
         word = await self._turn.approve(proposal, always=True)
         if word == "always":
             self.mode = "auto"
-            self.screen.note("From now on every proved tool is kept; /approve ask asks again.")
+            self.screen.note("From now on every tool that passes its tests is kept. To be asked again: /approve ask")
         if word == "no":
             self.refused.append(proposal.name)
         return word != "no"
@@ -333,5 +333,5 @@ def open_terminal(
     if session is not None:
         show_turns(session, screen)
     else:
-        screen.note(f"alita, with the model {settings.model}. Ask something; /help shows the rest, Ctrl-D leaves.")
+        screen.note(f"alita, with the model {settings.model}. Ask a question. /help lists the commands, Ctrl-D leaves.")
     exits.run(terminal.run())

@@ -163,8 +163,8 @@ def _weights(speech: Speech) -> tuple[Path, str]:
         if not (own / "model.bin").is_file():
             raise FileProblem(
                 "missing",
-                f"The setting speech_model names {own}, which is no folder of a faster-whisper model.",
-                remedy=f"Leave it out and run: {PULL}",
+                f"The setting speech_model names {own}, which is not a folder with a faster-whisper model.",
+                remedy=f"Remove the setting and run: {PULL}",
             )
         return own, own.name
     try:

@@ -159,14 +159,14 @@ def _notices(comparison: Comparison) -> Iterator[str]:
     for what, tasks in (
         (f"attempted in {comparison.first.name} only", comparison.only_first),
         (f"attempted in {comparison.second.name} only", comparison.only_second),
-        ("with another text in each run", comparison.altered),
+        ("with different text in each run", comparison.altered),
         ("without a true answer in one of the runs", comparison.unscored),
     ):
         if tasks:
             more = f" and {len(tasks) - _NAMED:,} more" if len(tasks) > _NAMED else ""
             yield f"{count(len(tasks), 'question')} {what}, not compared: {', '.join(tasks[:_NAMED])}{more}"
     if max(comparison.epochs) > 1:
-        yield "a run has several epochs: the answer given most often counts (the vote never saw the truth)"
+        yield "a run has several epochs: the most frequent answer counts (the vote does not use the true answers)"
 
 
 def _said(status: str, answer: str) -> str:

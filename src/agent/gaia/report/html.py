@@ -98,7 +98,7 @@ def rows_of(
             f"`ALITA_RUNS_DIR={runs.name} alita traces show RUN` shows each of them"
         )
     if lost:
-        notices.append(f"the journals of {count(lost, 'attempt')} are not there any more: they have no timeline")
+        notices.append(f"the journals of {count(lost, 'attempt')} no longer exist, so these have no timeline")
     return redactor.json([_full(row) for row in rows]), notices
 
 

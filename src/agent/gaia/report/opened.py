@@ -68,12 +68,12 @@ def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = 
     header = records.header or Header()
     attempts = [attempt for attempt in records.attempts if attempt.fingerprint == header.fingerprint]
     if others := len(records.attempts) - len(attempts):
-        flaws.append(f"{others:,} attempts of another configuration are in no figure")
+        flaws.append(f"{others:,} attempts of another configuration are not counted")
     chosen = records.chosen
     if not tasks and chosen is None:
         flaws.append(
-            "the ledger does not say which questions were selected: only those that it holds an attempt of count; "
-            "name the others with --questions FILE"
+            "the ledger does not say which questions were selected, so only attempted ones count; "
+            "to count all of them, add --questions FILE"
         )
     known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in attempts}
     return report_of(
@@ -101,9 +101,9 @@ def report_of(
     summary = summarise(attempts, selected, epochs=epochs)
     found = list(flaws)
     if summary.mean_pass_at_1 is not None and summary.unscored:
-        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with, and count as wrong")
+        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with and count as wrong")
     if summary.unselected:
-        found.append(f"{summary.unselected:,} attempts at questions that were not selected are in no figure")
+        found.append(f"{summary.unselected:,} attempts at questions that were not selected are not counted")
     if summary.leaks:
         met = f"{len(summary.leaks):,} question{'' if len(summary.leaks) == 1 else 's'}"
         found.append(

@@ -108,7 +108,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     summary, effort = report.summary, report.summary.effort
     each = f"median {number(effort.median_tokens)} a question"
-    waited = f", and {seconds_text(effort.waited)} of waiting for endpoints" if effort.waited else ""
+    waited = f", and {seconds_text(effort.waited)} waiting for endpoints" if effort.waited else ""
     middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
     again = f"{count(summary.retried, 'attempt')}; tokens, cost and time hold the earlier ones too"
     return [
@@ -190,7 +190,7 @@ def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
         if k > 1:
             yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
     for k, value in summary.majority_at_k.items():
-        yield (f"majority@{k}", percent(value), "the answer given most often; the vote never saw the truth")
+        yield (f"majority@{k}", percent(value), "the most frequent answer; the vote does not use the true answers")
 
 
 def _cut(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:

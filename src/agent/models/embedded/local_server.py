@@ -216,7 +216,7 @@ class LocalServer:
             if state is not None and state.ready:
                 if await _answers(state):
                     if process and self._options.prefixes and not state.prefixes:
-                        self._notify(f"prompts are read anew each time: {self._options.prefixes} cannot be written")
+                        self._notify(f"prompts cannot be cached: {self._options.prefixes} is not writable")
                     return state
                 if waited > self._hung_after:
                     state.end()
@@ -236,7 +236,7 @@ class LocalServer:
         state = files.read()
         end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
         raise ModelUnreachableError(
-            "the embedded model's server does not answer", remedy=f"{end}Its log is {files.log}."
+            "the embedded model's server did not answer", remedy=f"{end}Its log is {files.log}."
         )
 
     def begin(self) -> subprocess.Popen[bytes]:

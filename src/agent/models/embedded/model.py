@@ -119,7 +119,7 @@ class LocalWire:
         text = (await response.aread()).decode(errors="replace")
         if response.status_code == 401:  # the port belongs to another process by now: look for the server again
             await self.aclose()
-            return Failure(Kind.UNREACHABLE, self.endpoint, "another server answers there")
+            return Failure(Kind.UNREACHABLE, self.endpoint, "another server is using that address")
         with contextlib.suppress(ValueError):
             return status_failure(self.endpoint, response.status_code, json.loads(text), response.headers)
         return status_failure(self.endpoint, response.status_code, text, response.headers)

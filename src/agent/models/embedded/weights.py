@@ -123,18 +123,18 @@ class Weights:
                 found = sha256_of(path)
         except FileNotFoundError:
             raise WeightsError(
-                f"the weights file {path} is missing", remedy=f"Fetch it with: {self._command}"
+                f"the weights file {path} is missing", remedy=f"Download it with: {self._command}"
             ) from None
         except OSError as exc:
             raise WeightsError(
                 f"the weights file {path} cannot be read: {exc.strerror or exc}",
-                remedy=f"Check its permissions, or fetch it again: {self._command}",
+                remedy=f"Check its permissions, or download it again: {self._command}",
             ) from None
         if found != file.sha256:
             altered = f"was altered: its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…"
             raise WeightsError(
                 f"the weights file {path} " + (altered if found else f"has {size:,} bytes, not {file.size:,}"),
-                remedy=f"Remove it and fetch it again: {self._command.replace('pull', 'rm')} && {self._command}",
+                remedy=f"Remove it and download it again: {self._command.replace('pull', 'rm')} && {self._command}",
             )
         self._remember(file)
 
@@ -186,9 +186,9 @@ class Weights:
             return self._remember(file)
         instead = {"": "set OPENAI_API_KEY or --base-url to use another model."}
         raise WeightsError(
-            f"{file.name} could not be fetched. " + "; ".join(problems),
+            f"{file.name} could not be downloaded. " + "; ".join(problems),
             remedy=f"Check the network and try again: {self._command} resumes. Or "
-            + instead.get(self._model, "set ALITA_SPEECH_BASE_URL to an endpoint that writes down speech."),
+            + instead.get(self._model, "set ALITA_SPEECH_BASE_URL to an endpoint that transcribes speech."),
         )
 
     def remove(self) -> bool:

@@ -176,7 +176,7 @@ def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) 
     for requirement, process in running.items():
         if process.returncode:
             lines = (scratch / f"{requirement}.log").read_text(errors="replace").strip().splitlines()
-            late = "it did not come in time" if process.returncode < 0 else "no reason given"
+            late = "it did not arrive in time" if process.returncode < 0 else "no reason given"
             problems[requirement] = f"{requirement}: {one_line(lines[-1] if lines else late, 200)}"
     return problems
 

@@ -280,12 +280,12 @@ def _state(name: str, settings: Settings) -> EngineState:
             return EngineState(name, f"{place} is not there", False, "Correct ALITA_WEB_INDEX.")
         return EngineState(name, f"ready: {place}", True)
     if name in ("firecrawl", "tavily") and not key and not url:
-        own = ", or FIRECRAWL_API_URL for one's own" if name == "firecrawl" else ""
+        own = ", or FIRECRAWL_API_URL for your own server" if name == "firecrawl" else ""
         return EngineState(name, "no key", False, f"Set {name.upper()}_API_KEY{own}.")
     if name in ("firecrawl", "ddgs") and find_spec(name) is None:
         return EngineState(name, "its package is not installed", False, INSTALL)
     if name in ("firecrawl", "tavily"):
-        return EngineState(name, f"ready: one's own at {url}" if url else "ready: key set", True)
+        return EngineState(name, f"ready: your own server at {url}" if url else "ready: key set", True)
     return EngineState(name, "ready: needs no key", True, needs_nothing=True)
 
 

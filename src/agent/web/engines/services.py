@@ -19,10 +19,10 @@ from mcp_tools.text import one_line
 
 INSTALL = 'Install it: pip install -c constraints.txt ".[web]"'
 _PATIENCE = 1.0  # seconds of Retry-After that are waited for: other engines can be asked meanwhile
-_NETWORK = "Check the network; without one, ALITA_WEB_INDEX names pages of one's own to search."
-_ELSEWHERE = "Ask again later, or name other engines with ALITA_ENGINES."
+_NETWORK = "Check the network. To search offline, set ALITA_WEB_INDEX to your own pages."
+_ELSEWHERE = "Try again later, or choose other engines with ALITA_ENGINES."
 _STATUSES: dict[int, tuple[Reason, str]] = {
-    **dict.fromkeys((401, 403), ("bad_key", "refused the key")),
+    **dict.fromkeys((401, 403), ("bad_key", "rejected the key")),
     **dict.fromkeys((402, 432, 433), ("quota", "has no quota left")),  # the last two are Tavily's own
     **dict.fromkeys((408, 504), ("timeout", "did not answer in time")),
     429: ("rate_limit", "limits the rate"),
@@ -82,11 +82,11 @@ class Service:
         reason, what = _STATUSES.get(status, ("http", "failed"))
         remedy = _ELSEWHERE
         if reason == "bad_key" and not self.key:
-            reason, what = ("no_key", "wants a key") if self.variable else ("http", "failed")
+            reason, what = ("no_key", "requires a key") if self.variable else ("http", "failed")
         if reason in ("bad_key", "no_key"):
             remedy = f"Set {self.variable} to a key that {self.host} accepts."
         elif reason == "quota":
-            remedy = f"Look at the account at {self.host}, or name other engines with ALITA_ENGINES."
+            remedy = f"Check your account at {self.host}, or choose other engines with ALITA_ENGINES."
         after = retry_after if reason == "rate_limit" or status == 503 else None
         wait = f", wait {after:.0f} s" if after else ""
         detail = f": {self.shown(said)}" if said.strip() else ""

@@ -114,7 +114,7 @@ def test_an_entry_is_a_question(typed: str) -> None:
         ("/modle", "There is no command /modle.", "Did you mean /model?"),
         ("/sesions", "There is no command /sesions.", "Did you mean /sessions?"),
         ("/qqqq", "There is no command /qqqq.", "/help lists all commands."),
-        ("/undo 3", "/undo takes nothing behind it.", "Usage: /undo"),
+        ("/undo 3", "/undo takes no arguments.", "Usage: /undo"),
         ("/show", "/show needs TOOL.", "Usage: /show TOOL"),
     ],
 )

@@ -31,9 +31,9 @@ def test_visual_goes_before_editor(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"EDITOR": "/nowhere/editor"}, "does not start"),
+        ({"EDITOR": "/nowhere/editor"}, "could not be started"),
         ({"EDITOR": "false", "PATH": "/usr/bin:/bin"}, "ended with status 1"),
-        ({"EDITOR": "vi 'open"}, "is no command"),
+        ({"EDITOR": "vi 'open"}, "is not a command"),
     ],
 )
 def test_an_editor_that_fails_is_told(environment: dict[str, str], message: str) -> None:

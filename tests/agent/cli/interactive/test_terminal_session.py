@@ -27,10 +27,10 @@ B_ALONE: Line = {"role": "planner", "json": {"question": "b?"}}
     ("keys", "kept", "told"),
     [
         (["y"], True, "saved"),
-        (["n"], False, "is not kept: it was not approved"),
+        (["n"], False, "was not kept: it was not approved"),
         (["m", "y"], True, "saved"),
-        (["a"], True, "From now on every proved tool is kept"),
-        ([EOFError], False, "is not kept"),
+        (["a"], True, "From now on every tool that passes its tests is kept"),
+        ([EOFError], False, "was not kept"),
     ],
 )
 async def test_a_new_tool_is_shown_and_kept_as_decided(sitting: Any, keys: list[Any], kept: bool, told: str) -> None:
@@ -48,7 +48,7 @@ async def test_a_new_tool_is_shown_and_kept_as_decided(sitting: Any, keys: list[
 @pytest.mark.parametrize(("mode", "kept"), [("auto", True), ("never", False)])
 async def test_the_other_modes_ask_nobody(sitting: Any, mode: str, kept: bool) -> None:
     shown = await sitting.plays(*STORY).types(f"/approve {mode}", QUESTION)
-    assert f"Approval is {mode}" in shown
+    assert f"Approval mode is {mode}" in shown
     assert sitting.asked == []
     assert (sitting.folder / "tools" / "nth_fibonacci.py").exists() is kept
 
@@ -98,7 +98,7 @@ async def test_retry_asks_again_and_replaces_the_turn(sitting: Any) -> None:
 
 async def test_without_retry_the_cache_answers(sitting: Any) -> None:
     shown = await sitting.plays(says("one"), says("two")).types("Which?", "/new", "Which?")
-    assert "answered before" in shown
+    assert "answered from the cache" in shown
     assert [turn.answer for turn in sitting.turns] == ["one"]
 
 
@@ -122,8 +122,8 @@ async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -
 
 async def test_undo_forgets_the_last_turn(sitting: Any) -> None:
     shown = await sitting.plays(says("one", when="a?")).types("a?", "/undo", "/undo")
-    assert "Forgotten:\n  a?" in shown
-    assert "There is nothing to forget." in shown
+    assert "Removed from the session:\n  a?" in shown
+    assert "There is no turn to forget." in shown
     assert list(sitting.turns) == []
 
 
@@ -186,13 +186,13 @@ async def test_the_route_of_a_resumed_session_comes_from_its_journal(sitting: An
 
 @pytest.mark.parametrize("command", ["/route", "/trace"])
 async def test_without_a_run_there_is_no_route(sitting: Any, command: str) -> None:
-    assert "There was no run in this session yet." in await sitting.types(command)
+    assert "This session has no run yet." in await sitting.types(command)
 
 
 async def test_plain_arithmetic_needs_no_run(sitting: Any) -> None:
     shown = await sitting.types("2 + 2", "/route")
     assert "\n  4\n" in "\n" + shown
-    assert "No step was needed" in shown
+    assert "This run has no steps" in shown
     assert [turn.answer for turn in sitting.turns] == ["4"]
 
 
@@ -205,14 +205,14 @@ async def test_tools_are_listed_found_and_shown(sitting: Any) -> None:
     assert "takes    n: integer" in shown
     shown = await sitting.types("/show nth_fibonaci", "/tools zebra")
     assert "nth_fibonacci" in shown
-    assert "No tool fits." in shown
+    assert "No tool matches." in shown
 
 
 async def test_create_tells_which_tool_answers_such_questions(sitting: Any) -> None:
     shown = await sitting.plays(*STORY, says("no tool")).types(f"/create {QUESTION}", "y")
     assert "New: nth_fibonacci." in shown
     shown = await sitting.plays(*STORY).types(f"/create {QUESTION}")
-    assert "has the tool for this already: nth_fibonacci" in shown
+    assert "already has a tool for this: nth_fibonacci" in shown
     assert "No tool was kept" in await sitting.plays({"text": "no", "repeat": True}).types("/create Say so")
 
 
@@ -242,13 +242,13 @@ async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any
 async def test_a_script_that_is_none_is_refused(sitting: Any, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("prose\n")
     shown = await sitting.plays(says("old one")).types(f"/model scripted:{tmp_path}/bad.jsonl", "a?")
-    assert "is no JSON object" in shown
+    assert "is not a JSON object" in shown
     assert [turn.answer for turn in sitting.turns] == ["old one"]
 
 
 async def test_a_model_that_is_not_reached_is_refused(sitting: Any) -> None:
     shown = await sitting.plays(says("old one")).types("/model some-model", "a?", base_url="http://127.0.0.1:9")
-    assert "is not reached" in shown
+    assert "could not be reached" in shown
     assert [turn.answer for turn in sitting.turns] == ["old one"]
 
 
@@ -291,13 +291,13 @@ async def test_a_stopped_run_is_gone_on_with_in_its_turn(sitting: Any) -> None:
     asyncio.get_running_loop().call_later(0.35, lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)])
     shown = await sitting.plays(slow).types("a?", "/continue")
     assert "/continue goes on with it" in shown
-    assert "Going on with:" in shown
+    assert "Continuing:" in shown
     assert [(turn.question, turn.status, turn.answer) for turn in sitting.turns] == [("a?", "answered", "42")]
 
 
 async def test_nothing_to_go_on_with_is_told_and_a_turn_that_fails_again_stays(sitting: Any) -> None:
     shown = await sitting.plays(says("fine", when="a?")).types("/continue", "a?", "/continue")
-    assert shown.count("No run was left unfinished.") == 2
+    assert shown.count("There is no unfinished run.") == 2
     assert len(sitting.turns) == 1
 
 
@@ -323,7 +323,7 @@ async def test_the_second_ctrl_c_stops_at_once_and_the_session_goes_on(sitting: 
 
 async def test_ctrl_c_at_the_prompt_leaves_the_second_time(sitting: Any) -> None:
     shown = await sitting.plays(says("one")).types(Interrupted, "a?", Interrupted, Interrupted, "b?")
-    assert shown.count("Ctrl-C again leaves") == 2
+    assert shown.count("Press Ctrl-C again or Ctrl-D to leave") == 2
     assert [turn.question for turn in sitting.turns] == ["a?"]
 
 
@@ -338,7 +338,7 @@ async def test_two_terminals_on_one_session_lose_no_turn(sitting: Any) -> None:
     theirs = load_session(folder, session_id)
     await sitting.plays(says("two", when="b?")).types("2 + 2", session=theirs)
     shown = await sitting.types("3 + 3", session=mine)
-    assert "Another alita went on with this session" in shown
+    assert "Another alita process continued this session" in shown
     answers = {session.id: [turn.answer for turn in session.turns] for session in list_sessions(folder)}
     assert sorted(answers.values()) == [["one", "4"], ["one", "6"]]
 

@@ -122,7 +122,7 @@ def test_a_dumb_terminal_has_every_line_and_no_movement(start: Start) -> None:
     assert "● decide  create_tool" in shown
     assert "\x1b" not in terminal.screen(colour=True)
     terminal.press("C-c")
-    terminal.wait_for("Ctrl-C again leaves")
+    terminal.wait_for("Press Ctrl-C again or Ctrl-D to leave")
     terminal.press("C-c")
     assert terminal.ended() == 0
 
@@ -175,7 +175,7 @@ def test_ctrl_c_at_the_prompt_clears_warns_and_leaves(start: Start) -> None:
     time.sleep(0.3)
     assert "not this" not in terminal.screen()
     terminal.press("C-c")
-    terminal.wait_for("Ctrl-C again leaves")
+    terminal.wait_for("Press Ctrl-C again or Ctrl-D to leave")
     terminal.wait_for("alita (ask) ›", count=2)
     terminal.press("C-c")
     assert terminal.ended() == 0
@@ -204,7 +204,7 @@ def test_keys_typed_before_the_question_do_not_approve_a_tool(start: Start, tmp_
     time.sleep(0.5)
     assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
     terminal.press("n")
-    terminal.wait_for("is not kept")
+    terminal.wait_for("was not kept")
 
 
 def test_lines_shift_tab_editor_and_history(start: Start, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def quoted(text: str) -> str:
 
 
 def test_servers_of_the_project_are_asked_about_before_the_session_begins(start: Start, tmp_path: Path) -> None:
-    shown = "Allow it? y: from now on"
+    shown = "Allow it? y: always"
     name, command = "mine\u202e", ["-c", "touch started; \x1b[2J"]
     write_servers(tmp_path / ".mcp.json", good={"command": "/bin/sh", "args": command}, other={"command": name})
     terminal = start(ready=shown)

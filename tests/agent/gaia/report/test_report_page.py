@@ -127,7 +127,7 @@ def test_without_its_journal_an_attempt_is_shown_and_this_is_told(tmp_path, run_
     attempts = [attempt("q1", run_id=run_id), attempt("q2", run_id="261122-000000-zzzz"), attempt("q3")]
     seen = Seen(page_of(attempts, tasks(3), tmp_path / "runs"))
     assert ["events" in row for row in seen.rows] == [True, False, False]
-    assert "the journals of 1 attempt are not there any more" in seen.words
+    assert "the journals of 1 attempt no longer exist" in seen.words
 
 
 def test_a_run_is_named_by_its_id_and_by_nothing_that_leads_elsewhere(tmp_path, run_id):

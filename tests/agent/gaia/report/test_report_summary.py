@@ -184,7 +184,7 @@ def test_of_a_ledger_that_an_earlier_version_mixed_the_newest_configuration_coun
     path = write_ledger(tmp_path / "l.jsonl", [attempt("q1", False), attempt("q2"), attempt("q1", fingerprint="e2")])
     report = open_report(path)
     assert (report.summary.overall.right, report.summary.overall.of, report.summary.retried) == (1, 2, 0)
-    assert "1 attempts of another configuration are in no figure" in report.notices
+    assert "1 attempts of another configuration are not counted" in report.notices
     assert read_answers(path) == {"q1": "42"}
 
 

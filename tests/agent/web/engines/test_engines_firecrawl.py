@@ -75,7 +75,7 @@ async def test_a_key_of_the_environment_is_not_taken(monkeypatch: pytest.MonkeyP
 async def test_a_wrong_key(server: FirecrawlServer) -> None:
     """Said without the key, with the variable to set."""
     engine = Firecrawl("fc-wrong-key", server.url)
-    with pytest.raises(WebProblem, match="refused the key") as caught:
+    with pytest.raises(WebProblem, match="rejected the key") as caught:
         await engine.read("https://rivers.example/elbe")
     await engine.aclose()
     assert caught.value.reason == "bad_key"
