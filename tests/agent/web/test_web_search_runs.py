@@ -61,6 +61,16 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
     assert json.loads(kept.read_text())[0]["url"] == f"{towns[0].url}/lighthouse"
 
 
+async def test_an_answer_that_follows_rules_keeps_no_mark_of_its_source(indexed):
+    lines = [
+        decide("answer", answer="It has a long history. It was lit [1].\nFINAL ANSWER: 9 October 1874 [1]", when=FOUND),
+        decide("search", query="when was the lighthouse first lit"),
+    ]
+    answer = await indexed.plays(*lines).ask("When was the lighthouse first lit?", rules="A bare value.")
+    assert answer.text.endswith("FINAL ANSWER: 9 October 1874")
+    assert [source.number for source in answer.sources] == [1]
+
+
 async def test_a_run_remembers_where_it_may_search_and_read(indexed):
     from agent.configuration.settings import settings_as_in
     from agent.store.runs import load_run
