@@ -283,7 +283,7 @@ def load_hub(split: str, hub: Hub) -> Dataset:
         raise DatasetError(f"{REPOSITORY} has no {path} at {hub.revision!r}.", remedy=f"Use {REVISION}.") from None
     parts = file.parts  # the cache names the commit that a branch or a tag stands for
     commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else hub.revision
-    rows = _rows(file, CONFIG, split, hub.cache, "Remove it; it is fetched again.")
+    rows = _rows(file, CONFIG, split, hub.cache, "Delete it; it will be downloaded again.")
     return dataset_from(rows, f"{REPOSITORY} {split} at {commit}")
 
 
