@@ -252,7 +252,11 @@ class Running:
             reader=self._reader(),
             solve=self._solve,
             workspace=Workspace(self.journal.home / FOLDER),
-            sight=Sight(self.settings.sees(Role.COORDINATOR), self.settings.sees(Role.VISION)),
+            sight=Sight(
+                self.settings.sees(Role.COORDINATOR),
+                self.settings.sees(Role.VISION),
+                watches=Role.MEDIA in self.run.configuration,
+            ),
             gaps=self._gaps(),
             replan_steps=self.settings.replan_steps,
             seed=self.settings.seed,

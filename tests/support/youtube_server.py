@@ -1,9 +1,8 @@
-"""YouTube as the package youtube-transcript-api asks it, and Gemini's generateContent, on the tests' web server."""
+"""YouTube as the package youtube-transcript-api asks it, and Gemini's own API, on the tests' web server."""
 
 from __future__ import annotations
 
 import json
-import time
 from html import escape
 from typing import Any
 
@@ -59,36 +58,77 @@ def _track(web: WebServer, language: str) -> dict[str, Any]:
 
 
 class GeminiServer:
-    """What Gemini answers; `asked` has the bodies, and each request's form is checked."""
+    """Gemini's own API: generateContent and the Files API.
+
+    `asked` has the bodies of the questions, `uploaded` the files. Each request's form is checked, and what does not
+    have it is refused as Gemini does.
+    """
 
     def __init__(self, web: WebServer, key: str = "key-of-gemini") -> None:
         self.asked: list[Any] = []
+        self.uploaded: list[bytes] = []
+        self.models: list[str] = []
+        """Which were asked."""
         self.key = key
-        self.seconds = 0.0
-        """What it takes to watch."""
-        self.answer = Answer(
-            200, json.dumps({"candidates": [{"content": {"parts": [{"text": "[00:04] A red boat."}]}}]})
-        )
-        web.route("/v1beta/models/*", self._answer)
+        self.url = f"{web.url}/v1beta/openai"
+        """Of its OpenAI-compatible endpoint, which is not there."""
+        self.looks = 0
+        """How often an uploaded file is still being read."""
+        self._root = web.url
+        self.says({"candidates": [{"content": {"parts": [{"text": "[00:04] A red boat."}]}, "finishReason": "STOP"}],
+                   "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 7, "thoughtsTokenCount": 20},
+                   "modelVersion": "gemini-of-tests"})  # fmt: skip
+        web.route("/v1beta/models/*", self._generate)
+        web.route("/upload/v1beta/files", self._begin)
+        web.route("/taken/*", self._take)
+        web.route("/v1beta/files/*", lambda asked: Answer(200, json.dumps(self._file())))
 
     def says(self, value: Any, status: int = 200) -> None:
         """Sets the answer."""
         self.answer = Answer(status, value if isinstance(value, str) else json.dumps(value))
 
-    def _answer(self, asked: Asked) -> Answer:
-        if asked.headers.get("x-goog-api-key") != self.key or "key=" in asked.path:
-            error = {
-                "code": 400,
-                "message": "API key not valid. Please pass a valid API key.",
-                "status": "INVALID_ARGUMENT",
-            }
-            return Answer(400, json.dumps({"error": error}))
+    def _generate(self, asked: Asked) -> Answer:
+        if asked.headers.get("x-goog-api-key") != self.key or "key=" in asked.path or "authorization" in asked.headers:
+            return _refused("API key not valid. Please pass a valid API key.")
         body = json.loads(asked.body)
-        file, text = body["contents"][0]["parts"]
-        assert asked.method == "POST"
-        assert asked.path.endswith(":generateContent")
-        assert set(file) == {"fileData"}
-        assert text["text"]
+        model, _, method = asked.path.removeprefix("/v1beta/models/").partition(":")
+        if asked.method != "POST" or method != "generateContent":
+            return _refused(f"{asked.path} is no method")
+        if unknown := set(body) - {"contents", "systemInstruction", "generationConfig"}:
+            return _refused(f"Unknown name {unknown}")
+        for part in (part for content in body["contents"] for part in content["parts"]):
+            (kind, value), *more = part.items()
+            if more or kind not in _FORMS or (kind != "text" and not {*_FORMS[kind]} <= {*value} | {"mimeType"}):
+                return _refused(f"Invalid part {kind}")
+        self.models.append(model)
         self.asked.append(body)
-        time.sleep(self.seconds)
         return self.answer
+
+    def _begin(self, asked: Asked) -> Answer:
+        about = {name.removeprefix("x-goog-upload-"): value for name, value in asked.headers.items()}
+        if (about.get("protocol"), about.get("command"), asked.method) != ("resumable", "start", "POST"):
+            return _refused("no resumable upload")
+        if not about.get("header-content-length", "").isdigit() or "/" not in about.get("header-content-type", ""):
+            return _refused("length and type are wanted")
+        self._length = int(about["header-content-length"])
+        return Answer(200, "", {"X-Goog-Upload-URL": f"{self._root}/taken/1"})
+
+    def _take(self, asked: Asked) -> Answer:
+        told = (asked.headers.get("x-goog-upload-command"), asked.headers.get("x-goog-upload-offset"))
+        if told != ("upload, finalize", "0") or len(asked.body) != self._length:
+            return _refused(f"{len(asked.body)} bytes of {self._length}")
+        self.uploaded.append(asked.body)
+        return Answer(200, json.dumps({"file": self._file()}))
+
+    def _file(self) -> dict[str, str]:
+        self.looks -= 1
+        state = "PROCESSING" if self.looks >= 0 else "ACTIVE"
+        return {"name": "files/boat", "uri": f"{self._root}/v1beta/files/boat", "state": state}
+
+
+_FORMS = {"text": (), "fileData": ("fileUri",), "inlineData": ("data",)}
+"""The parts of a question, and what each must have beside its type."""
+
+
+def _refused(message: str) -> Answer:
+    return Answer(400, json.dumps({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}))

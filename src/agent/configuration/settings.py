@@ -99,6 +99,7 @@ class Settings(BaseModel):
     writer: Names = Field((), description="Models that write tools.")
     examiner: Names = Field((), description="Models that write tests.")
     vision: Names = Field((), description="Models that read pictures.")
+    media: Names = Field((), description="Models that watch films and hear sounds; else those that say they do.")
     browser: Names = Field((), description="Models that drive the browser.")
     overseer: Names = Field((), description="Models that say what went wrong in a benchmark.")
 
@@ -172,7 +173,10 @@ class Settings(BaseModel):
     gaps_file: Path = Field(Path(), description="File with the gap records.")
 
     firecrawl_api_key: Key = Field(None, description="API key for Firecrawl.")
-    gemini_api_key: Key = Field(None, description="API key for Gemini.")
+    gemini_api_key: Key = Field(
+        None, description="API key for Gemini; defines the model `gemini`, which watches films."
+    )
+    gemini_model: str = Field("gemini-flash-latest", min_length=1, description="Model that `gemini` asks.")
     tavily_api_key: Key = Field(None, description="API key for Tavily.")
     hf_token: Key = Field(None, description="Token for the Hugging Face hub.")
 
@@ -240,9 +244,13 @@ class Settings(BaseModel):
         return self._chosen_by_project
 
     def models_for(self, role: str) -> tuple[str, ...]:
-        """The models of a role in the order in which they are tried."""
+        """The models of a role in the order in which they are tried; nobody need be there for films."""
         own: tuple[str, ...] = getattr(self, role)
-        return own or (self.model, *self.fallback)
+        general = (self.model, *self.fallback)
+        if role != Role.MEDIA:
+            return own or general
+        watching = [name for name, named in self.models.items() if named.watches]
+        return own or tuple(sorted(watching, key=lambda name: name not in general))
 
     def strategy_of(self, model: str) -> StrategyName:
         """The strategy that is wanted for a model: its own, else that of the whole run."""
@@ -342,7 +350,8 @@ def configuration_of(settings: Settings) -> dict[str, str]:
             told[name] = ",".join(value) if isinstance(value, tuple) else "on" if value is True else str(value)
     roles = {role: settings.models_for(role) for role in ROLES}
     for role, models in roles.items():
-        if settings.vision if role == Role.VISION else models != (settings.model,):  # nobody sees unless named
+        # nobody sees or watches unless named
+        if settings.vision if role == Role.VISION else models if role == Role.MEDIA else models != (settings.model,):
             told[role] = ",".join(models)
     asked = {name for models in roles.values() for name in models}
     if used := {name: one.model_dump(exclude_defaults=True) for name, one in settings.models.items() if name in asked}:

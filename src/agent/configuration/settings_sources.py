@@ -23,12 +23,13 @@ from agent.configuration.settings import Settings, implied_model, require_header
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
-from agent.models.protocol import EMBEDDED, FIRST_LISTED, OPENAI_URL, ROLES, SCRIPTED
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, GEMINI_URL, OPENAI_URL, ROLES, SCRIPTED
 
 Layer = dict[str, tuple[Any, str]]
 """The values of one source, each with how a message names it."""
 _MODELS = "models."
 """Before the name of each model that a layer defines: one is a setting of its own, so that layers override by name."""
+_GEMINI_KEY = "ALITA_GEMINI_API_KEY"
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "it is not a number"),
@@ -68,7 +69,8 @@ _FOR_DOTENV = ("base_url", *KEYS)
 """What of these a project's `.env` may hold all the same."""
 DECIDING = (
     *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),
-    *("speech", "speech_model", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key"),
+    *("speech", "speech_model", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "gemini_model"),
+    "tavily_api_key",
 )
 """What decides whose model answers, and who receives questions, searches and recordings. From a project's file it is
 used once the user has allowed it."""
@@ -128,13 +130,21 @@ def read_settings(
     if not values.get("model"):
         values["model"], sources["model"] = implied_model(values)
     models = {name.removeprefix(_MODELS): value for name, value in values.items() if name.startswith(_MODELS)}
+    if values.get("gemini_api_key"):
+        asked = {"model": values.get("gemini_model") or Settings.model_fields["gemini_model"].default}
+        models.setdefault(
+            "gemini", {**asked, "base_url": GEMINI_URL, "key": _GEMINI_KEY, "sees": True, "watches": True}
+        )
     others = {name: value for name, value in values.items() if not name.startswith(_MODELS)}
     try:
         settings = Settings(**others, models=models)
     except ValidationError as error:
         raise _explained(error, sources) from None
     theirs = {(name, source) for layer in (project, dotenv) for name, (_, source) in layer.items()}
-    return settings.remember(sources, current, _chosen(sources, theirs), _keys(settings, {**kept, **environment}))
+    keys = _keys(settings, {**kept, **environment})
+    if settings.gemini_api_key:
+        keys[_GEMINI_KEY] = settings.gemini_api_key
+    return settings.remember(sources, current, _chosen(sources, theirs), keys)
 
 
 def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[str]:

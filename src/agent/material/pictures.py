@@ -33,6 +33,7 @@ SHOWS = (
     "`show(image)` shows a PIL image, such as a part that is enlarged."
 )
 """What a model that sees is told."""
+_WATCHED = "- `read` has a film watched, or a sound heard, with the question in mind."
 _TOKENS = 600
 _MOST_READ = 1_500  # characters that OCR may say of one picture
 _NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # how readers of documents name the pictures that they have saved
@@ -46,6 +47,16 @@ class Sight:
     """Whether the answering model is shown pictures; no longer once its endpoint has refused one."""
     has_vision: bool = False
     """Whether the role `vision` has a model that reads pictures."""
+    watches: bool = False
+    """Whether the role `media` has a model that takes films and sounds."""
+    watched: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What it said, by place and question."""
+
+    @property
+    def abilities(self) -> str:
+        """What the answering model is told of them."""
+        return "\n".join([SHOWS] * self.is_shown + [_WATCHED] * self.watches)
+
     told: dict[str, str] = field(default_factory=dict)
     """What was said instead of pictures that the answering model should have been shown, by their paths."""
 

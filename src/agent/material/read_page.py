@@ -9,6 +9,7 @@ from agent.consent.provenance import of_address
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.material.attached import with_files
+from agent.material.films import page_watched
 from agent.material.origins import origins_of
 from agent.material.pages import resolved, shown_page, was_read
 from agent.material.pictures import PICTURES, Place, seen_pictures
@@ -70,7 +71,7 @@ async def _read(decision: Decision, state: State, context: Context, before: str 
         StoppedError: The run's time is over.
     """
     assert context.web is not None
-    page = await context.web.read(decision.file)
+    page = await page_watched(decision.file, context, state["question"])
     number = source_number(page.url, state.get("sources", []))
     limits = context.strategy(Role.COORDINATOR).limits
     brought = await with_files([page.path] if page.path is not None else [], state, context)

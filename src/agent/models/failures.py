@@ -61,6 +61,7 @@ _NO_PICTURES = re.compile(
 )
 """How endpoints say that a model takes no pictures; some with the status of an unknown model or of an overload."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.IGNORECASE)
+_BAD_KEY = re.compile(r"api key (not valid|expired)|api_key_invalid", re.IGNORECASE)
 _FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
 
 
@@ -175,7 +176,7 @@ def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mappi
 
 
 def _kind(status: int, said: str) -> Kind:
-    if status == 401:
+    if status == 401 or (status == 400 and _BAD_KEY.search(said)):
         return Kind.AUTH
     if status not in (402, 403, 429) and (_NO_TOOLS.search(said[:2_000]) or _NO_PICTURES.search(said[:2_000])):
         return Kind.REFUSED

@@ -43,6 +43,8 @@ class NamedModel(BaseModel):
     strategy: StrategyName = "auto"
     sees: bool = False
     """Whether it reads pictures."""
+    watches: bool = False
+    """Whether it takes films and sounds."""
     hears: bool = False
     """Whether it writes down speech: `speech_model` may name it."""
     price: Price | None = None
@@ -63,6 +65,13 @@ class NamedModel(BaseModel):
             raise ValueError("expected the name of the variable that holds the key, not the key itself")
         if value and info.data.get("base_url") is None:
             raise ValueError("set base_url to the endpoint that receives the key")
+        return value
+
+    @field_validator("watches")
+    @classmethod
+    def _is_told_in_chat(cls, value: bool, info: Any) -> bool:
+        if value and info.data.get("dialect") == "responses":
+            raise ValueError("films and sounds are sent in the dialect chat")
         return value
 
     @field_validator("price")

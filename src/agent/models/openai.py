@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.models.failures import Endpoint, Failure, Kind, openai_failure, transport_failure
+from agent.models.films import with_films
 from agent.models.protocol import FIRST_LISTED
 from agent.models.wire import CHAT, Body, Dialect, OnDelta
 
@@ -46,7 +47,8 @@ class SdkWire:
                 if not (names := await self._listed()):
                     raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, "it lists none")
                 self.endpoint = replace(self.endpoint, model=names[0])
-            body = self._dialect.request({**body, "model": self.endpoint.model})
+            body = with_films({**body, "model": self.endpoint.model}, self.endpoint)
+            body = self._dialect.request(body)
             if on_delta is not None:
                 return await self._dialect.assemble(self._chunks(body), on_delta, self.endpoint)
             async with asyncio.timeout(self._timeout):

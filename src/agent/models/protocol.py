@@ -25,6 +25,7 @@ FIRST_LISTED = "auto"
 """The first model that the endpoint lists."""
 OPENAI_URL = "https://api.openai.com/v1"
 """The endpoint when none is named."""
+GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
 SCRIPTED = "scripted:"
 """Before the path of a script."""
 _UNREADABLE = 2_000
@@ -189,6 +190,7 @@ class Role:
     WRITER = "writer"
     EXAMINER = "examiner"
     VISION = "vision"
+    MEDIA = "media"
     BROWSER = "browser"
     OVERSEER = "overseer"
 

@@ -23,9 +23,10 @@ from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
 from agent.models.failures import Endpoint, Notify, Retry
+from agent.models.gemini import GeminiWire, is_gemini
 from agent.models.ladder import TraitsCache
 from agent.models.openai import SdkWire
-from agent.models.protocol import EMBEDDED, OPENAI_URL, SCRIPTED, Completion, Model, Request, price_of
+from agent.models.protocol import EMBEDDED, OPENAI_URL, SCRIPTED, Completion, Model, Request, Role, price_of
 from agent.models.scripted import Script, ScriptedModel
 from agent.models.wire import CHAT, RESPONSES
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 
+_WATCHING = 300.0
+"""Seconds that watching a film may take at least."""
 _A_WHILE = 60.0
 """Seconds that a model which is busy or unreachable is not asked."""
 
@@ -143,8 +146,8 @@ class Models:
         return self._by_role[role]
 
     def named(self, name: str, role: str = "") -> Model:
-        """A model by its name. A script is one story that several roles tell; others are the same for all roles."""
-        key = f"{name} {role}" if name.startswith(SCRIPTED) else name
+        """A model by its name. A script is one story that several roles tell, and Gemini watches by its own API."""
+        key = f"{name} {role}" if name.startswith(SCRIPTED) or role == Role.MEDIA else name
         if key not in self._by_name:
             self._by_name[key] = self._make(name, role)
         return self._by_name[key]
@@ -181,7 +184,9 @@ class Models:
         listed = None if is_own else price_of(endpoint.model)
         return ChatModel(
             name,
-            SdkWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
+            GeminiWire(endpoint, max(s.timeout, _WATCHING))
+            if role == Role.MEDIA and is_gemini(endpoint.url)
+            else SdkWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
             price=(named and named.price) or listed,
             temperature=named.temperature if named else None,
             slots=self._slots.setdefault(endpoint.url, asyncio.Semaphore(s.concurrency)),

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from agent.context import Context
 from agent.events import FileRead, Note
 from agent.material.attached import file_of_run, no_such_file
+from agent.material.films import watched
 from agent.material.pages import means_page
 from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures
 from agent.material.read_page import read_page
@@ -47,10 +48,13 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
         return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
     context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
-    places = [] if decision.find else places_in(file, part, decision.page)
+    said = ""
+    if decision.page == 1 and not decision.find:
+        said = await watched(Path(file["path"]), file["kind"], context, state["question"])
+    places = [] if decision.find or said else places_in(file, part, decision.page)
     is_read = file["kind"] in _READ_BY_OCR
     pictures, told = await seen_pictures(places, context, state["question"], is_read=is_read)
-    return {"steps": [step(state, ok=True, finding=_finding(file, part, told), pictures=pictures)]}
+    return {"steps": [step(state, ok=True, finding=_finding(file, part, said or told), pictures=pictures)]}
 
 
 def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:

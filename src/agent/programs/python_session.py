@@ -19,6 +19,7 @@ from agent.context import Context
 from agent.events import ToolCalled
 from agent.hand_over import HandOvers
 from agent.material.attached import file_named, file_of_run, granted, path_made
+from agent.material.films import page_watched, watched
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
@@ -269,7 +270,8 @@ class _Host:
             if context.web is None or "search" in self._state.get("without", []):
                 raise HostError("Pages of the web are not read in this run.")
             await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
-            return text_for_program(await context.web.read(source))[:_LONGEST_TEXT]
+            page = await page_watched(source, context, self._state["question"])
+            return text_for_program(page)[:_LONGEST_TEXT]
         file = await file_of_run(source, self._state, context)
         if file is None or context.reader is None:
             raise HostError(f"There is no attached file {source[:200]!r}.")
@@ -280,7 +282,8 @@ class _Host:
         part = await context.reader.read(place, file["name"], page=page, find=find, limit=_LONGEST_TEXT)
         if problem := part.get("problem"):
             raise HostError(str(problem))
-        return str(part["text"])
+        said = await watched(place, file["kind"], context, self._state["question"])
+        return "\n\n".join(filter(None, [said, str(part["text"])]))
 
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""

@@ -12,7 +12,7 @@ from agent.consent.external_tools import SERVER
 from agent.context import Room
 from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
-from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
+from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
 from agent.offered_tools import DRAFT
 from agent.specialists import prompt_of
@@ -46,7 +46,7 @@ def messages_for(
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
     # the same for all questions of a specialist, and of a benchmark
-    more = [prompt_of(state.get("agent", "")), state.get("rules", ""), SHOWS if sight.is_shown else ""]
+    more = [prompt_of(state.get("agent", "")), state.get("rules", ""), sight.abilities]
     messages[0]["content"] = "\n".join(filter(None, [messages[0]["content"], *more]))
     if pictures:
         instead = [{"type": "text", "text": not_shown(picture, sight)} for picture in pictures]

@@ -56,9 +56,6 @@ class RunWeb:
 
             settings, tell = self._settings, self._tell
             http = Http(allow_private=settings.allow_private, robots=settings.robots)
-            key = settings.gemini_api_key.get_secret_value() if settings.gemini_api_key else None
-            plain = WebReader(
-                http, self._folder, chrome=settings.chrome, gemini_key=key, note=lambda text: tell(Note(text))
-            )
+            plain = WebReader(http, self._folder, chrome=settings.chrome, note=lambda text: tell(Note(text)))
             self._opened = open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
         return self._opened

@@ -144,7 +144,8 @@ def test_settings_that_cannot_be_meant(tmp_path: Path, more: dict[str, Any], tol
 
 
 def test_every_role_has_a_name() -> None:
-    assert {"planner", "coordinator", "writer", "examiner", "vision", "browser"} == set(ROLES)
+    deciding = {"conversation", "planner", "coordinator", "writer", "examiner"}
+    assert deciding | {"vision", "media", "browser", "overseer"} == set(ROLES)
 
 
 def test_the_key_is_not_in_the_settings_representation(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from agent.web.guard import is_private, read_address
 from agent.web.http import MOST, Http
 from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.renderer import Renderer
-from agent.web.reading.videos import GEMINI, YOUTUBE, read_video, video_id
+from agent.web.reading.videos import YOUTUBE, read_video, video_id
 from agent.web.response import PAGE_TYPES, StatusProblem, charset_of, media_type, pieces, too_large
 from mcp_tools.text import one_line
 
@@ -59,10 +59,8 @@ class WebReader:
         http: Fetches.
         folder: Where files are kept; made when the first one comes.
         chrome: The Chromium that draws pages which scripts write; looked for when not given.
-        gemini_key: Key of Gemini, which watches videos.
         youtube: Address of YouTube.
         archive: Address of the Internet Archive.
-        gemini: Address of Gemini.
         note: Gets what the user should know of the browser that draws pages.
     """
 
@@ -74,10 +72,8 @@ class WebReader:
         folder: Path,
         *,
         chrome: Path | None = None,
-        gemini_key: str | None = None,
         youtube: str = YOUTUBE,
         archive: str = ARCHIVE,
-        gemini: str = GEMINI,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._http = http
@@ -85,13 +81,13 @@ class WebReader:
         self._renderer = Renderer(http.guard, chrome, note)
         self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
         self._archive = archive.rstrip("/")
-        self._gemini_key, self._youtube, self._gemini = gemini_key, youtube, gemini
+        self._youtube = youtube
 
     async def read(self, url: str) -> Page:
         """The page at an address; see `PageReader`."""
         url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
-            return await read_video(video, self._http, self._gemini_key, self._youtube, self._gemini)
+            return await read_video(video, self._http, self._youtube)
         self._parsers.prepare()  # while the page comes
         try:
             fetched = await self._fetch(url)

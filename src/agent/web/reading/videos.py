@@ -1,4 +1,4 @@
-"""Videos of YouTube as text: what is said, with its times, and what is seen, as Gemini describes it."""
+"""Videos of YouTube as text: what is said, with its times."""
 
 from __future__ import annotations
 
@@ -24,14 +24,6 @@ _PATHS = re.compile(r"/(?:shorts|embed|live|v)/([\w-]{11})(?:/|$)")
 _OURS = ("content-length", "connection", "accept-encoding", "user-agent")  # headers that our own client sets
 _PARAGRAPH_SECONDS = 30.0
 _LANGUAGES = ("en", "en-US", "en-GB")
-GEMINI = "https://generativelanguage.googleapis.com"
-_MODEL = "gemini-flash-latest"
-_WATCHING = 300.0  # what watching may take
-_WATCH = (
-    "Describe what is seen in this video in the order in which it happens, with times as [mm:ss]: people, things and "
-    "how many of each, actions, and every text, number, table and diagram on screen, word for word. Say nothing that "
-    "is not in the video."
-)
 _MEANINGS: dict[str, tuple[Reason, str]] = {
     "NoTranscriptFound": ("no_result", "it has no transcript"),
     "TranscriptsDisabled": ("no_result", "it has no transcript"),
@@ -72,44 +64,29 @@ def video_id(url: str) -> str:
     return found if _ID.fullmatch(found) else ""
 
 
-async def read_video(number: str, http: Http, gemini_key: str | None, youtube: str, gemini: str) -> Page:
-    """What is said in a video, and what is seen in it where Gemini can be asked.
+async def read_video(number: str, http: Http, youtube: str) -> Page:
+    """What is said in a video.
 
     Args:
         number: Its id.
         http: Sends the requests.
-        gemini_key: Key of Gemini, which watches it.
         youtube: Address of YouTube.
-        gemini: Address of Gemini.
 
     Raises:
-        WebProblem: Neither could be had.
+        WebProblem: It could not be had; see `spoken_in`.
     """
-
-    async def seen_in() -> str:
-        return await watch(address, http, gemini_key, gemini) if gemini_key else ""
-
-    address = f"{YOUTUBE}/watch?v={number}"
-    said, seen = await asyncio.gather(spoken_in(number, http, youtube), seen_in(), return_exceptions=True)
-    title, parts, notes, via = "", [], [], "gemini"
-    if isinstance(said, Video):
-        title, via = said.title, "transcript"
-        parts = [f"# {title}"] if title else []
-        parts.append(f"## What is said\n\n{said.transcript}")
-        notes = [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
-    elif isinstance(said, WebProblem) and isinstance(seen, str) and seen:
-        notes = [said.message]
-    else:
-        raise said
-    if isinstance(seen, WebProblem):
-        notes.append(f"What is seen is missing: {seen.message}")
-    elif isinstance(seen, BaseException):
-        raise seen
-    elif seen:
-        parts.append(f"## What is seen\n\n{seen}")
-        notes.append("What is seen was described by Gemini.")
-    fetched = datetime.now(UTC).isoformat(timespec="seconds")
-    return Page(address, title, "\n\n".join(parts), kind="video", via=via, fetched=fetched, notes=tuple(notes))
+    said = await spoken_in(number, http, youtube)
+    heading = f"# {said.title}\n\n" if said.title else ""
+    notes = (said.note, *([f"Channel: {said.channel}."] if said.channel else []))
+    return Page(
+        f"{YOUTUBE}/watch?v={number}",
+        said.title,
+        f"{heading}## What is said\n\n{said.transcript}",
+        kind="video",
+        via="transcript",
+        fetched=datetime.now(UTC).isoformat(timespec="seconds"),
+        notes=notes,
+    )
 
 
 async def spoken_in(number: str, http: Http, youtube: str = YOUTUBE) -> Video:
@@ -203,42 +180,3 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
     session = Session()
     session.trust_env = False
     return session
-
-
-async def watch(video: str, http: Http, key: str, gemini: str = GEMINI) -> str:
-    """What is seen in a video, as Gemini describes it.
-
-    Args:
-        video: Its address at YouTube; it must be public.
-        http: Sends the request.
-        key: The key of Gemini.
-        gemini: Address of Gemini.
-
-    Raises:
-        WebProblem: The key is wrong (`bad_key`), used up (`quota`), or the video could not be watched.
-    """
-    parts = [{"fileData": {"fileUri": video, "mimeType": "video/mp4"}}, {"text": _WATCH}]
-    body = {"contents": [{"role": "user", "parts": parts}]}
-    url = f"{gemini.rstrip('/')}/v1beta/models/{_MODEL}:generateContent"
-    try:
-        told = await http.ask_json(url, body, {"x-goog-api-key": key}, seconds=_WATCHING)
-    except StatusProblem as problem:
-        said = one_line(problem.said, 200).rstrip(".")  # Gemini's own words, which never hold the key
-        is_key = problem.status in (401, 403) or "api key" in said.lower()
-        is_quota = problem.status == 429 and "quota" in said.lower()
-        raise WebProblem(
-            "bad_key" if is_key else "quota" if is_quota else problem.reason,
-            f"Gemini refused with status {problem.status}: {said or 'it gave no reason'}.",
-            remedy="Correct GEMINI_API_KEY." if is_key else "Read the transcript, or another source.",
-            retry_after=problem.retry_after,
-        ) from problem
-    try:
-        if blocked := told.get("promptFeedback", {}).get("blockReason"):
-            raise WebProblem("no_result", f"Gemini declined to watch it: {one_line(str(blocked))}.")
-        candidate = told["candidates"][0]
-        text = "".join(part.get("text", "") for part in candidate["content"]["parts"] if not part.get("thought"))
-    except (AttributeError, KeyError, IndexError, TypeError):
-        raise WebProblem("mismatch", "Gemini answered in a form that is not known.") from None
-    if not text.strip():
-        raise WebProblem("no_result", f"Gemini said nothing: {one_line(str(candidate.get('finishReason', '')))}.")
-    return printable(text.strip())

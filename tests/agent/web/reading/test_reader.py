@@ -28,10 +28,8 @@ async def reader(web: WebServer, client: Http, tmp_path: Path) -> AsyncIterator[
         client,
         tmp_path / "pages",
         chrome=Path("/nowhere/chrome"),
-        gemini_key="key-of-gemini",
         youtube=web.url,
         archive=web.url,
-        gemini=web.url,
     )
     yield reader
     await reader.aclose()

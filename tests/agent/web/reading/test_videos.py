@@ -1,8 +1,7 @@
-"""Videos of YouTube become what is said in them, and what Gemini sees in them."""
+"""Videos of YouTube become what is said in them."""
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.reading.videos import spoken_in, video_id, watch
+from agent.web.reading.videos import spoken_in, video_id
 from support.web_server import Answer, WebServer
-from support.youtube_server import NUMBER, GeminiServer, serve_video
+from support.youtube_server import NUMBER, serve_video
 
 URL = f"https://www.youtube.com/watch?v={NUMBER}"
 LINES = [
@@ -49,8 +48,8 @@ def test_addresses_that_are_no_video(url: str) -> None:
     assert video_id(url) == ""
 
 
-def _reader(web: WebServer, client: Http, folder: Path, key: str | None = None) -> WebReader:
-    return WebReader(client, folder, gemini_key=key, youtube=web.url, gemini=web.url)
+def _reader(web: WebServer, client: Http, folder: Path) -> WebReader:
+    return WebReader(client, folder, youtube=web.url)
 
 
 async def test_a_video_is_its_transcript_with_times(web: WebServer, client: Http, tmp_path: Path) -> None:
@@ -133,59 +132,4 @@ async def test_no_transcript_is_fetched_from_a_private_address(web: WebServer) -
     with pytest.raises(WebProblem) as caught:
         await spoken_in(NUMBER, client, web.url)
     assert caught.value.reason == "private_address"
-    await client.aclose()
-
-
-async def test_gemini_says_what_is_seen(web: WebServer, client: Http, tmp_path: Path) -> None:
-    serve_video(web, {"en": LINES})
-    gemini = GeminiServer(web)
-    page = await _reader(web, client, tmp_path, "key-of-gemini").read(URL)
-    assert "## What is said\n\n[00:00] Welcome" in page.markdown
-    assert page.markdown.endswith("## What is seen\n\n[00:04] A red boat.")
-    assert page.notes[-1] == "What is seen was described by Gemini."
-    assert gemini.asked[0]["contents"][0]["parts"][0]["fileData"]["fileUri"] == URL
-
-
-async def test_of_the_two_one_is_enough(web: WebServer, client: Http, tmp_path: Path) -> None:
-    serve_video(web, {})
-    GeminiServer(web)
-    page = await _reader(web, client, tmp_path, "key-of-gemini").read(URL)
-    assert (page.via, "A red boat" in page.markdown, "no transcript" in page.notes[0]) == ("gemini", True, True)
-    serve_video(web, {"en": LINES})
-    page = await _reader(web, client, tmp_path, "another-key").read(URL)
-    assert (page.via, "Welcome" in page.markdown) == ("transcript", True)
-    assert "API key not valid" in page.notes[-1]
-    assert "another-key" not in str(page)
-
-
-@pytest.mark.parametrize(
-    ("status", "value", "reason"),
-    [
-        (400, {"error": {"message": "API key not valid."}}, "bad_key"),
-        (403, {"error": {"message": "Permission denied"}}, "bad_key"),
-        (429, {"error": {"message": "You exceeded your current quota"}}, "quota"),
-        (400, {"error": {"message": "The video is private"}}, "http"),
-        (500, "oops", "http"),
-        (200, "oops", "mismatch"),
-        (200, {}, "mismatch"),
-        (200, [], "mismatch"),
-        (200, {"candidates": []}, "mismatch"),
-        (200, {"candidates": [{"content": {"parts": [{"text": " "}]}, "finishReason": "MAX_TOKENS"}]}, "no_result"),
-        (200, {"promptFeedback": {"blockReason": "SAFETY"}}, "no_result"),
-    ],
-)
-async def test_gemini_that_refuses(web: WebServer, client: Http, status: int, value: Any, reason: str) -> None:
-    GeminiServer(web).says(value, status)
-    with pytest.raises(WebProblem) as caught:
-        await watch(URL, client, "key-of-gemini", web.url)
-    assert caught.value.reason == reason
-    assert "key-of-gemini" not in str(caught.value)
-
-
-async def test_gemini_may_watch_longer_than_a_page_takes(web: WebServer, trusted: ssl.SSLContext) -> None:
-    serve_video(web, {"en": LINES})
-    gemini = GeminiServer(web)
-    gemini.seconds = 0.8
-    client = Http(allow_private=True, tls=trusted, seconds=0.3)
-    assert await watch(URL, client, "key-of-gemini", web.url) == "[00:04] A red boat."
     await client.aclose()

@@ -1,0 +1,91 @@
+"""Films and sounds in messages: named by their place, and read when they are sent, in the form of the endpoint."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from agent.models.failures import Endpoint, Failure, Kind
+from agent.models.protocol import Message
+from agent.models.wire import Body
+
+LARGEST = 14_000_000
+"""Bytes of a file that goes into a request: Gemini takes 20 MB of one, and base64 makes a third more of it."""
+_TYPES = {
+    **{"mp4": "video/mp4", "mov": "video/mov", "webm": "video/webm", "mkv": "video/x-matroska", "avi": "video/avi"},
+    **{"mp3": "audio/mp3", "wav": "audio/wav", "m4a": "audio/mp4", "flac": "audio/flac", "ogg": "audio/ogg"},
+    "aac": "audio/aac",
+}
+"""Media types as Gemini calls them, by kind of file."""
+FILMS_AND_SOUNDS = frozenset(_TYPES)
+"""Kinds of files that can be named in messages."""
+
+
+def part_of(place: str | Path, kind: str = "") -> dict[str, Any]:
+    """The part of a message that names a film or a sound.
+
+    Args:
+        place: Its address on the web, or its file.
+        kind: Of the file.
+    """
+    if isinstance(place, str):
+        return {"type": "video_url", "video_url": {"url": place}}
+    form = "video_url" if _TYPES[kind].startswith("video/") else "input_audio"
+    return {"type": form, form: {"url": f"{place.as_uri()}#{_TYPES[kind]}"}}
+
+
+class Named(NamedTuple):
+    """What a part names: a file, or an address of the web."""
+
+    url: str
+    path: Path | None
+    media_type: str
+
+
+def named_in(part: dict[str, Any]) -> Named | None:
+    """The film or sound that a part names; None for any other part."""
+    if part.get("type") not in ("video_url", "input_audio"):
+        return None
+    url = str(part[part["type"]]["url"])
+    place = urlsplit(url)
+    return Named(url, Path(unquote(place.path)) if place.scheme == "file" else None, place.fragment)
+
+
+def content_of(path: Path, endpoint: Endpoint) -> bytes:
+    """The bytes of a film or sound.
+
+    Raises:
+        Failure: It cannot be read, or is too large for a request.
+    """
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            said = f"{path.name} has {size:,} bytes; a request takes {LARGEST:,}"
+            raise Failure(Kind.REFUSED, endpoint, said)
+        return path.read_bytes()
+    except OSError as error:
+        raise Failure(Kind.REFUSED, endpoint, f"{path.name} cannot be read: {error.strerror}") from None
+
+
+def with_films(body: Body, endpoint: Endpoint) -> Body:
+    """The request with films and sounds as Chat Completions takes them: `video_url`, `input_audio`.
+
+    Raises:
+        Failure: One cannot be read, or is too large.
+    """
+
+    def sent(part: dict[str, Any]) -> dict[str, Any]:
+        if (named := named_in(part)) is None or named.path is None:
+            return part
+        data = base64.b64encode(content_of(named.path, endpoint)).decode()
+        if part["type"] == "input_audio":
+            return {"type": "input_audio", "input_audio": {"data": data, "format": named.media_type[len("audio/") :]}}
+        return {"type": "video_url", "video_url": {"url": f"data:{named.media_type};base64,{data}"}}
+
+    def filled(message: Message) -> Message:
+        content = message.get("content")
+        return {**message, "content": [sent(part) for part in content]} if isinstance(content, list) else message
+
+    return {**body, "messages": [filled(message) for message in body["messages"]]}

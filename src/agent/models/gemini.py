@@ -1,0 +1,192 @@
+"""Gemini's own API, in which it is shown films and sounds: generateContent, and the Files API for large ones.
+
+Everything else goes to its OpenAI-compatible endpoint, which takes no films.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
+from agent.models.films import LARGEST, content_of, named_in
+from agent.models.wire import Body, OnDelta
+
+if TYPE_CHECKING:
+    import httpx2
+
+_COMPATIBLE = re.compile(r"(.*)/(v1\w*)/openai/?")
+_SECONDS = 600.0
+"""What uploading a film and having it read may take."""
+_KEPT = 24 * 3600.0
+"""Seconds for which an uploaded file is named again; Gemini deletes it after 48 hours."""
+_PIECE = 1 << 20
+_BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
+
+
+def is_gemini(url: str) -> bool:
+    """Whether an address is that of Gemini's OpenAI-compatible endpoint, or of what stands in its place."""
+    return _COMPATIBLE.fullmatch(url) is not None
+
+
+class GeminiWire:
+    """Carries requests without functions to Gemini; see `agent.models.wire.Wire`.
+
+    Args:
+        endpoint: The OpenAI-compatible one.
+        timeout: Seconds that one call may take.
+    """
+
+    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
+        match = _COMPATIBLE.fullmatch(endpoint.url)
+        assert match is not None, "the address is Gemini's"
+        self._root, self._version = match[1], match[2]
+        self.endpoint = replace(endpoint, url=f"{self._root}/{self._version}")
+        self._timeout = timeout
+        self._opened: httpx2.AsyncClient | None = None
+        self._uploaded: dict[tuple[Path, int], tuple[str, float]] = {}
+        """Addresses of files, and when they were uploaded."""
+
+    async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
+        """Sends one request; its answer comes whole."""
+        contents: list[dict[str, Any]] = []
+        system: list[dict[str, Any]] = []
+        for message in body["messages"]:
+            content = message.get("content") or ""
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            said = [await self._part(part) for part in parts]
+            if message["role"] == "system":
+                system += said
+            else:
+                contents.append({"role": "model" if message["role"] == "assistant" else "user", "parts": said})
+        options = {"maxOutputTokens": body.get("max_tokens"), "temperature": body.get("temperature")}
+        asked: Body = {"contents": contents}
+        asked |= {"generationConfig": {name: value for name, value in options.items() if value is not None}}
+        asked |= {"systemInstruction": {"parts": system}} if system else {}
+        url = f"{self.endpoint.url}/models/{self.endpoint.model}:generateContent"
+        response = await self._ask("POST", url, self._timeout, json=asked)
+        return self._read(response.content and _json(response))
+
+    async def models(self) -> list[str]:
+        """None: its OpenAI-compatible endpoint tells them."""
+        return []
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        if self._opened is not None:
+            await self._opened.aclose()
+            self._opened = None
+
+    async def _part(self, part: dict[str, Any]) -> dict[str, Any]:
+        if part["type"] == "text":
+            return {"text": part["text"]}
+        if (named := named_in(part)) is None:  # a picture
+            media_type, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
+            return {"inlineData": {"mimeType": media_type, "data": data}}
+        if named.path is None:
+            return {"fileData": {"fileUri": named.url}}
+        if _size(named.path) > LARGEST:
+            uri = await self._upload(named.path, named.media_type)
+            return {"fileData": {"fileUri": uri, "mimeType": named.media_type}}
+        data = base64.b64encode(content_of(named.path, self.endpoint)).decode()
+        return {"inlineData": {"mimeType": named.media_type, "data": data}}
+
+    async def _upload(self, path: Path, media_type: str) -> str:
+        """The address of a file in the Files API, once Gemini has read it."""
+        state = await asyncio.to_thread(path.stat)
+        uri, at = self._uploaded.get((path, state.st_mtime_ns), ("", 0.0))
+        if uri and time.monotonic() - at < _KEPT:
+            return uri
+        protocol = {"X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"}
+        about = {
+            "X-Goog-Upload-Header-Content-Length": str(state.st_size),
+            "X-Goog-Upload-Header-Content-Type": media_type,
+        }
+        begun = await self._ask(
+            "POST",
+            f"{self._root}/upload/{self._version}/files",
+            self._timeout,
+            headers=protocol | about,
+            json={"file": {"display_name": path.name}},
+        )
+        if not (target := begun.headers.get("x-goog-upload-url")):
+            raise Failure(Kind.CUT, self.endpoint, "it gave no address for a film")
+        taking = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
+        taking |= {"Content-Length": str(state.st_size)}
+        done = await self._ask("POST", target, _SECONDS, headers=taking, content=_pieces(path))
+        file = (_json(done) or {}).get("file", {})
+        ends = time.monotonic() + _SECONDS
+        while file.get("state") == "PROCESSING":
+            if time.monotonic() > ends:
+                raise Failure(Kind.TIMEOUT, self.endpoint, f"it still reads {path.name}")
+            await asyncio.sleep(1)
+            file = _json(await self._ask("GET", f"{self.endpoint.url}/{file.get('name')}", self._timeout)) or {}
+        if not (uri := str(file.get("uri") or "")) or file.get("state") == "FAILED":
+            raise Failure(Kind.REFUSED, self.endpoint, f"it could not read {path.name}")
+        self._uploaded[path, state.st_mtime_ns] = uri, time.monotonic()
+        return uri
+
+    async def _ask(self, method: str, url: str, seconds: float, **request: Any) -> httpx2.Response:
+        import httpx2
+
+        if self._opened is None:
+            self._opened = httpx2.AsyncClient()
+        headers = {"x-goog-api-key": self.endpoint.api_key or "", **request.pop("headers", {})}
+        timeout = httpx2.Timeout(seconds, connect=10.0)
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._opened.request(method, url, headers=headers, timeout=timeout, **request)
+        except TimeoutError:
+            raise Failure(Kind.TIMEOUT, self.endpoint, f"after {seconds:g} s") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise transport_failure(self.endpoint, error) from None
+        if response.status_code >= 400:
+            said = _json(response) or response.text
+            raise status_failure(self.endpoint, response.status_code, said, response.headers)
+        return response
+
+    def _read(self, answer: Any) -> dict[str, Any]:
+        """The answer as one of Chat Completions."""
+        message: dict[str, Any] = {"role": "assistant", "content": ""}
+        try:
+            blocked = answer.get("promptFeedback", {}).get("blockReason")
+            candidate = {} if blocked else answer["candidates"][0]
+            ended = str(blocked or candidate.get("finishReason", "STOP"))
+            parts = candidate.get("content", {}).get("parts", [])
+            message["content"] = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+            counted = answer.get("usageMetadata", {})
+            written = counted.get("candidatesTokenCount", 0) + counted.get("thoughtsTokenCount", 0)
+        except (AttributeError, LookupError, TypeError):
+            raise Failure(Kind.CUT, self.endpoint, f"no answer of Gemini: {answer}") from None
+        if blocked or (ended in _BLOCKED and not message["content"]):
+            message["refusal"] = ended
+        usage = {
+            "prompt_tokens": counted.get("promptTokenCount", 0),
+            "completion_tokens": written,
+            "prompt_tokens_details": {"cached_tokens": counted.get("cachedContentTokenCount", 0)},
+        }
+        finish = "length" if ended == "MAX_TOKENS" else "stop"
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        return {"model": answer.get("modelVersion"), "choices": [choice], "usage": usage if counted else None}
+
+
+def _json(response: httpx2.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+async def _pieces(path: Path) -> Any:
+    with path.open("rb") as file:
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield piece
