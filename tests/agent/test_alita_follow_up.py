@@ -13,7 +13,7 @@ MESSAGE = "and the 57th?"
 
 
 def restated(question: str, **more):
-    return {"role": "planner", "when": f"Message: {MESSAGE}", "json": {"question": question}, **more}
+    return {"role": "conversation", "when": f"Message: {MESSAGE}", "json": {"question": question}, **more}
 
 
 def talk(*turns: Turn) -> Conversation:
@@ -25,7 +25,7 @@ async def test_a_follow_up_is_answered_as_the_question_it_stands_for(desk):
     assert (answer.text, answer.status, answer.restated) == (ANSWER, "answered", QUESTION)
     assert [event.question for event in desk.of(Restated)] == [QUESTION]
     assert answer.usage.calls == 4, "three of the story and one that restated"
-    assert desk.of(ModelCalled)[0].role == "planner"
+    assert desk.of(ModelCalled)[0].role == "conversation"
 
 
 async def test_the_restating_model_sees_the_turns_as_data_and_the_decision_does_not(desk):
@@ -88,12 +88,12 @@ async def test_what_becomes_plain_arithmetic_is_computed(desk):
     [
         (restated("What is the sixtieth Fibonacci number?"), "lost '57'"),
         ({**restated(""), "json": {"question": "   "}}, ""),
-        ({"role": "planner", "error": "output", "message": "prose, not JSON"}, "prose, not JSON"),
+        ({"role": "conversation", "error": "output", "message": "prose, not JSON"}, "prose, not JSON"),
     ],
     ids=["a lost number", "nothing", "no JSON"],
 )
 async def test_after_a_useless_reply_the_message_goes_as_it_is(desk, line, told):
-    lines = [{"role": "planner", **line}, decide("answer", answer="what do you mean?", when=MESSAGE)]
+    lines = [{"role": "conversation", **line}, decide("answer", answer="what do you mean?", when=MESSAGE)]
     answer = await desk.plays(*lines).ask(MESSAGE, conversation=talk())
     assert (answer.text, answer.restated) == ("what do you mean?", None)
     assert not desk.of(Restated)

@@ -309,12 +309,12 @@ async def test_code_of_which_the_examiner_says_nothing_answers_and_is_not_kept(d
 async def test_code_that_never_works_is_no_tool(desk):
     broken = CODE.replace("return a", "return a // 0")
     lines = [
-        decide("answer", answer="I do not know", when="Not kept as a tool:\n- nth_fibonacci fails"),
+        decide("answer", answer="no number", when="Not kept as a tool:\n- nth_fibonacci fails"),
         decide("create_tool", code=broken),
         *CREATION,
     ]
     answer = await desk.plays(*lines).ask(QUESTION)
-    assert (answer.text, answer.tools_created) == ("I do not know", ())
+    assert (answer.text, answer.tools_created) == ("no number", ())
     assert desk.library.list() == []
     assert answer.usage.calls == 2, "what does not work is not examined"
 

@@ -31,12 +31,13 @@ def call(name: str, arguments: Any) -> ToolCall:
 
 def test_every_retrieved_tool_is_a_function_after_the_actions() -> None:
     state = state_of("?", tools=[FIBONACCI, EXTERNAL])
-    assert names(state) == ["run_python", "create_tool", "read", "search", "browse", "nth_fibonacci", "shop__order"]
+    actions = ["run_python", "create_tool", "read", "search", "browse", "ask"]
+    assert names(state) == [*actions, "nth_fibonacci", "shop__order"]
 
 
 def test_what_a_run_goes_without_is_no_function() -> None:
     state = state_of("?") | {"without": ["search", "browse", "create_tool"]}
-    assert names(state) == ["run_python", "read"]
+    assert names(state) == ["run_python", "read", "ask"]
 
 
 def test_a_run_for_a_tool_can_only_create_or_use_one() -> None:

@@ -15,7 +15,7 @@ import pytest
 import agent
 import agent.small
 import mcp_tools.create
-from agent import conversation as restating
+from agent import follow_up as restating
 from agent.consent import permission
 from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache

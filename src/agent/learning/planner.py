@@ -108,6 +108,8 @@ def why_replan(state: State, every: int) -> str:
 
 def _brought_nothing(step: Step, steps: Sequence[Step]) -> bool:
     earlier = steps[: step["number"] - 1]
+    if step["ok"] and step.get("pictures"):
+        return False
     return not step["ok"] or any(step["finding"] == other["finding"] for other in earlier)
 
 

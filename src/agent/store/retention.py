@@ -94,10 +94,10 @@ def prune(
             if reason:
                 kept[run_id] = reason
                 continue
-            size += _size(runs / run_id)
-            removed.append(run_id)
-            if not dry_run:
-                _remove(runs, run_id)
+            bytes_of_it = _size(runs / run_id)
+            if dry_run or _remove(runs, run_id):
+                size += bytes_of_it
+                removed.append(run_id)
     return Pruned(tuple(removed), kept, size, whole)
 
 
@@ -235,18 +235,24 @@ def _reason(runs: Path, run_id: str) -> str:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*"))
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # another alita removes it just now
+            size += path.lstat().st_size
+    return size
 
 
-def _remove(runs: Path, run_id: str) -> None:
+def _remove(runs: Path, run_id: str) -> bool:
+    """Whether it was removed here, and not by another alita meanwhile."""
     gone = runs / f"{_REMOVED}{run_id}"
     try:
         (runs / run_id).rename(gone)
     except FileNotFoundError:
-        return  # another alita removed it meanwhile
+        return False
     except OSError as error:
         raise unwritable(runs, error.strerror) from error
     shutil.rmtree(gone, ignore_errors=True)
+    return True
 
 
 def _sweep(runs: Path) -> None:

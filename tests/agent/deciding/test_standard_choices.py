@@ -76,7 +76,7 @@ async def test_several_calls_of_one_reply_are_all_taken_in_order() -> None:
     assert [decision.file for decision in choice.decisions] == [page["arguments"]["source"] for page in pages]
     assert sorted(choice.replies[0]["refused"].values()) == [
         "The same call comes before it.",
-        "there is no function 'dance'; there are: run_python, create_tool, read, search, browse",
+        "there is no function 'dance'; there are: run_python, create_tool, read, search, browse, ask",
     ]
     assert len(model.requests) == 1
 

@@ -7,10 +7,10 @@ async def test_programs_and_attached_scripts_are_no_tools_of_the_library():
     asked = Asked(Job("q1", 1, "?"))
     for event, told in (
         ("step_started", {"action": "run_code"}),
-        ("tool_called", {"name": "tides.py", "ok": True}),
-        ("tool_called", {"name": "program", "ok": False}),
+        ("tool_called", {"name": "tides.py", "ok": True, "server": ""}),
+        ("tool_called", {"name": "program", "ok": False, "server": ""}),
         ("step_started", {"action": "use_tool"}),
-        ("tool_called", {"name": "tide_height", "ok": True}),
+        ("tool_called", {"name": "tide_height", "ok": True, "server": ""}),
     ):
         asked.note({"event": event, **told})
     attempt = asked.attempt()

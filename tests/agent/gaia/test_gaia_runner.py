@@ -210,7 +210,7 @@ async def test_what_it_goes_without_is_not_offered(bench, openai_server):
     outcome = await bench.run(selection=Selection(ids=("t0",)), flags={"without": "search,create"})
 
     first, second = openai_server.requests
-    assert [tool["function"]["name"] for tool in first["tools"]] == ["run_python", "read", "browse"]
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["run_python", "read", "browse", "ask"]
     assert "there is no function 'search'" in second["messages"][-1]["content"]
     assert outcome.attempts[0].routes == ("answer",)
 

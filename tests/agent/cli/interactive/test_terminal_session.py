@@ -19,7 +19,7 @@ def says(text: str, **more: Any) -> Line:
     return decide("answer", answer=text) | more
 
 
-B_ALONE: Line = {"role": "planner", "json": {"question": "b?"}}
+B_ALONE: Line = {"role": "conversation", "json": {"question": "b?"}}
 """`b?` after another question is a question that stands alone."""
 
 
@@ -59,7 +59,11 @@ async def test_a_mode_that_was_set_holds_from_the_start(sitting: Any) -> None:
 
 
 async def test_follow_ups_see_the_conversation(sitting: Any) -> None:
-    restated = {"role": "planner", "when": "And the next?", "json": {"question": "What is the 58th Fibonacci number?"}}
+    restated = {
+        "role": "conversation",
+        "when": "And the next?",
+        "json": {"question": "What is the 58th Fibonacci number?"},
+    }
     shown = await sitting.plays(restated, says("first", when=QUESTION), says("second", when="58th")).types(
         QUESTION, "And the next?"
     )

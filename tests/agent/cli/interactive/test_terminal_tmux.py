@@ -154,7 +154,7 @@ def test_text_of_a_model_neither_moves_the_cursor_nor_passes_for_a_prompt(start:
 
 
 def test_after_ctrl_c_the_sandbox_works_on(start: Start, tmp_path: Path) -> None:
-    retold = {"role": "planner", "json": {"question": QUESTION}}
+    retold = {"role": "conversation", "json": {"question": QUESTION}}
     terminal = start("--approve", "auto", script=[decide("create_tool", when="slow") | {"delay": 300}, retold, *STORY])
     terminal.enter("slow")
     terminal.wait_for("thinking ·")
