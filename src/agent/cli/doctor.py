@@ -18,10 +18,11 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
 from agent.errors import AlitaError
-from agent.files.media.speech import PULL, from_settings
+from agent.files.media.speech import PULL, engine_of, from_settings
 from agent.files.reader_process import unconfined
 from agent.models.embedded.prefixes import FOLDER, kept_bytes
 from agent.models.embedded.weights import Weights, speech_weights
+from agent.models.embedded.whisper_weights import WhisperWeights
 from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, SCRIPTED
 from agent.models.roles import endpoint_of
@@ -120,7 +121,13 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 def _speech(settings: Settings) -> Iterator[Finding]:
     """Whether somebody can write down what is said."""
     speech = from_settings(settings)
-    if speech.engine not in ("auto", "faster-whisper") or speech.model:
+    engine = engine_of(speech)
+    if engine == "openai-whisper":
+        weights = WhisperWeights(settings.models_dir, speech.model)
+        detail = f"openai-whisper {weights.name}" + ("" if weights.are_here else ", not downloaded yet")
+        yield Finding("speech", weights.are_here, detail, f"Fetch the weights: {PULL}", needed=False)
+        return
+    if engine != "faster-whisper" or speech.model:
         yield Finding("speech", True, f"{speech.engine} {speech.model}".strip())
         return
     ready = speech_weights(settings.models_dir).are_here

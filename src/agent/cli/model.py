@@ -18,10 +18,12 @@ from agent.cli.options import opt
 from agent.cli.output import fields, print_done, print_json, print_note, print_rows, print_text
 from agent.configuration.project_choice import require_allowed
 from agent.errors import ModelOutputError, ModelRefusedError, ModelUnreachableError, StorageError, UsageError
+from agent.files.media.speech import engine_of, from_settings
 from agent.models.chat import ChatModel
 from agent.models.embedded.local_server import LocalServer, ServerOptions, running, stop_servers
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights, speech_weights
+from agent.models.embedded.whisper_weights import WhisperWeights
 from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
 from agent.models.roles import Models, endpoint_of
@@ -45,9 +47,15 @@ class Name(StrEnum):
 Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that transcribes speech.")]
 
 
-def _weights(name: Name = Name.EMBEDDED) -> Weights:
-    folder = options.settings().models_dir
-    return speech_weights(folder) if name is Name.SPEECH else Weights(folder)
+def _weights(name: Name = Name.EMBEDDED) -> Weights | WhisperWeights:
+    """The weights of a model; of speech, those of the engine that the settings name or that is installed."""
+    settings = options.settings()
+    if name is Name.EMBEDDED:
+        return Weights(settings.models_dir)
+    speech = from_settings(settings)
+    if engine_of(speech) == "openai-whisper":
+        return WhisperWeights(settings.models_dir, speech.model)
+    return speech_weights(settings.models_dir)
 
 
 @app.command()
@@ -55,7 +63,10 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
     """Downloads and verifies the weights. Resumes an interrupted download."""
     weights = _weights(name)
     new = name is Name.EMBEDDED and not weights.path.exists()
-    path = weights.pull() if quiet else _pull(weights)
+    if isinstance(weights, WhisperWeights):
+        path = weights.pull(quiet=quiet)
+    else:
+        path = weights.pull() if quiet else _pull(weights)
     if new:
         with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question says so
             _server(path).begin()
@@ -178,7 +189,7 @@ def serve(
         ended = stop_servers(options.settings().runtime_dir)
         print_done(as_json, f"Stopped {ended} server(s).", ended=ended)
         return
-    exits.run(_server(_weights().ready()).find())
+    exits.run(_server(Weights(options.settings().models_dir).ready()).find())
     status(as_json)
 
 

@@ -190,7 +190,7 @@ def test_openai_whisper_speaks_when_it_is_chosen(
         "class Model:\n"
         "    def transcribe(self, sound, **options):\n"
         "        return {'segments': [{'start': 0.5, 'end': 0.9, 'text': f' heard {len(sound)}'}]}\n"
-        "def load_model(name, device):\n"
+        "def load_model(name, device, root):\n"
         "    if name == 'odd':\n"
         "        raise RuntimeError('Model odd not found')\n"
         "    return Model()\n"

@@ -93,9 +93,18 @@ def from_settings(settings: Settings) -> Speech:
     )
 
 
+def engine_of(speech: Speech) -> Engine:
+    """Who writes it down; for `auto`, openai-whisper where only that is installed."""
+    if speech.engine != "auto":
+        return speech.engine
+    is_alone = find_spec("faster_whisper") is None and find_spec("whisper") is not None
+    return "openai-whisper" if is_alone else "faster-whisper"
+
+
 def wants_weights(speech: Speech) -> bool:
     """Whether the pinned weights will write it down, so that they should be fetched first."""
-    return speech.engine in ("auto", "faster-whisper") and not speech.model and find_spec("faster_whisper") is not None
+    is_here = find_spec("faster_whisper") is not None
+    return engine_of(speech) == "faster-whisper" and not speech.model and is_here
 
 
 def weights_of(speech: Speech) -> list[str]:
@@ -121,8 +130,7 @@ def transcribe(samples: Samples) -> Transcript:
         if problem := told.get("problem"):
             raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
         return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))
-    has_only_whisper = find_spec("faster_whisper") is None and find_spec("whisper") is not None
-    if speech.engine == "openai-whisper" or (speech.engine == "auto" and has_only_whisper):
+    if engine_of(speech) == "openai-whisper":
         return _by_openai_whisper(samples, speech)
     return _by_faster_whisper(samples, speech)
 
@@ -190,26 +198,31 @@ def _faster_model(folder: str) -> Any:
 
 def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
     """By the model that the setting `speech_model` names, `base` unless told."""
-    name = speech.model or "base"
-    told: dict[str, Any] = _openai_model(name).transcribe(samples, fp16=False, condition_on_previous_text=False)
+    from agent.models.embedded.whisper_weights import WhisperWeights
+
+    weights = WhisperWeights(Path(speech.folder), speech.model)
+    name = weights.path.stem if weights.is_own else weights.name
+    # Where alita has no weights, those that other programs keep in openai-whisper's own folder may be there.
+    root = str(weights.folder) if weights.are_here else None
+    model = _openai_model(str(weights.path) if weights.is_own else weights.name, root)
+    told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
     said = [Said(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
     return Transcript(f"openai-whisper {name}", said)
 
 
 @lru_cache(maxsize=1)
-def _openai_model(name: str) -> Any:
+def _openai_model(name: str, root: str | None) -> Any:
     try:
         import whisper  # type: ignore[import-not-found, unused-ignore]  # an extra of its own, without stubs
     except ImportError:
         raise without_package("openai-whisper", "whisper", "what is said cannot be written down") from None
     try:
-        return whisper.load_model(name, device="cpu")
+        return whisper.load_model(name, "cpu", root)
     except (RuntimeError, OSError) as error:
         raise FileProblem(
             "unsupported",
             f"openai-whisper could not load its model {name!r}: {error}.",
-            remedy=f"Download it: python -c \"import whisper; whisper.load_model('{name}')\". Or name another model, or"
-            " the path of a .pt file, with the setting speech_model.",
+            remedy=f"Fetch it: {PULL}. Or name another model, or the path of a .pt file, with speech_model.",
         ) from None
 
 
