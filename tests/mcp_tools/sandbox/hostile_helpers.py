@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 
-def needs(condition: bool, what: object = "") -> None:
+def needs(condition: object, what: object = "") -> None:
     if not condition:
         raise AssertionError(str(what))
 
