@@ -27,7 +27,7 @@ from browser_runs import DRIVERS, Run, run_all
 from table import Figure, as_text, ratio_at_most
 
 from agent.browser.outside import OutsideBrowser
-from agent.browser.tasks import Task
+from agent.browser.tasks import BrowserTask
 from agent.events import BrowserStepped
 from agent.web.chromium import find_chromium, sweep
 from support.played_model import PlayedModel
@@ -108,7 +108,7 @@ def _our_start(chrome: Path, site: Site) -> Start:
     browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).ask, allow_private=True)
     site.reset()
     started = time.perf_counter()
-    asyncio.run(browser.do(Task("Open the page.", site.url, steps=1), tell))
+    asyncio.run(browser.do(BrowserTask("Open the page.", site.url, steps=1), tell))
     return Start(site.requests[0].at - started, there[0] - started)
 
 

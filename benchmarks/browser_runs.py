@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
 from agent.browser.outside import BROWSER_USE, OutsideBrowser
-from agent.browser.tasks import Ask, Outcome, Task
+from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
 from agent.errors import AlitaError
 from agent.events import BrowserStepped
 from agent.small.browser import DRIVER
@@ -46,7 +46,7 @@ def ignore(step: BrowserStepped) -> None:
     """For who is not interested in steps."""
 
 
-async def drive(kind: Kind, ask: Ask, task: Task) -> tuple[Outcome | None, str, float]:
+async def drive(kind: Kind, ask: Ask, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
     """What came of a task, what went wrong, and its seconds."""
     browser = OutsideBrowser(DRIVERS[kind], find_chromium(None).path, ask, allow_private=True)
     started = time.perf_counter()
@@ -61,7 +61,7 @@ async def run_on_site(kind: Kind, ask: Ask, wanted: SiteTask, *, steps: int = 25
     """One task, as a new visitor to a site that nobody has touched."""
     with Site() as site:
         logins = (Login(site.host, wanted.account["user"], wanted.account["password"]),) if wanted.logins else ()
-        task = Task(wanted.task, site.url + wanted.url, logins=logins, steps=steps, seconds=seconds)
+        task = BrowserTask(wanted.task, site.url + wanted.url, logins=logins, steps=steps, seconds=seconds)
         outcome, problem, taken = await drive(kind, ask, task)
         if outcome is None:
             return Run(False, "", 0, taken, problem)

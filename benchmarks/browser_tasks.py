@@ -24,7 +24,7 @@ from browser_runs import Kind, Run, drive, run_on_site
 from miniwob_pages import Episode, MiniWob, instructions, load_episodes
 from table import Figure, as_text
 
-from agent.browser.tasks import Ask, Outcome, Task
+from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
 from agent.configuration.settings_sources import read_settings
 from agent.models.protocol import Completion, Message, Request, Role
 from agent.models.roles import Models
@@ -49,13 +49,13 @@ async def wob_runs(kind: Kind, ask: Ask, done: set[str], seconds: float) -> Asyn
     with MiniWob() as pages:
         asked = await instructions(pages, episodes, find_chromium(None).path)
         for episode in episodes:
-            task = Task(asked[episode], pages.url(episode), steps=WOB_STEPS, seconds=seconds)
+            task = BrowserTask(asked[episode], pages.url(episode), steps=WOB_STEPS, seconds=seconds)
             run = await episode_run(pages, episode, drive(kind, ask, task))
             yield {"id": _id(episode), "task": asked[episode], **_row(run)}
 
 
 async def episode_run(
-    pages: MiniWob, episode: Episode, drive: Coroutine[Any, Any, tuple[Outcome | None, str, float]]
+    pages: MiniWob, episode: Episode, drive: Coroutine[Any, Any, tuple[BrowserOutcome | None, str, float]]
 ) -> Run:
     """Drives until the browser has ended or the episode has its reward: what comes after it does not count."""
     started = time.perf_counter()

@@ -39,7 +39,7 @@ from agent.gaia.attempt import Attempt, Task, dataset_of
 from agent.gaia.configuration import Places, with_limit
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.gaia.progress import Ended, Event
-from agent.gaia.runner import Benchmark, Outcome, RunOptions
+from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
 from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
@@ -187,7 +187,7 @@ class Benchmarks:
         answered = Counter(a.task_id for a in read_ledger(path).attempts if a.status == "ok")
         yield from (f"{one} is there {count} times" for one, count in answered.items() if count > 1)
 
-    async def _run(self, folder: Path, turn: str, listen: Callable[[Event], None]) -> Outcome:
+    async def _run(self, folder: Path, turn: str, listen: Callable[[Event], None]) -> BenchmarkOutcome:
         settings = _settings(folder)
         tasks = [Task(f"t{number}", f"What is on card {number}?", 1) for number in range(6)]
         dataset = dataset_of(tasks, {task.task_id: "tea" for task in tasks}, "here")

@@ -29,7 +29,7 @@ from typing import Any, cast
 
 from unseen_questions import HERE, is_right
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.configuration.settings_sources import read_settings
 from agent.context import Context
 from agent.material.attached import look_at_files
@@ -98,7 +98,7 @@ async def sampled(row: Row, model: Model, sandbox: Sandbox, journal: Journal, pl
         nothing,
         sandbox,
         journal,
-        Budget(Limits()),
+        Budget(RunLimits()),
         lambda event: None,
         "run",
         files,

@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.configuration.settings_sources import read_settings
 from agent.context import Context, RoleModels
 from agent.errors import ModelOutputError
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 async def decide(row: Row, models: RoleModels) -> str:
     """The action that a run would take; a model that decides nothing is led to answer."""
     nothing = cast(Any, None)
-    context = Context(models, nothing, nothing, nothing, Budget(Limits()), lambda _: None, "benchmark")
+    context = Context(models, nothing, nothing, nothing, Budget(RunLimits()), lambda _: None, "benchmark")
     try:
         state = situation(row)
         decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import EARLIER, RULES, SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.consent.approval import ApprovalMode, Approve
@@ -299,10 +299,10 @@ class Alita:
         conversation: Conversation | None = None,
     ) -> Answer:
         if live or run.answer is None:
-            budget = Budget(Limits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
+            budget = Budget(RunLimits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
         else:  # a replay ends where the run ended
             ended = (run.answer.limit, run.answer.steps) if run.answer.limit else None
-            budget = Budget(Limits(steps=settings.max_steps), ended=ended)
+            budget = Budget(RunLimits(steps=settings.max_steps), ended=ended)
         if resumed:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)

@@ -24,7 +24,7 @@ _LAST_CALL_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What a run may use; None is no limit."""
 
     steps: int = 12
@@ -62,7 +62,7 @@ class _Pauses:
 class Budget:
     """Counts a run's usage against its limits."""
 
-    limits: Limits
+    limits: RunLimits
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     last_call: bool = False

@@ -16,7 +16,7 @@ from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library.arguments import surely_fits
 
 if TYPE_CHECKING:
-    from agent.browser.tasks import Outcome
+    from agent.browser.tasks import BrowserOutcome
     from agent.consent.provenance import Origins
     from agent.context import Context
     from agent.conversation import Conversation
@@ -112,7 +112,7 @@ class Strategy(Protocol):
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
-    ) -> Outcome:
+    ) -> BrowserOutcome:
         """Operates a site; `context.browser` is there.
 
         Raises:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.consent.approval import Approval, Proposal
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
@@ -109,7 +109,7 @@ async def test_a_resumed_run_keeps_its_own_mode(desk):
 
 
 async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(tmp_path):
-    budget = Budget(Limits(seconds=60))
+    budget = Budget(RunLimits(seconds=60))
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
     approval = Approval(journal, budget, "ask", Someone(True, seconds=0.5))
     before = budget.seconds

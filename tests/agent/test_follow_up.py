@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.context import Context
 from agent.conversation import Conversation, Turn
 from agent.events import Event, Note, Restated
@@ -30,7 +30,7 @@ class Bench:
         self.journal = Journal.create(folder / "run" / "journal.jsonl")
         nothing: Any = None
         self.context = Context(
-            OneModel(kind(script)), nothing, nothing, self.journal, Budget(Limits()), self.events.append, "run"
+            OneModel(kind(script)), nothing, nothing, self.journal, Budget(RunLimits()), self.events.append, "run"
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.recorders.journaled import JournaledSandbox
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
@@ -20,7 +20,7 @@ def journal_in(folder: Path) -> Journal:
 
 
 async def test_a_call_ends_with_the_time_of_its_run(tmp_path: Path) -> None:
-    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(Limits(seconds=1)))
+    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(RunLimits(seconds=1)))
     started = time.monotonic()
     outcome = await sandbox.run(Job(ENDLESS, "f"))
     await sandbox.aclose()
@@ -30,14 +30,14 @@ async def test_a_call_ends_with_the_time_of_its_run(tmp_path: Path) -> None:
 
 
 async def test_a_short_call_is_answered_even_when_the_time_is_over(tmp_path: Path) -> None:
-    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(Limits(seconds=0)))
+    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(RunLimits(seconds=0)))
     outcome = await sandbox.run(Job(SHORT, "f"))
     await sandbox.aclose()
     assert outcome.value == 7
 
 
 async def test_without_a_limit_the_call_keeps_its_own(tmp_path: Path) -> None:
-    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(Limits()))
+    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(RunLimits()))
     outcome = await sandbox.run(Job(SHORT, "f"))
     await sandbox.aclose()
     assert outcome.ok

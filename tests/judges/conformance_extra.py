@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mcp_types import ElicitResult, InputRequiredResult
 
 from mcp_tools.server import Extra
-from mcp_tools.serving.client_call import COMPLETE, Call, ConstantTool, Reply, error_reply, value_reply
+from mcp_tools.serving.client_call import COMPLETE, ClientCall, ConstantTool, Reply, error_reply, value_reply
 from mcp_tools.serving.constant_tools import definition
 from mcp_tools.serving.file_access import can_ask, elicited
 from mcp_tools.serving.resources import Document, Prompt
@@ -66,7 +66,7 @@ def _embedded(uri: str, mime: str, text: str) -> dict[str, Json]:
 def _giving(name: str, *content: Json) -> ConstantTool:
     described = definition(name, name, "Gives content.", {}, output={})
 
-    async def give(call: Call) -> Reply:
+    async def give(call: ClientCall) -> Reply:
         return Reply({**COMPLETE, "content": [*content], "structuredContent": {}, "isError": False}, "ok")
 
     return ConstantTool(described, give)
@@ -85,7 +85,7 @@ def _asking(
         name, name, "Asks a person.", takes or {}, required=[*(takes or {})], output={"result": _TEXT}
     )
 
-    async def ask(call: Call) -> Reply | InputRequiredResult:
+    async def ask(call: ClientCall) -> Reply | InputRequiredResult:
         if not can_ask(call.context):
             return error_reply("denied", "this client cannot ask a person")
         answer = await elicited(call, str(call.arguments.get("message", question)), form, key, _SECONDS)

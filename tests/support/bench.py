@@ -11,7 +11,7 @@ from agent.gaia.configuration import Places, with_limit
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Records, read_ledger
 from agent.gaia.progress import Event
-from agent.gaia.runner import Benchmark, Outcome, RunOptions
+from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
 from support.benchmarks import question_file
 
 
@@ -31,7 +31,7 @@ class Bench:
         dataset = load_jsonl(self.questions)
         return RunOptions(dataset, settings, usual_attachments(settings), self.output, **options)
 
-    async def run(self, **options: Any) -> Outcome:
+    async def run(self, **options: Any) -> BenchmarkOutcome:
         """Runs it."""
         self.running = Benchmark(self.options(**options), self.hear)
         return await self.running.run()

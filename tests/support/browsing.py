@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.browser.outside import OutsideBrowser
-from agent.browser.tasks import Outcome, Task
+from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.events import BrowserStepped
 from agent.small.browser import DRIVER
 from support.browser import CHROMIUM
@@ -31,8 +31,8 @@ class Desk:
         chrome = options.pop("chrome", Path(CHROMIUM or "/nowhere"))
         self._browser = OutsideBrowser(driver, chrome, self._ask, **options)
 
-    async def do(self, question: str, url: str, **options: Any) -> Outcome:
-        return await self._browser.do(Task(question, url, **options), self.steps.append)
+    async def do(self, question: str, url: str, **options: Any) -> BrowserOutcome:
+        return await self._browser.do(BrowserTask(question, url, **options), self.steps.append)
 
     async def _ask(self, messages: Any, **options: Any) -> Any:
         self.asked.append(json.dumps(messages, ensure_ascii=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.context import Context
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
@@ -51,7 +51,7 @@ class OneModel:
 
 def context_with(model: ScriptedModel) -> Context:
     nothing = cast(Any, None)  # a decision reaches neither library nor sandbox
-    return Context(OneModel(model), nothing, nothing, nothing, Budget(Limits()), lambda event: None, "run", ())
+    return Context(OneModel(model), nothing, nothing, nothing, Budget(RunLimits()), lambda event: None, "run", ())
 
 
 async def choose(state: State, context: Context) -> Decision:

@@ -73,7 +73,7 @@ def drawing() -> None:
 
 def browser() -> None:
     from agent.browser.outside import OutsideBrowser
-    from agent.browser.tasks import Task
+    from agent.browser.tasks import BrowserTask
     from agent.small.browser import DRIVER
     from agent.web.page import WebProblem
 
@@ -82,7 +82,7 @@ def browser() -> None:
 
     outside = OutsideBrowser(DRIVER, NO_BROWSER, never, allow_private=True)
     try:
-        asyncio.run(outside.do(Task("What?", "http://127.0.0.1:1/", seconds=20), lambda _: None))
+        asyncio.run(outside.do(BrowserTask("What?", "http://127.0.0.1:1/", seconds=20), lambda _: None))
     except WebProblem:
         return
 

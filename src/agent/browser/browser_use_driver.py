@@ -18,7 +18,7 @@ from agent.browser.browser_use_model import PASSWORD_SECRET, USER_SECRET, Guarde
 from agent.browser.launching import PORT_FILE
 from agent.browser.logins import hidden
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in, text_on
-from agent.browser.tasks import Job, Outcome
+from agent.browser.tasks import BrowserJob, BrowserOutcome
 from agent.events import BrowserStepped
 from mcp_tools.prompt import load_prompt
 from mcp_tools.text import one_line, printable
@@ -54,7 +54,7 @@ _ENDING = 5.0
 class Driven:
     """Does one task in a browser that the caller opened with a port; browser-use may write into its profile."""
 
-    def __init__(self, context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> None:
+    def __init__(self, context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> None:
         self._task = task = job.task
         self._profile = job.profile
         self._downloads = job.profile / "downloads"
@@ -66,7 +66,7 @@ class Driven:
         self._model = GuardedModel(task, host, self._tab)
         self._steps: list[BrowserStepped] = []
 
-    async def run(self) -> Outcome:
+    async def run(self) -> BrowserOutcome:
         """Goes on until the model is done, or a limit is reached."""
         os.environ.update(_QUIET, BROWSER_USE_CONFIG_DIR=str(self._profile / "browser-use"))
         logging.getLogger("browser_use").setLevel(logging.CRITICAL)
@@ -83,7 +83,7 @@ class Driven:
         history = agent.history
         problem = problem or self._why_not(history)
         text, url = history.final_result() or "", await self._tab.url(self._task.url)
-        return Outcome(
+        return BrowserOutcome(
             self._hidden(printable(text)),
             not problem,
             self._hidden(url),

@@ -21,7 +21,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.browser.inside import Host
-    from agent.browser.tasks import Task
+    from agent.browser.tasks import BrowserTask
 
 USER_SECRET, PASSWORD_SECRET = "login_user", "login_password"
 _SECRETS = re.compile(rf"</?secret>|{USER_SECRET}|{PASSWORD_SECRET}")
@@ -50,7 +50,7 @@ class GuardedModel:
     _verified_api_keys = True
     model = provider = name = model_name = "alita"
 
-    def __init__(self, task: Task, host: Host, tab: TabInUse) -> None:
+    def __init__(self, task: BrowserTask, host: Host, tab: TabInUse) -> None:
         self.stopped = ""
         """Why there is no use in going on."""
         self.refused: list[ActionRefused] = []

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from agent.browser.launching import launched
-from agent.browser.tasks import LONGEST_LINE, Job, Outcome
+from agent.browser.tasks import LONGEST_LINE, BrowserJob, BrowserOutcome
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
@@ -26,7 +26,7 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
-    Drive = Callable[[BrowserContext, Job, "Host", GuardedProxy], Awaitable[Outcome]]
+    Drive = Callable[[BrowserContext, BrowserJob, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
     """Does a job's task in a browser."""
 
 _PR_SET_PDEATHSIG = 1
@@ -48,7 +48,7 @@ def main() -> None:
     """Does the job on stdin with browser-use."""
     from agent.browser.browser_use_driver import Driven
 
-    async def drive(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
+    async def drive(context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
         return await Driven(context, job, host, proxy).run()
 
     serve(drive, port=True)
@@ -72,7 +72,7 @@ def serve(drive: Drive, *, port: bool = False) -> None:
 async def _served(talk: IO[bytes], drive: Drive, *, port: bool) -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    job = from_plain(Job, json.loads(await reader.readline())["job"])
+    job = from_plain(BrowserJob, json.loads(await reader.readline())["job"])
     host = Host(reader, talk)
     try:
         async with (
@@ -88,7 +88,7 @@ async def _served(talk: IO[bytes], drive: Drive, *, port: bool) -> None:
         host.say({"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}})
 
 
-async def _let_through(route: Route, job: Job) -> None:
+async def _let_through(route: Route, job: BrowserJob) -> None:
     """Lets no page, and no frame, of another host be asked for; what a redirect leads to is not shown."""
     if route.request.is_navigation_request() and not job.task.allows(route.request.url):
         await route.abort("blockedbyclient")

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.browser.tasks import LONGEST_LINE, Ask, Job, Outcome, Task, Tell
+from agent.browser.tasks import LONGEST_LINE, Ask, BrowserJob, BrowserOutcome, BrowserTask, Tell
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Role, Usage
@@ -67,7 +67,7 @@ class OutsideBrowser:
         self._sees = sees
         self._note = note
 
-    async def do(self, task: Task, tell: Tell) -> Outcome:
+    async def do(self, task: BrowserTask, tell: Tell) -> BrowserOutcome:
         """Does a task; what goes wrong on the way is in the outcome.
 
         Raises:
@@ -96,7 +96,7 @@ class OutsideBrowser:
                 )
             try:
                 return await self._outcome(
-                    process, Job(task, self._chrome, profile, self._allow_private, self._sees), tell
+                    process, BrowserJob(task, self._chrome, profile, self._allow_private, self._sees), tell
                 )
             finally:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -105,7 +105,7 @@ class OutsideBrowser:
         finally:
             await asyncio.shield(asyncio.to_thread(end_all, profile))
 
-    async def _outcome(self, process: asyncio.subprocess.Process, job: Job, tell: Tell) -> Outcome:
+    async def _outcome(self, process: asyncio.subprocess.Process, job: BrowserJob, tell: Tell) -> BrowserOutcome:
         steps: list[BrowserStepped] = []
         spent: list[Usage] = []
 
@@ -121,17 +121,17 @@ class OutsideBrowser:
                 problem = f"the browser's process ended{_last_words(job.profile)}"
         ending.cancel()
         url = steps[-1].url if steps else job.task.url
-        outcome = outcome or Outcome("", False, url, tuple(steps), problem)
+        outcome = outcome or BrowserOutcome("", False, url, tuple(steps), problem)
         return replace(outcome, usage=sum(spent, Usage()))
 
     async def _talk(
         self,
         process: asyncio.subprocess.Process,
-        job: Job,
+        job: BrowserJob,
         tell: Tell,
         spent: list[Usage],
         ending: asyncio.Task[int],
-    ) -> Outcome | None:
+    ) -> BrowserOutcome | None:
         """Sends the job and answers what is asked; None where the process ends, whose last line may be torn."""
         assert process.stdin is not None
         assert process.stdout is not None
@@ -151,7 +151,7 @@ class OutsideBrowser:
             reply = None
             match message:
                 case {"outcome": told}:
-                    return from_plain(Outcome, told)
+                    return from_plain(BrowserOutcome, told)
                 case {"problem": told}:
                     raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
                 case {"note": text}:

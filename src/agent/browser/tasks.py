@@ -44,7 +44,7 @@ def is_among(url: str, hosts: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class BrowserTask:
     """What a browser is to do."""
 
     question: str
@@ -78,7 +78,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BrowserOutcome:
     """The outcome of a task."""
 
     text: str
@@ -98,10 +98,10 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BrowserJob:
     """What the process is started with; it holds passwords."""
 
-    task: Task
+    task: BrowserTask
     chrome: Path
     profile: Path
     allow_private: bool = False

@@ -35,7 +35,7 @@ from agent.gaia.report import comparison, tables
 from agent.gaia.report.figures import counted, group_of
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import open_report
-from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
+from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
 from agent.store.redact import Redactor
@@ -314,7 +314,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         )
         return exits.INTERRUPTED
 
-    async def finish() -> Outcome:
+    async def finish() -> BenchmarkOutcome:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, interrupt)
         loop.add_signal_handler(signal.SIGTERM, stop)
@@ -406,7 +406,7 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
     return taken._replace(problems=tuple(told))
 
 
-def _derive(outcome: Outcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
+def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
     """Writes results, submission and details; says what the submission lacks."""
     steps = Steps(choices.places.runs, redactor)
     results = results_of(dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs)
@@ -419,7 +419,7 @@ def _derive(outcome: Outcome, dataset: Dataset, choices: Choices, redactor: Reda
     return f"{choices.submission}: {lacking}; the leaderboard counts them as wrong." if missing else ""
 
 
-def _sum_up(outcome: Outcome, choices: Choices) -> None:
+def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
     """The last lines, on stdout."""
     group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
     known = group.accuracy is not None and group.right + group.wrong

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent.consent.approval import Approve
     from agent.conversation import Turn
     from agent.store.runs import Run
-    from agent.store.sessions import Session
+    from agent.store.sessions import StoredSession
 
 app = options.new_app("Runs: what was asked and done, and how to replay it.")
 
@@ -235,7 +235,7 @@ def delete(
     print_done(as_json, f"Deleted {', '.join(found)}.", deleted=found)
 
 
-def _session(session: str | None) -> Session:
+def _session(session: str | None) -> StoredSession:
     folder = options.settings().sessions_dir
     return load_session(folder, find_session(folder, session))
 

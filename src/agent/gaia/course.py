@@ -30,7 +30,7 @@ _ASLEEP = "The server sleeps when nobody uses it: try again in a minute."
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SubmissionResult:
     """What the server made of a submission."""
 
     username: str
@@ -87,11 +87,11 @@ class CourseApi:
         with whole_file(target) as out:
             out.write(response.content)
 
-    def submit(self, submission: dict[str, Json]) -> Result:
+    def submit(self, submission: dict[str, Json]) -> SubmissionResult:
         """Hands answers in, once: what fails is not sent again by itself."""
         said = self._json("POST", "/submit", json=submission)
         try:
-            return from_line(Result, said)
+            return from_line(SubmissionResult, said)
         except ValueError:
             raise self._strange("/submit", "no score") from None
 

@@ -33,7 +33,7 @@ LONGEST_LINE = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AttemptJob:
     """One attempt: all that its worker knows of the question."""
 
     task_id: str
@@ -47,7 +47,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class AttemptResult:
     """The result of a job."""
 
     attempt: Attempt
@@ -91,12 +91,12 @@ def send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
 class Asked:
     """A question under way, as its events tell it: all there is when its process dies."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: AttemptJob) -> None:
         self.job = job
         self.run_id = job.run_id
         self.overdue_since: float | None = None
         """When it was cancelled, and so asked to end."""
-        self.end: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self.end: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
         self._since = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._model = ""
@@ -172,12 +172,12 @@ class _Worker:
         worker._tasks = [asyncio.create_task(worker._listen(reader)), asyncio.create_task(worker._watch())]
         return worker
 
-    async def do(self, asked: Asked) -> Result:
+    async def do(self, asked: Asked) -> AttemptResult:
         """What a question came to."""
         if self._pool.stopping:
-            return Result(asked.attempt(status="interrupted"))
+            return AttemptResult(asked.attempt(status="interrupted"))
         if self.lost:
-            return Result(asked.attempt(status="error", error="its process disappeared"), is_victim=True)
+            return AttemptResult(asked.attempt(status="error", error="its process disappeared"), is_victim=True)
         key = (asked.job.task_id, asked.job.epoch)
         self.asked[key] = asked
         try:
@@ -228,7 +228,7 @@ class _Worker:
             if not asked.end.done():
                 told = {"status": "timeout" if self._hung else "error", "error": reason}
                 attempt = asked.attempt(**({"status": "interrupted"} if self._pool.stopping else told))
-                asked.end.set_result(Result(attempt, is_victim=is_victim))
+                asked.end.set_result(AttemptResult(attempt, is_victim=is_victim))
 
     def _take(self, message: dict[str, Any]) -> None:
         task_id, epoch = message.get("key", ("", 0))
@@ -238,7 +238,7 @@ class _Worker:
         if "overdue" in message:
             asked.overdue_since = asked.overdue_since or time.monotonic()
         elif "done" in message:
-            asked.end.set_result(Result(asked.attempt(**message["done"]), message["stops"]))
+            asked.end.set_result(AttemptResult(asked.attempt(**message["done"]), message["stops"]))
         else:
             asked.note(message["event"])
             self._pool.tell(asked.job, message["event"])
@@ -274,7 +274,7 @@ class Pool:
         setup: Setup,
         workers: int,
         *,
-        tell: Callable[[Job, dict[str, Any]], None],
+        tell: Callable[[AttemptJob, dict[str, Any]], None],
         patience: Patience | None = None,
         spared: Callable[[], set[int]] = set,
         main: Callable[[socket.socket, Setup], None] | None = None,
@@ -300,11 +300,11 @@ class Pool:
             while len(self._workers) < self._most:
                 self._workers.append(await _Worker.start(self))
 
-    async def do(self, job: Job) -> Result:
+    async def do(self, job: AttemptJob) -> AttemptResult:
         """What a job came to; an attempt that says so when its process did not live to tell."""
         asked = Asked(job)
         if self.stopping:
-            return Result(asked.attempt(status="interrupted"))
+            return AttemptResult(asked.attempt(status="interrupted"))
         await self.warm()
         found = await min(self._workers, key=lambda worker: len(worker.asked)).do(asked)
         if not found.is_victim or self.stopping:

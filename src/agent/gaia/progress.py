@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class AttemptsPlanned:
     """The attempts to make are known."""
 
     selected: tuple[Task, ...]
@@ -55,7 +55,7 @@ class Ended:
     attempt: Attempt
 
 
-Event: TypeAlias = Planned | Began | Said | Ended
+Event: TypeAlias = AttemptsPlanned | Began | Said | Ended
 
 
 _ANSWER_WIDTH = 60
@@ -95,7 +95,7 @@ class Display:
         """Takes in an event."""
         lines, is_trouble = [], False
         match event:
-            case Planned():
+            case AttemptsPlanned():
                 self._tasks = {task.task_id: task for task in event.selected}
                 self._latest = {attempt.key: attempt for attempt in event.done if attempt.task_id in self._tasks}
                 self._epochs, self._todo, self._began = event.epochs, event.todo, time.monotonic()

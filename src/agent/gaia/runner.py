@@ -19,8 +19,8 @@ from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of, worker_settings
 from agent.gaia.ledger import Choice, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
-from agent.gaia.pool import Job, Patience, Pool
-from agent.gaia.progress import Began, Ended, Event, Planned, Said
+from agent.gaia.pool import AttemptJob, Patience, Pool
+from agent.gaia.progress import AttemptsPlanned, Began, Ended, Event, Said
 from agent.gaia.scorer import Mode, resolution_of, score
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BenchmarkOutcome:
     """The outcome of a benchmark."""
 
     how: How
@@ -185,7 +185,7 @@ class Benchmark:
             self._pool.stop()
         return first
 
-    async def run(self) -> Outcome:
+    async def run(self) -> BenchmarkOutcome:
         """Makes every attempt that is still to be made.
 
         Raises:
@@ -212,7 +212,7 @@ class Benchmark:
             self._queue = deque(still_to_do(selection, chosen, done | killed))
             tasks, epochs = self._counting(ledger.chosen, done)
             ledger.select(tasks, epochs)
-            self._tell(Planned(tasks, tuple(done.values()), len(self._queue), ledger.problems, epochs))
+            self._tell(AttemptsPlanned(tasks, tuple(done.values()), len(self._queue), ledger.problems, epochs))
             self._lessons = Lessons(options, self._places, ledger, digest, self._tell)
             try:
                 if self._queue:
@@ -223,7 +223,7 @@ class Benchmark:
             done = newest(ledger.attempts, digest)
         ids = {task.task_id for task in chosen}
         left = still_to_do(Selection(epochs=epochs, retry_errors=selection.retry_errors), tasks, done)
-        return Outcome(
+        return BenchmarkOutcome(
             how=self._how,
             selected=tasks,
             epochs=epochs,
@@ -300,7 +300,7 @@ class Benchmark:
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
         self._tell(Began(task, todo.epoch))
         assert self._pool is not None
-        result = await self._pool.do(Job(task.task_id, todo.epoch, task.question, file, own, begun))
+        result = await self._pool.do(AttemptJob(task.task_id, todo.epoch, task.question, file, own, begun))
         attempt = result.attempt
         if found.status == "missing" and attempt.status in {"ok", "limit"}:
             attempt = replace(attempt, status="missing-file", error=found.message)
@@ -333,7 +333,7 @@ class Benchmark:
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))
 
-    def _heard(self, ledger: Ledger, job: Job, event: dict[str, Any]) -> None:
+    def _heard(self, ledger: Ledger, job: AttemptJob, event: dict[str, Any]) -> None:
         match event["event"]:
             case "run_started":
                 ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))

@@ -23,7 +23,7 @@ from agent.answer import Answer
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.gaia.attempt import AttemptStatus
-from agent.gaia.pool import LONGEST_LINE, Job, receive, send
+from agent.gaia.pool import LONGEST_LINE, AttemptJob, receive, send
 from mcp_tools.errors import IsolationError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ async def _serve(sock: socket.socket, setup: Setup) -> None:
     async with await Alita.open(setup.settings) as alita:
         while (message := await receive(reader)) is not None:
             if "job" in message:
-                question = _Question(alita, Job(**message["job"]), setup, lambda told: send(writer, told))
+                question = _Question(alita, AttemptJob(**message["job"]), setup, lambda told: send(writer, told))
                 task = asyncio.create_task(question.ask())
                 running[task] = question
                 task.add_done_callback(running.pop)
@@ -111,7 +111,7 @@ async def _serve(sock: socket.socket, setup: Setup) -> None:
 class _Question:
     """One question under way."""
 
-    def __init__(self, alita: Alita, job: Job, setup: Setup, tell: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, alita: Alita, job: AttemptJob, setup: Setup, tell: Callable[[dict[str, Any]], None]) -> None:
         own: dict[str, Any] = {}
         if job.own_folder:
             own = {"tools_dir": Path(job.own_folder) / "tools", "data_dir": Path(job.own_folder)}

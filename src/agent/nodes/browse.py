@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from agent.browser.tasks import Outcome
+from agent.browser.tasks import BrowserOutcome
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import FINE, Origins, of_address, of_task
 from agent.context import Context
@@ -80,7 +80,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     return {**downloads, "steps": [done], "sources": [seen_at] if outcome.text else []}
 
 
-async def _seen(outcome: Outcome, question: str, context: Context) -> tuple[list[Picture], str]:
+async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tuple[list[Picture], str]:
     """The last picture; for a model that is not shown it what is seen on it, if the question is about that."""
     picture = next((one.picture for one in reversed(outcome.steps) if one.picture), "")
     if not picture or context.reader is None or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
@@ -114,7 +114,7 @@ def _sites_in(text: str) -> list[str]:
     return [f"{'http' if re.match(_LOCAL, address) else 'https'}://{address}" for address in named]
 
 
-def _finding(outcome: Outcome, seen: str, number: int) -> str:
+def _finding(outcome: BrowserOutcome, seen: str, number: int) -> str:
     lines = [
         f"In the browser, at {outcome.url} [{number}]: {outcome.text}" if outcome.text else "",
         f"On the screen: {seen}" if seen else "",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agent.browser.logins import read_logins
 from agent.browser.outside import open_browser
-from agent.browser.tasks import Ask, Outcome, Task, is_among
+from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
 from agent.consent.provenance import Origins
 from agent.events import Event, Note, PageRead, WebSearched
@@ -266,7 +266,7 @@ class JournaledBrowser:
 
     async def do(
         self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, driver: str, origins: Origins
-    ) -> Outcome:
+    ) -> BrowserOutcome:
         """Does a task, or gives what came of it.
 
         Args:
@@ -290,7 +290,7 @@ class JournaledBrowser:
                 self._settings, ask, driver=driver, blocks=self._blocks, note=lambda text: self._tell(Note(text))
             )
             folder = numbered_folder(self._folder)
-            task = Task(
+            task = BrowserTask(
                 question,
                 url,
                 hosts=self._settings.browser_hosts,
@@ -306,7 +306,7 @@ class JournaledBrowser:
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
         output = await self._journal.call(BROWSE, request, perform)
-        outcome = from_plain(Outcome, output)
+        outcome = from_plain(BrowserOutcome, output)
         if not self._journal.is_live:
             for step in outcome.steps:
                 self._tell(step)

@@ -17,7 +17,7 @@ from agent.creation import EventWatcher, short_path
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
-from agent.small.module import Call, call_in, documented, numbers_in, particulars
+from agent.small.module import LiteralCall, call_in, documented, numbers_in, particulars
 from agent.small.program import code_in
 from agent.state import State
 from agent.steps import value_text
@@ -150,7 +150,7 @@ class _NotKeptError(AlitaError):
     """Why a function becomes no tool."""
 
 
-async def _kept(call: Call, printed: str, question: str, context: Context) -> Update:
+async def _kept(call: LiteralCall, printed: str, question: str, context: Context) -> Update:
     if story := next(_only_here(call, question), ""):
         raise _NotKeptError(story)
     outcome = await context.sandbox.run(Job(call.source, call.name, call.arguments))
@@ -186,7 +186,7 @@ async def _kept(call: Call, printed: str, question: str, context: Context) -> Up
     return {"created": [tool.name]}
 
 
-def _only_here(call: Call, question: str) -> Iterator[str]:
+def _only_here(call: LiteralCall, question: str) -> Iterator[str]:
     """Why a function is of no use to another question."""
     if len(call.arguments) > _MOST_PARAMETERS:
         yield f"{call.name} takes {len(call.arguments)} values of one question"
@@ -220,7 +220,7 @@ def description_schema(wanted: Sequence[str]) -> dict[str, Json]:
     }
 
 
-async def _described(call: Call, value: Json, question: str, context: Context) -> str:
+async def _described(call: LiteralCall, value: Json, question: str, context: Context) -> str:
     """The tool's file, with a docstring that says what each parameter is.
 
     Raises:
@@ -248,7 +248,7 @@ async def _described(call: Call, value: Json, question: str, context: Context) -
     return documented(call, value, summary or said["summary"], about, one_line(said["returns"], _DESCRIPTION), refused)
 
 
-async def _wider(call: Call, value: Json, sandbox: Sandbox) -> Call:
+async def _wider(call: LiteralCall, value: Json, sandbox: Sandbox) -> LiteralCall:
     """The call with numbers for whole numbers, where the function takes them too and its result is a number."""
     arguments = dict(call.arguments)
     for name, given in call.arguments.items():
@@ -260,7 +260,7 @@ async def _wider(call: Call, value: Json, sandbox: Sandbox) -> Call:
     return replace(call, arguments=arguments)
 
 
-async def _refused(call: Call, sandbox: Sandbox) -> dict[str, str]:
+async def _refused(call: LiteralCall, sandbox: Sandbox) -> dict[str, str]:
     """By their conditions the empty, zero and negative values with which the function crashes."""
     crashing: dict[str, list[Json]] = {}
     for arguments in edges(call.arguments):

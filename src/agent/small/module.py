@@ -23,7 +23,7 @@ _TYPES = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LiteralCall:
     """A function, and the call of it that a program makes with values that it writes out."""
 
     source: str
@@ -38,7 +38,7 @@ class Call:
         return next(node for node in reversed(found) if node.name == self.name)
 
 
-def call_in(program: str) -> Call | None:
+def call_in(program: str) -> LiteralCall | None:
     """The last call with literal arguments that a program makes of its own function.
 
     The values may stand in variables; the call may stand under `if __name__ == "__main__"` or in `main()`.
@@ -54,7 +54,7 @@ def call_in(program: str) -> Call | None:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
                     name = node.func.id
                     if arguments := _arguments(node, functions[name], values):
-                        return _without_unread(Call(_needed(program, tree, name), name, arguments))
+                        return _without_unread(LiteralCall(_needed(program, tree, name), name, arguments))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
     return None
@@ -132,13 +132,13 @@ def _needed(program: str, tree: ast.Module, name: str) -> str:
     return f"{text.strip()}\n"
 
 
-def _without_unread(call: Call) -> Call:
+def _without_unread(call: LiteralCall) -> LiteralCall:
     source, arguments = call.source, dict(call.arguments)
     for name in call.arguments:
         if len(arguments) > 1 and (shorter := without_parameter(source, call.name, name)) is not None:
             source = shorter
             del arguments[name]
-    return Call(source, call.name, arguments)
+    return LiteralCall(source, call.name, arguments)
 
 
 def _bound(node: ast.stmt) -> list[str]:
@@ -150,7 +150,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def documented(
-    call: Call, value: Json, summary: str, about: dict[str, str], returns: str, refused: dict[str, str]
+    call: LiteralCall, value: Json, summary: str, about: dict[str, str], returns: str, refused: dict[str, str]
 ) -> str:
     """The source with a whole docstring, and with what is missing: annotations, and checks of the input.
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.browser.tasks import Outcome
+from agent.browser.tasks import BrowserOutcome
 from agent.consent.provenance import Origins
 from agent.context import Context
 from agent.conversation import Conversation
@@ -140,7 +140,7 @@ class Small:
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
-    ) -> Outcome:
+    ) -> BrowserOutcome:
         """Small questions over numbered elements."""
         assert context.browser is not None
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from agent.answering.answer_format import problem_of
 from agent.browser.outside import BROWSER_USE
-from agent.browser.tasks import Outcome
+from agent.browser.tasks import BrowserOutcome
 from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, Origins, of_address
 from agent.context import Context
@@ -179,7 +179,7 @@ class Standard:
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
-    ) -> Outcome:
+    ) -> BrowserOutcome:
         """browser-use; without its package, the small strategy's driver."""
         if find_spec("browser_use") is None:
             return await strategy_for("", "small").operate(task, url, files, origins, context)

@@ -34,7 +34,7 @@ TITLE_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class StoredSession:
     """One conversation with its name and its place in time."""
 
     id: str
@@ -80,7 +80,7 @@ _FETCHED = re.compile(
 _SPELLED = {"!": "&#33;", "<": "&lt;"}
 
 
-def export_session(session: Session, form: Format) -> str:
+def export_session(session: StoredSession, form: Format) -> str:
     """The session as text, which ends with a line feed.
 
     Markdown is free of control characters, and whoever opens it fetches no picture from elsewhere.
@@ -134,12 +134,12 @@ _LOOKED_BACK = 20
 """Runs among which the last answered one is looked for."""
 
 
-def new_session(model: str) -> Session:
+def new_session(model: str) -> StoredSession:
     """An empty session, which is on disk once it is saved."""
-    return Session(new_id(), model, time.time())
+    return StoredSession(new_id(), model, time.time())
 
 
-def save_session(folder: Path, session: Session, redactor: Redactor) -> Session:
+def save_session(folder: Path, session: StoredSession, redactor: Redactor) -> StoredSession:
     """Writes a session without keys.
 
     Returns:
@@ -160,7 +160,7 @@ def save_session(folder: Path, session: Session, redactor: Redactor) -> Session:
     return saved
 
 
-def load_session(folder: Path, session_id: str) -> Session:
+def load_session(folder: Path, session_id: str) -> StoredSession:
     """Reads a session by its full id.
 
     Raises:
@@ -174,7 +174,7 @@ def load_session(folder: Path, session_id: str) -> Session:
                 f"{path} has schema {data['schema']!r}; this version reads {SCHEMA}.",
                 remedy="Use the version of alita that wrote it.",
             )
-        return Session(
+        return StoredSession(
             session_id,
             str(data["model"]),
             float(data["started"]),
@@ -208,7 +208,7 @@ def find_session(folder: Path, session_id: str | None = None) -> str:
     return newest[0].id
 
 
-def latest_session(settings: Settings) -> Session:
+def latest_session(settings: Settings) -> StoredSession:
     """The conversation that is gone on with: the session used last, or the question asked since then outside of one.
 
     Raises:
@@ -243,14 +243,14 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
         save_session(settings.sessions_dir, session, Redactor(settings.secrets))
 
 
-def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
+def list_sessions(folder: Path, *, limit: int | None = None) -> list[StoredSession]:
     """Sessions, the one used last first; `damaged_sessions` has those that cannot be read."""
 
     def last_use(session_id: str) -> tuple[int, str]:
         path = _path(folder, session_id)
         return path.stat().st_mtime_ns if path.exists() else 0, session_id
 
-    found: list[Session] = []
+    found: list[StoredSession] = []
     for session_id in sorted(ids_in(folder, ".json"), key=last_use, reverse=True):
         if limit is not None and len(found) >= limit:
             break

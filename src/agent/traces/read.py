@@ -12,7 +12,7 @@ from agent.models.protocol import Usage
 from agent.store.journal import Journal, Record
 from agent.store.redact import Redactor
 from agent.store.runs import TRACEBACK, find_run, journal_path, load_run
-from agent.traces.trace import Call, Passage, Trace, TraceStep
+from agent.traces.trace import Passage, RecordedCall, Trace, TraceStep
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, call_text
 
@@ -34,7 +34,7 @@ Of other kinds, and of what has none of these, everything is shown."""
 _LABELS = {"source": "code", "value": "result", "results": "found"}
 
 
-def call_of(record: Record) -> Call:
+def call_of(record: Record) -> RecordedCall:
     """A record as a call. One of an unknown kind, or of an unknown shape, is shown as it stands."""
     usage, failed = None, record.error is not None
     try:
@@ -49,7 +49,9 @@ def call_of(record: Record) -> Call:
     if record.error is not None:
         came = [Passage("error", "\n".join(filter(None, (record.error["message"], record.error.get("remedy")))))]
     kept = tuple(passage for passage in given if passage.text), tuple(passage for passage in came if passage.text)
-    return Call(record.seq, record.kind, one_line(title, _TITLE), *kept, not failed, record.seconds, usage, record.at)
+    return RecordedCall(
+        record.seq, record.kind, one_line(title, _TITLE), *kept, not failed, record.seconds, usage, record.at
+    )
 
 
 def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:

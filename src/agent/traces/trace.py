@@ -26,7 +26,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """One call that stands in the journal."""
 
     number: int
@@ -51,7 +51,7 @@ class TraceStep:
     action: str
     """What the coordinator chose; empty where the journal does not say."""
     why: str
-    calls: tuple[Call, ...]
+    calls: tuple[RecordedCall, ...]
     input: str = ""
     """What it worked on, in short."""
     found: str = ""
@@ -79,7 +79,7 @@ class Trace:
     traceback: str = ""
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[RecordedCall, ...]:
         """Every call, oldest first within its step."""
         return tuple(call for step in self.steps for call in step.calls)
 
@@ -91,7 +91,7 @@ class Trace:
         return {"schema": SCHEMA, "run": self.run.as_json(), "steps": steps, **told}
 
 
-def _total(calls: Iterable[Call]) -> Usage:
+def _total(calls: Iterable[RecordedCall]) -> Usage:
     return sum((call.usage for call in calls if call.usage is not None), Usage())
 
 
@@ -106,7 +106,7 @@ def _cost(usage: Usage) -> str:
     return "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
 
 
-def call_facts(call: Call) -> str:
+def call_facts(call: RecordedCall) -> str:
     """What one call took."""
     parts = [duration(call.seconds)]
     if call.usage is not None:
@@ -178,7 +178,7 @@ class Seen:
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
 
-    def before(self, call: Call, text: str) -> int | None:
+    def before(self, call: RecordedCall, text: str) -> int | None:
         """The number of the earlier call that has the same long text; None when there is none."""
         first = self._first.setdefault(text, call.number) if len(text) >= _WORTH_SHARING else call.number
         return None if first == call.number else first

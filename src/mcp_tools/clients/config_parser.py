@@ -38,7 +38,7 @@ MOST_SERVERS = 200
 LONGEST_NAME = 100
 
 
-class Limits(BaseModel):
+class ConnectionLimits(BaseModel):
     """What one server may take of time and room, and what it is told. In a file, under the entry's key `alita`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
@@ -71,7 +71,7 @@ class ServerEntry:
     inputs: dict[str, str | None] = field(default_factory=dict)
     """Ids of `${input:ID}` with their defaults, as VS Code's files declare them."""
     is_off: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     scope: Scope = "user"
     path: Path = Path()
 
@@ -144,7 +144,7 @@ class _Form(BaseModel):
     type: _Text = Field("", validation_alias=AliasChoices("type", "transport"))
     disabled: object = None
     enabled: object = None
-    alita: Limits = Limits()
+    alita: ConnectionLimits = ConnectionLimits()
 
     @model_validator(mode="after")
     def _has_one_transport(self) -> _Form:

@@ -140,7 +140,7 @@ _WRITING = """def _write_files(files):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TrialCall:
     """Arguments, with the files that stand beside the tool."""
 
     arguments: dict[str, Json]
@@ -170,18 +170,18 @@ class Bench:
 
     async def first(self, source: str, entry: str, arguments: dict[str, Json], seconds: float) -> Outcome:
         """The question's own call."""
-        outcome = await self._sandbox.run(self._job(source, entry, Call(arguments), seconds))
-        self._known[Call(arguments).key] = outcome
+        outcome = await self._sandbox.run(self._job(source, entry, TrialCall(arguments), seconds))
+        self._known[TrialCall(arguments).key] = outcome
         self.runs += 1
         return outcome
 
-    async def run(self, tool: Tool, call: Call) -> Outcome | None:
+    async def run(self, tool: Tool, call: TrialCall) -> Outcome | None:
         """A trial run; None for arguments that the schema does not take, and for one run too many."""
         if call.key not in self._known and (self._seconds > _MOST_SECONDS or misfits(tool, call.arguments)):
             return None
         return await self.call(tool, call)
 
-    async def call(self, tool: Tool, call: Call) -> Outcome:
+    async def call(self, tool: Tool, call: TrialCall) -> Outcome:
         """What a call gives; each is made once."""
         if call.key not in self._known:
             job = self._job(tool.source, tool.name, call, _TRIAL_SECONDS)
@@ -192,7 +192,7 @@ class Bench:
 
     async def call_anew(self, tool: Tool, arguments: dict[str, Json]) -> Outcome:
         """What a call of this or another tool gives now."""
-        return await self._sandbox.run(self._job(tool.source, tool.name, Call(arguments), _TRIAL_SECONDS))
+        return await self._sandbox.run(self._job(tool.source, tool.name, TrialCall(arguments), _TRIAL_SECONDS))
 
     async def killed(self, tool: Tool, suite: Sequence[Test], slowest: float) -> tuple[int, int]:
         """How many wrong versions of the code were tried, and how many of them fail a test.
@@ -207,13 +207,13 @@ class Bench:
                 break
             made += 1
             for test in suite:
-                job = self._job(version, tool.name, Call(test.arguments, test.files), seconds)
+                job = self._job(version, tool.name, TrialCall(test.arguments, test.files), seconds)
                 if not passes(test, await self._sandbox.run(job)):
                     killed += 1
                     break
         return made, killed
 
-    def forget(self, call: Call, outcome: Outcome) -> None:
+    def forget(self, call: TrialCall, outcome: Outcome) -> None:
         """What is known is of another source now, but for one call."""
         self._known = {call.key: outcome}
 
@@ -222,7 +222,7 @@ class Bench:
         known = {str(path) for path in self._proposal.files}
         return [name for name, value in arguments.items() if any(leaf in known for leaf in leaves(value))]
 
-    def _job(self, source: str, entry: str, call: Call, seconds: float) -> Job:
+    def _job(self, source: str, entry: str, call: TrialCall, seconds: float) -> Job:
         limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
         return self._proposal.job(with_files(source, call.files), entry, call.arguments, limits)
 

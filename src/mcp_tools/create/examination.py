@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mcp_tools.create.bench import Call, misfits, usable, writable
+from mcp_tools.create.bench import TrialCall, misfits, usable, writable
 from mcp_tools.create.examiner import passes, told
 from mcp_tools.create.interfaces import Examiner, Test, Watcher
 from mcp_tools.create.same_answer import agree
@@ -33,7 +33,7 @@ class Examination:
 
         async def runs() -> None:
             for arguments in varied:
-                await self._bench.run(draft, Call(arguments))
+                await self._bench.run(draft, TrialCall(arguments))
 
         tests, _ = await asyncio.gather(self._written(draft), runs())
         return tests
@@ -66,7 +66,7 @@ class Examination:
         """The tests that pass, and those that do not with what came of them."""
         suite, disputed = [], []
         for test in tests:
-            outcome = await self._bench.call(draft, Call(test.arguments, test.files))
+            outcome = await self._bench.call(draft, TrialCall(test.arguments, test.files))
             if passes(test, outcome):
                 suite.append(test if test.raises else replace(test, expected=outcome.value))
             else:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_tools.checks import check
-from mcp_tools.create.bench import Call, fitted, misfits, without_absent
+from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
 from mcp_tools.create.examination import Examination
 from mcp_tools.create.examiner import told
 from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, Shelf, Test, Watcher
@@ -94,8 +94,8 @@ class _Proof:
         passed, failed = await self._examined(draft, tests, [*varied, *bare])
         known = [test.arguments for test in passed]
         suite = [*(test for test in suite if test.arguments not in known), *passed]
-        calls = [Call(test.arguments, test.files) for test in suite if not test.raises]
-        calls += [Call(arguments) for arguments in (self.trial.arguments, *varied)]
+        calls = [TrialCall(test.arguments, test.files) for test in suite if not test.raises]
+        calls += [TrialCall(arguments) for arguments in (self.trial.arguments, *varied)]
         if not failed:
             draft, suite = await self._repaired(draft, suite, calls)
         slowest = await self._results(draft, calls)
@@ -135,8 +135,8 @@ class _Proof:
         self, draft: Tool, tests: Sequence[Test], others: Sequence[dict[str, Json]]
     ) -> tuple[list[Test], list[str]]:
         """The examiner's tests that hold, and what the tool does wrong in those that it fails."""
-        tried = [Call(test.arguments, test.files) for test in tests]
-        crashes = await self.trial.crashes(draft, [*map(Call, others), *tried])
+        tried = [TrialCall(test.arguments, test.files) for test in tests]
+        crashes = await self.trial.crashes(draft, [*map(TrialCall, others), *tried])
         self.problems += [*crashes.values()][:_CRASHES_TOLD]
         passed, failed = await self.examination.settled(
             draft, [test for test, call in zip(tests, tried, strict=True) if call.key not in crashes]
@@ -144,14 +144,16 @@ class _Proof:
         self.problems += failed
         return passed, failed
 
-    async def _repaired(self, draft: Tool, suite: Sequence[Test], calls: Sequence[Call]) -> tuple[Tool, list[Test]]:
+    async def _repaired(
+        self, draft: Tool, suite: Sequence[Test], calls: Sequence[TrialCall]
+    ) -> tuple[Tool, list[Test]]:
         """The tool without parameters that change no result, and its tests."""
         draft, idle = await self.trial.without_idle(draft, calls, self.watcher)
         self.problems += idle
         self.trial.arguments = fitted(self.trial.arguments, draft)
         return draft, [replace(test, arguments=fitted(test.arguments, draft)) for test in suite]
 
-    async def _results(self, draft: Tool, calls: Sequence[Call]) -> float:
+    async def _results(self, draft: Tool, calls: Sequence[TrialCall]) -> float:
         """Looks at what all calls give, of which two must differ; how many seconds the slowest took."""
         outcomes = [await self.trial.bench.run(draft, fitted_call(call, draft)) for call in calls]
         good = [outcome for outcome in outcomes if outcome is not None and outcome.ok]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from mcp_tools.create.bench import Call, misfits
+from mcp_tools.create.bench import TrialCall, misfits
 from mcp_tools.create.interfaces import Shelf
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Trial
@@ -39,7 +39,7 @@ async def equivalent(
 async def _same(trial: Trial, tool: Tool, draft: Tool, sets: Sequence[dict[str, Json]]) -> bool:
     results = set()
     for arguments in sets:
-        ours = await trial.bench.run(draft, Call(arguments))
+        ours = await trial.bench.run(draft, TrialCall(arguments))
         if ours is None:
             return False
         theirs = await trial.bench.call_anew(tool, arguments)

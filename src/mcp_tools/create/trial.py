@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
-from mcp_tools.create.bench import Bench, Call, fitted, misfits
+from mcp_tools.create.bench import Bench, TrialCall, fitted, misfits
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Proposal, Watcher
 from mcp_tools.create.shortcomings import shortcomings
@@ -92,14 +92,14 @@ class Trial:
     async def depends_on_chance(self, draft: Tool, sets: Sequence[dict[str, Json]]) -> list[str]:
         """Whether a second call gives another result; the question's own, which may take long, is made once."""
         for arguments in sets:
-            once = await self.bench.run(draft, Call(arguments)) if arguments != self.arguments else None
+            once = await self.bench.run(draft, TrialCall(arguments)) if arguments != self.arguments else None
             if once is not None and once.ok:
                 again = await self.bench.call_anew(draft, arguments)
                 same = not again.ok or again.value == once.value
                 return [] if same else [f"{call_text(draft.name, arguments, longest=200)} {_CHANCE}"]
         return []
 
-    async def crashes(self, draft: Tool, calls: Sequence[Call]) -> dict[str, str]:
+    async def crashes(self, draft: Tool, calls: Sequence[TrialCall]) -> dict[str, str]:
         """By their keys the calls by which the code fails instead of refusing them, though they fit the schema."""
         found = {}
         for call in calls:
@@ -112,10 +112,10 @@ class Trial:
                 found[call.key] = f"{shown} fails with {outcome.problem.message:.200}; {_REFUSE}"
         return found
 
-    async def without_idle(self, draft: Tool, calls: Sequence[Call], watcher: Watcher) -> tuple[Tool, list[str]]:
+    async def without_idle(self, draft: Tool, calls: Sequence[TrialCall], watcher: Watcher) -> tuple[Tool, list[str]]:
         """The tool without parameters that change no result, and what stands in the way of taking one out."""
 
-        async def run(call: Call) -> Outcome | None:
+        async def run(call: TrialCall) -> Outcome | None:
             return await self.bench.run(draft, call)
 
         problems = []
@@ -137,7 +137,9 @@ class Trial:
         if isinstance(again, Problem):
             return draft, [f"without the parameters that change no result: {again.message}"]
         before = [await self.bench.run(draft, call) for call in calls]
-        self.bench.forget(Call(fitted(self.arguments, again)), await self.bench.call(draft, Call(self.arguments)))
+        self.bench.forget(
+            TrialCall(fitted(self.arguments, again)), await self.bench.call(draft, TrialCall(self.arguments))
+        )
         self.written = written
         for call, old in zip(calls, before, strict=True):
             new = await self.bench.run(again, fitted_call(call, again))
@@ -146,6 +148,6 @@ class Trial:
         return again, [*self.shortcomings()]
 
 
-def fitted_call(call: Call, tool: Tool) -> Call:
+def fitted_call(call: TrialCall, tool: Tool) -> TrialCall:
     """The call with the arguments that the tool still takes."""
     return replace(call, arguments=fitted(call.arguments, tool))

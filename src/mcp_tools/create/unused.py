@@ -11,12 +11,12 @@ from dataclasses import replace
 from random import Random
 
 from mcp_tools.checks.source import parameters
-from mcp_tools.create.bench import Call
+from mcp_tools.create.bench import TrialCall
 from mcp_tools.create.variations import vary
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Json
 
-Run = Callable[[Call], Awaitable[Outcome | None]]
+Run = Callable[[TrialCall], Awaitable[Outcome | None]]
 """Calls the tool; None where its schema does not take the arguments."""
 
 _FEWEST = 2
@@ -30,7 +30,7 @@ _WIDE: dict[type, tuple[Json, ...]] = {
 
 
 async def without_effect(
-    schema: dict[str, Json], bases: Sequence[Call], run: Run, *, fixed: Collection[str] = ()
+    schema: dict[str, Json], bases: Sequence[TrialCall], run: Run, *, fixed: Collection[str] = ()
 ) -> list[str]:
     """The parameters that change no result, whatever values they take beside the others.
 
@@ -50,7 +50,7 @@ async def without_effect(
     return found
 
 
-async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[Call], run: Run) -> bool:
+async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[TrialCall], run: Run) -> bool:
     compared = 0
     known = [base.arguments[name] for base in bases if name in base.arguments]
     for base in bases:

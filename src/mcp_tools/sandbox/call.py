@@ -23,7 +23,7 @@ _LAST_LINE = 1 << 31
 _FORGED = "the code wrote into the sandbox's result channel: return the value instead"
 
 
-class Call:
+class WatchedCall:
     """One call, watched from its start to its end.
 
     Args:

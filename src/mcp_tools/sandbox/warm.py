@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.call import Call
+from mcp_tools.sandbox.call import WatchedCall
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.session import LiveSession
@@ -142,7 +142,7 @@ class WarmSandbox:
         async with self._places:
             zygote = await self._zygote(environment)
             try:
-                call = Call(zygote, self.next_call(), job, what)
+                call = WatchedCall(zygote, self.next_call(), job, what)
             except (TypeError, ValueError, RecursionError) as error:
                 return self._refusal("arguments", f"the arguments are not JSON: {error}")
             outcome, trusted = await call.watch(self.isolation)

@@ -28,7 +28,7 @@ from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.client_call import (
     FRESH,
     META_SANDBOX,
-    Call,
+    ClientCall,
     ConstantTool,
     Reply,
     ServerLimits,
@@ -60,7 +60,7 @@ class Runner:
         self._limits = limits
 
     async def run(
-        self, tool: Tool, arguments: dict[str, Json], call: Call, *, files: Sequence[str] = ()
+        self, tool: Tool, arguments: dict[str, Json], call: ClientCall, *, files: Sequence[str] = ()
     ) -> Reply | InputRequiredResult:
         """Runs one call of a tool. A call that is cancelled kills its process.
 
@@ -127,7 +127,7 @@ class Calling:
         outcome, error_id, detail, sent = "cancelled", "", "", 0
         try:
             reply = await _while_connected(
-                self._reply(Call(params.arguments or {}, context, params), len(given)), context
+                self._reply(ClientCall(params.arguments or {}, context, params), len(given)), context
             )
             if not isinstance(reply, Reply):
                 outcome = "asks"
@@ -156,7 +156,7 @@ class Calling:
                     detail=detail,
                 )
 
-    async def _reply(self, call: Call, size: int) -> Reply | InputRequiredResult:
+    async def _reply(self, call: ClientCall, size: int) -> Reply | InputRequiredResult:
         if size > (limit := self._limits.argument_bytes):
             message = f"the arguments have {size:,} bytes, and a call takes at most {limit:,}"
             return error_reply("argument_size", message, remedy="Give less at once.")

@@ -63,7 +63,7 @@ class ServerLimits:
 
 
 @dataclass(slots=True)
-class Call:
+class ClientCall:
     """One `tools/call` under way."""
 
     arguments: dict[str, Json]
@@ -93,7 +93,7 @@ class ConstantTool:
     """A tool of the server itself, which every client sees whatever the library holds."""
 
     definition: dict[str, Json]
-    call: Callable[[Call], Awaitable[Reply | InputRequiredResult]]
+    call: Callable[[ClientCall], Awaitable[Reply | InputRequiredResult]]
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ _HEARTBEAT_SECONDS = 1.0
 
 
 @contextlib.asynccontextmanager
-async def heartbeat(call: Call, what: str, limit: float) -> AsyncIterator[None]:
+async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[None]:
     """Meanwhile tells a client that asked for progress how long it has been, so that it does not give up."""
 
     async def beat() -> None:

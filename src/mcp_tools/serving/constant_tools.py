@@ -14,7 +14,7 @@ from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.client_call import (
-    Call,
+    ClientCall,
     ConstantTool,
     Reply,
     ServerLimits,
@@ -200,7 +200,7 @@ class ConstantTools:
             ConstantTool(_RUN_CODE, self._run),
         ]
 
-    async def _search(self, call: Call) -> Reply:
+    async def _search(self, call: ClientCall) -> Reply:
         await self._catalogue.renew()
         hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
         names = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))]
@@ -208,7 +208,7 @@ class ConstantTools:
         brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
         return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
 
-    async def _describe(self, call: Call) -> Reply:
+    async def _describe(self, call: ClientCall) -> Reply:
         await self._catalogue.renew()
         name = call.arguments["name"]
         if name not in self._catalogue:
@@ -217,7 +217,7 @@ class ConstantTools:
         calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
         return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
 
-    async def _call(self, call: Call) -> Reply | InputRequiredResult:
+    async def _call(self, call: ClientCall) -> Reply | InputRequiredResult:
         name, files = call.arguments["name"], call.arguments.get("files", [])
         tool = await self._catalogue.tool(name)
         if tool is None:
@@ -231,7 +231,7 @@ class ConstantTools:
         hint = f"Did you mean {', '.join(near)}? " if near else ""
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
-    async def _ask(self, call: Call) -> Reply | InputRequiredResult:
+    async def _ask(self, call: ClientCall) -> Reply | InputRequiredResult:
         """Both calls of the agent: `ask` and `create_tool`."""
         if self._agent is None:
             return error_reply("no_agent", "this server has no agent", remedy="Use the tools of its library.")
@@ -263,7 +263,7 @@ class ConstantTools:
             return error_reply(kind, str(failure), remedy=remedy)
         return self._reply(content)
 
-    async def _run(self, call: Call) -> Reply:
+    async def _run(self, call: ClientCall) -> Reply:
         source, arguments = call.arguments["source"], call.arguments.get("arguments")
         names, functions = _imports_and_functions(source)
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)

@@ -20,7 +20,7 @@ from mcp_types import (
     InputRequiredResult,
 )
 
-from mcp_tools.serving.client_call import Call, Reply, error_reply
+from mcp_tools.serving.client_call import ClientCall, Reply, error_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -44,7 +44,7 @@ def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
 
 
 async def elicited(
-    call: Call, question: str, form: dict[str, Json], key: str, seconds: float
+    call: ClientCall, question: str, form: dict[str, Json], key: str, seconds: float
 ) -> ElicitResult | InputRequiredResult | None:
     """The answer, if there is one; in the era of 2026 the client is asked to call again with it.
 
@@ -64,7 +64,7 @@ async def elicited(
 
 
 async def granted(
-    call: Call, files: Sequence[str], who: str, seconds: float
+    call: ClientCall, files: Sequence[str], who: str, seconds: float
 ) -> tuple[Path, ...] | Reply | InputRequiredResult:
     """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again."""
     if len(files) > _MOST_FILES:

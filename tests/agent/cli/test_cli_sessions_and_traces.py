@@ -12,7 +12,7 @@ import pytest
 
 from agent.conversation import Turn
 from agent.store.redact import Redactor
-from agent.store.sessions import Session, new_session, save_session
+from agent.store.sessions import StoredSession, new_session, save_session
 from support.command import Terminal
 from support.fibonacci import ANSWER, QUESTION, STORY, write_script
 
@@ -24,7 +24,7 @@ class Shell(Terminal):
     def sessions(self) -> Path:
         return self.home / "data" / "sessions"
 
-    def keep(self, *questions: str) -> Session:
+    def keep(self, *questions: str) -> StoredSession:
         session = new_session("gpt-5-mini")
         for question in questions:
             session.conversation.add(Turn(question, f"answer to {question}", "run-1", "answered", asked=1.0))

@@ -1,10 +1,10 @@
 """What the events of a run say about its attempt."""
 
-from agent.gaia.pool import Asked, Job
+from agent.gaia.pool import Asked, AttemptJob
 
 
 async def test_programs_and_attached_scripts_are_no_tools_of_the_library():
-    asked = Asked(Job("q1", 1, "?"))
+    asked = Asked(AttemptJob("q1", 1, "?"))
     for event, told in (
         ("step_started", {"action": "run_code"}),
         ("tool_called", {"name": "tides.py", "ok": True, "server": ""}),

@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import CourseError, StorageError, SubmissionError
 from agent.gaia.attempt import Task
-from agent.gaia.course import CourseApi, Result, plain_name
+from agent.gaia.course import CourseApi, SubmissionResult, plain_name
 from agent.gaia.outputs import log_submission, submission_of
 from support.course_server import CourseServer
 
@@ -125,7 +125,7 @@ def test_answers_are_handed_in_and_scored(api: CourseApi, course: CourseServer) 
     answers = {"card-1": "I looked.\nFINAL ANSWER: Green", "card-2": " blue ", "card-3": "red"}
     submission = submission_of(" ann ", CODE, answers, course.answers)
     result = api.submit(submission)
-    assert result == Result("ann", 10.0, 2, 3, "Score calculated successfully.", "2026-11-22T06:00:00+00:00")
+    assert result == SubmissionResult("ann", 10.0, 2, 3, "Score calculated successfully.", "2026-11-22T06:00:00+00:00")
     assert course.submissions == [
         {
             "username": "ann",

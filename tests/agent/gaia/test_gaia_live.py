@@ -5,11 +5,11 @@ import io
 from rich.console import Console
 
 from agent.gaia.attempt import Attempt, Task
-from agent.gaia.progress import Began, Display, Ended, Planned, Said
+from agent.gaia.progress import AttemptsPlanned, Began, Display, Ended, Said
 
 TASKS = (Task("a", "?", 1), Task("b", "?", 2), Task("c", "?", None))
 EVENTS = (
-    Planned(TASKS, (Attempt("a", correct=True, input_tokens=1000, cost=0.5),), 3),
+    AttemptsPlanned(TASKS, (Attempt("a", correct=True, input_tokens=1000, cost=0.5),), 3),
     Began(TASKS[1], 1),
     Said("b", 1, "search (so)", "search"),
     Ended(Attempt("c", status="error", error="no \x1b[31mconnection")),
@@ -58,7 +58,7 @@ def test_verbose_tells_every_step(capsys):
 def test_of_several_epochs_each_attempt_is_one_of_all_and_counts_once(capsys):
     done = tuple(Attempt(task_id, epoch, correct=True) for task_id in "abc" for epoch in (1, 2))
     again = [Ended(Attempt("a", 3, status="error")), Ended(Attempt("a", 3, correct=True))]
-    display = shown(Planned(TASKS, done, 3, epochs=3), *again)
+    display = shown(AttemptsPlanned(TASKS, done, 3, epochs=3), *again)
 
     rows = [line.split() for line in table_of(display).splitlines()]
     assert rows[0][:4] == ["level", "questions", "×", "3"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.configuration.settings_sources import read_settings
-from agent.gaia.pool import Job, Patience, Pool
+from agent.gaia.pool import AttemptJob, Patience, Pool
 from agent.gaia.worker import Setup
 from support import stubborn
 
@@ -25,7 +25,7 @@ async def pool():
 
 
 async def came_to(pool, *questions):
-    results = await asyncio.gather(*(pool.do(Job(q.split()[0], 1, q)) for q in questions))
+    results = await asyncio.gather(*(pool.do(AttemptJob(q.split()[0], 1, q)) for q in questions))
     return [(r.attempt.status, r.attempt.answer or r.attempt.error) for r in results]
 
 

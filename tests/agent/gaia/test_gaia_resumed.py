@@ -10,7 +10,7 @@ from agent.gaia.attempt import Begun
 from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
-from agent.gaia.progress import Display, Ended, Planned
+from agent.gaia.progress import AttemptsPlanned, Display, Ended
 from agent.gaia.report.html import timeline_of
 from agent.gaia.report.opened import open_report
 from agent.gaia.runner import Selection, Totals
@@ -56,7 +56,7 @@ async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
 
     second = await bench.run(selection=Selection(ids=("t0",)), resume=True)
     assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
-    assert [event.epochs for event in bench.events if isinstance(event, Planned)] == [2, 2]
+    assert [event.epochs for event in bench.events if isinstance(event, AttemptsPlanned)] == [2, 2]
     assert open_report(Places(bench.output).ledger).summary.overall.of == 4
 
 
@@ -181,7 +181,7 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     openai_server.default = with_a_mended_program
     bench.events.clear()
     await bench.run(selection=choice, resume=True)
-    (planned,) = [event for event in bench.events if isinstance(event, Planned)]
+    (planned,) = [event for event in bench.events if isinstance(event, AttemptsPlanned)]
     display = Display()
     display.show(planned)
     assert capsys.readouterr().err == "1 question; 1 attempt to make.\n"

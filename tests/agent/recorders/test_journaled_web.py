@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
 from agent.recorders.journaled_web import JournaledWeb, heard
@@ -111,7 +111,7 @@ async def test_the_runs_time_ends_a_page_that_does_not_come(tmp_path):
             await asyncio.sleep(30)
             raise AssertionError
 
-    web, journal = opened(tmp_path, Slow([]), [], budget=Budget(Limits(seconds=0.3)))
+    web, journal = opened(tmp_path, Slow([]), [], budget=Budget(RunLimits(seconds=0.3)))
     with pytest.raises(StoppedError, match="seconds"):
         await web.read(URL)
     await journal.aclose()

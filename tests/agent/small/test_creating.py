@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
 from agent.recorders.journaled import JournaledLibrary
@@ -205,7 +205,7 @@ async def test_a_parameter_that_does_nothing_is_taken_out(case: Case) -> None:
 
 
 async def test_with_little_time_left_the_answer_comes_first(case: Case) -> None:
-    assert await case.keep(PROGRAM, ANSWER, budget=Budget(Limits(seconds=25))) == {}
+    assert await case.keep(PROGRAM, ANSWER, budget=Budget(RunLimits(seconds=25))) == {}
     assert "too little time" in case.told
     assert case.model.requests == []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.budget import Budget, Limits
+from agent.budget import Budget, RunLimits
 from agent.context import Context
 from agent.conversation import Conversation, Turn
 from agent.follow_up import understand
@@ -23,7 +23,7 @@ BEFORE = Turn("How many bytes are in 3 MiB?", "3145728", "r", "answered")
 async def test_a_weak_model_restates_what_points_back(embedded: EmbeddedModel, tmp_path: Path) -> None:
     nothing: Any = None
     journal = Journal.create(tmp_path / "journal.jsonl")
-    context = Context(OneModel(embedded), nothing, nothing, journal, Budget(Limits()), lambda event: None, "run")
+    context = Context(OneModel(embedded), nothing, nothing, journal, Budget(RunLimits()), lambda event: None, "run")
     restated = await understand(context, "And in 7 GiB?", Conversation([BEFORE]), lambda _: None)
     assert restated.question == "How many bytes are in 7 GiB?"
     await journal.aclose()

@@ -19,7 +19,7 @@ from agent.errors import SessionError, StorageError
 from agent.models.protocol import Usage
 from agent.store.redact import Redactor
 from agent.store.sessions import (
-    Session,
+    StoredSession,
     damaged_sessions,
     delete_session,
     export_session,
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "sessions"
 
 
-def kept(folder: Path, *given: Turn) -> Session:
+def kept(folder: Path, *given: Turn) -> StoredSession:
     session = new_session("m")
     for turn in given or (TURN,):
         session.conversation.add(turn)

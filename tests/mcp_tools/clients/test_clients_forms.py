@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_tools.clients.config_files import has_comments, load_jsonc
-from mcp_tools.clients.config_parser import Limits, ServerEntry, as_form, parse, parse_document
+from mcp_tools.clients.config_parser import ConnectionLimits, ServerEntry, as_form, parse, parse_document
 
 PATH = Path("/somewhere/mcp.json")
 
@@ -71,7 +71,7 @@ def test_a_server_that_is_off_in_either_way() -> None:
 def test_limits_stand_in_a_block_of_our_own() -> None:
     own = {"connectSeconds": 3, "listSeconds": 2.5, "callSeconds": 9, "resultChars": 500, "maxTools": 7}
     (entry,) = read(json.dumps({"mcpServers": {"a": {"command": "x", "alita": {**own, "concurrentCalls": 2}}}}))
-    assert entry.limits == Limits(**own, concurrentCalls=2)
+    assert entry.limits == ConnectionLimits(**own, concurrentCalls=2)
 
 
 WRONG = {

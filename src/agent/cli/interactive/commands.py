@@ -23,7 +23,7 @@ from agent.errors import RunError, SettingsError, UsageError
 from agent.events import Event, Note, RunFinished, StepStarted
 from agent.models.protocol import EMBEDDED, Usage
 from agent.store.runs import find_run, find_unfinished, load_run
-from agent.store.sessions import Session, find_session, list_sessions, load_session, new_session
+from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
 from mcp_tools.library import Library
@@ -189,7 +189,7 @@ async def resume(terminal: Terminal, argument: str) -> None:
     show_turns(terminal.session, terminal.screen)
 
 
-def show_turns(session: Session, screen: Screen) -> None:
+def show_turns(session: StoredSession, screen: Screen) -> None:
     """The last turns of a session, so that its reader finds the thread."""
     hidden = len(session.turns) - SHOWN_TURNS
     before = f" ({hidden} earlier ones not shown)" if hidden > 0 else ""

@@ -30,7 +30,7 @@ from agent.errors import AlitaError, UsageError
 from agent.events import Event
 from agent.question import Wish, files_named
 from agent.store.redact import Redactor
-from agent.store.sessions import Session, find_session, latest_session, load_session, new_session, save_session
+from agent.store.sessions import StoredSession, find_session, latest_session, load_session, new_session, save_session
 from mcp_tools import child
 from mcp_tools.text import one_line
 
@@ -55,7 +55,7 @@ class Terminal:
         reader: Callable[[Terminal], Reader],
         *,
         settings: Settings,
-        session: Session | None = None,
+        session: StoredSession | None = None,
     ) -> None:
         self.settings = settings
         self.screen = screen
@@ -168,7 +168,7 @@ class Terminal:
         self._alita, self.settings = alita, settings
         self._flags["model"] = settings.model
 
-    def start(self, session: Session) -> None:
+    def start(self, session: StoredSession) -> None:
         """Goes on with another session; the present one is saved already."""
         self.session = session
         self.last_events = None

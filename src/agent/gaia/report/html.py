@@ -19,7 +19,7 @@ from agent.steps import preview
 from agent.store.redact import Redactor
 from agent.store.runs import ID
 from agent.traces.read import trace_of
-from agent.traces.trace import FORMS, Call, TraceStep
+from agent.traces.trace import FORMS, RecordedCall, TraceStep
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
@@ -151,7 +151,7 @@ def timeline_of(runs: Path, run_id: str) -> dict[str, Any] | None:
     }
 
 
-def _event(step: TraceStep, call: Call, began: float) -> dict[str, Json]:
+def _event(step: TraceStep, call: RecordedCall, began: float) -> dict[str, Json]:
     usage, kind = call.usage, _KINDS.get(call.kind, "other")
     asked = [passage.text for passage in call.given if passage.label not in FORMS]
     return _full(

@@ -13,7 +13,7 @@ from agent.browser.inside import Host, serve
 from agent.browser.launching import ARRIVING
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
-from agent.browser.tasks import Job, Outcome
+from agent.browser.tasks import BrowserJob, BrowserOutcome
 from agent.consent.provenance import FINE, Verdict, of_typed
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
@@ -51,7 +51,7 @@ _MOST_SAID = 1_500
 class Compact:
     """Does one task in a browser that the caller opened."""
 
-    def __init__(self, context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> None:
+    def __init__(self, context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> None:
         self._task = task = job.task
         self._host = host
         self._proxy = proxy
@@ -66,7 +66,7 @@ class Compact:
         self._is_kept = False
         self._view = View(task.url)
 
-    async def run(self) -> Outcome:
+    async def run(self) -> BrowserOutcome:
         """Opens the first page and goes on until it is done, or a limit is reached."""
         from playwright.async_api import Error
 
@@ -82,7 +82,7 @@ class Compact:
         url, problem = map(self._hidden, (self._view.url, problem))
         text = self._said() if problem else text
         downloads = tuple(self._tabs.downloads)
-        return Outcome(text, not problem, url, tuple(self._steps), problem, downloads, apart=tuple(self._apart))
+        return BrowserOutcome(text, not problem, url, tuple(self._steps), problem, downloads, apart=tuple(self._apart))
 
     async def _to_its_end(self) -> tuple[str, str]:
         """The answer; or what is in its way."""
@@ -281,7 +281,7 @@ class Compact:
 def main() -> None:
     """Does the job on stdin."""
 
-    async def drive(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
+    async def drive(context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
         return await Compact(context, job, host, proxy).run()
 
     serve(drive)

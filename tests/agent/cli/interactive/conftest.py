@@ -13,7 +13,7 @@ from agent.cli import confirmations
 from agent.cli.interactive.terminal import Terminal
 from agent.cli.screen import Screen
 from agent.configuration.settings_sources import read_settings
-from agent.store.sessions import Session
+from agent.store.sessions import StoredSession
 from support.fibonacci import Line, write_script
 
 Typed = str | type[BaseException] | Callable[[Any], str]
@@ -58,7 +58,7 @@ class Sitting:
         self.model = write_script(self.folder / "script.jsonl", list(lines))
         return self
 
-    async def types(self, *typed: Typed, session: Session | None = None, **flags: Any) -> str:
+    async def types(self, *typed: Typed, session: StoredSession | None = None, **flags: Any) -> str:
         """What the screen shows after these entries."""
         given = {"model": self.model or "scripted:none", "tools_dir": self.folder / "tools", **flags}
         stream = io.StringIO()
