@@ -10,9 +10,10 @@ arguments, then the answer. Each repetition takes three fresh processes, one aft
 - sdk: the bare `openai` SDK in a loop that appends each tool call and its result, and does nothing else.
 
 Overhead is wall time less the round trips of the trip process, less the time from handing a call to the sandbox to
-having its outcome. A pair is one act and the decision after it. A whole run is `Alita.ask` with making the run's
-folder and the synced writing of its end, divided by its model calls. Processor time is that of the asking thread, with
-the same taken off: it tells something on a busy machine too, and leaves out what waiting costs. Medians throughout.
+having its outcome. New plans on the way are off: each is one more call, every six steps. A pair is one act and the
+decision after it. A whole run is `Alita.ask` with making the run's folder and the synced writing of its end, divided by
+its model calls. Processor time is that of the asking thread, with the same taken off: it tells something on a busy
+machine too, and leaves out what waiting costs. Medians throughout.
 """
 
 from __future__ import annotations

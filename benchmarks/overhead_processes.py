@@ -121,7 +121,8 @@ class TimedAlita(Alita):
 
 
 def _settings(url: str, calls: int) -> Settings:
-    return read_settings({"model": f"calls-{calls}", "base_url": url, "max_steps": 1000, "use_cache": False})
+    flags = {"model": f"calls-{calls}", "base_url": url, "max_steps": 1000, "replan_steps": 0, "use_cache": False}
+    return read_settings(flags)
 
 
 async def ask_alita(url: str, calls: int) -> Figures:
