@@ -202,11 +202,12 @@ class Alita:
         )
         journal = Journal.create(journal_path(self.settings.runs_dir, run.run_id), self._redactor)
         answer = await self._run(run, journal, self.settings, approve=approve, conversation=conversation)
-        if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
-            standalone = answer.restated or question
-            tools = self._opened.tools_behind(self.settings, standalone, answer)
-            self._answers.put(standalone, inputs, configuration, answer, tools)
-            if self.running is not None and (program := self.running.program):
+        running = self.running
+        if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
+            behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
+            states = self._opened.states(self.settings, behind)
+            self._answers.put(answer.restated or question, inputs, configuration, answer, states)
+            if program := running.program:
                 self._programs.put(question, self._redactor.text(program))
         return answer
 

@@ -22,7 +22,6 @@ from mcp_tools.library import Approval, Library
 from mcp_tools.library.approvals import SERVED
 
 if TYPE_CHECKING:
-    from agent.answer import Answer
     from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.consent.external_tools import ConfiguredServers
@@ -131,13 +130,6 @@ class Resources:
         if self._library is None or self._library.folder != settings.tools_dir:
             self._library = Library(settings.tools_dir, settings.approvals_file)
         return self._library
-
-    def tools_behind(self, settings: Settings, question: str, answer: Answer) -> dict[str, str]:
-        """The states of the tools that an answer rests on: those it used, and those shown for its question."""
-        from agent.offered_tools import SHOWN_TOOLS
-
-        shown = (hit.tool.name for hit in self.library(settings).search(question, SHOWN_TOOLS))
-        return self.states(settings, {*answer.tools_used, *answer.tools_created, *shown})
 
     def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:
         """For each tool a text that is another one when the tool is, or when it is no longer approved."""

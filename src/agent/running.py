@@ -148,6 +148,11 @@ class Running:
         )
 
     @property
+    def shown_tools(self) -> list[str]:
+        """The names of the tools that the run was offered."""
+        return [tool["name"] for tool in self._state.get("tools", [])]
+
+    @property
     def program(self) -> str:
         """The program whose output is the answer, where a capable model wrote it; else empty."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
