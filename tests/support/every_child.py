@@ -20,11 +20,9 @@ NO_BROWSER = Path("/bin/false")
 
 def zygotes() -> None:
     from mcp_tools.sandbox.backends import create
-    from mcp_tools.sandbox.probe import probe
     from mcp_tools.sandbox.protocol import Job
 
     async def run() -> None:
-        await probe()
         sandbox = create("none")
         await sandbox.open()
         await sandbox.run(Job("import json\ndef f():\n    return json.dumps(1)", "f"))

@@ -33,7 +33,7 @@ from agent.web.engines.search_engines import engine_states, names_of
 from agent.web.page import WebProblem
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import Library
-from mcp_tools.sandbox.probe import probe
+from mcp_tools.sandbox.backends import remedies
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ def _isolation(settings: Settings) -> Iterator[Finding]:
             return sandbox.isolation
 
     def remedy() -> str:
-        lacking = [found for found in exits.run(probe()) if not found.works and found.remedy]
-        return "; ".join(f"{found.name}: {found.remedy}" for found in lacking) or "Install bubblewrap."
+        return "; ".join(exits.run(remedies())) or "Install bubblewrap."
 
     try:
         found = exits.run(opened())

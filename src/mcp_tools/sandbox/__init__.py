@@ -19,18 +19,18 @@ from mcp_tools.sandbox.protocol import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from mcp_tools.sandbox.backends import open_sandbox, run
+    from mcp_tools.sandbox.backends import open_sandbox
 
 __all__ = [
     "Description", "Host", "Isolation", "Job", "Level", "Limits", "Outcome", "Problem", "Sandbox", "Session",
-    "SessionOutcome", "open_sandbox", "run",
+    "SessionOutcome", "open_sandbox",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """The back ends are loaded when they are used: processes that only put layers on themselves start at once."""
-    if name not in ("open_sandbox", "run"):
+    if name != "open_sandbox":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from mcp_tools.sandbox import backends
+    from mcp_tools.sandbox.backends import open_sandbox
 
-    return getattr(backends, name)
+    return open_sandbox

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import importlib.util
 import itertools
@@ -22,7 +21,7 @@ from mcp_tools.sandbox.environment import (
     system_paths,
 )
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES
-from mcp_tools.sandbox.protocol import Isolation, Job, Level, Outcome, Sandbox
+from mcp_tools.sandbox.protocol import Isolation, Level, Sandbox
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Zygote, interpreter_command
 
@@ -278,23 +277,30 @@ def create(backend: str) -> WarmSandbox:
     return BACKENDS[backend]()
 
 
-def run(job: Job, *, backend: str | None = None, allow_weak: bool = False) -> Outcome:
-    """Opens a sandbox, runs one job, and closes it: for scripts and tests without an event loop.
-
-    Args:
-        job: What to run.
-        backend: As for `open_sandbox`.
-        allow_weak: As for `open_sandbox`.
-
-    Raises:
-        IsolationError: No acceptable sandbox can be had.
-    """
-
-    async def once() -> Outcome:
-        sandbox = await open_sandbox(backend=backend, allow_weak=allow_weak)
+async def remedies() -> list[str]:
+    """What to do about each back end that does not work here."""
+    found = []
+    for name in ("bubblewrap", "sandlock"):
+        sandbox = create(name)
         try:
-            return await sandbox.run(job)
-        finally:
+            await sandbox.open()
+        except IsolationError as error:
+            found.append(f"{name}: {error.remedy or _namespaces_remedy(error.message)}")
+        else:
             await sandbox.aclose()
+    return found
 
-    return asyncio.run(once())
+
+def _namespaces_remedy(said: str) -> str:
+    for setting, restricts, remedy in (
+        ("apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces: sudo sysctl {}=0"),
+        ("unprivileged_userns_clone", "0", "user namespaces are switched off: sudo sysctl {}=1"),
+    ):
+        path = Path(f"/proc/sys/kernel/{setting}")
+        if path.exists() and path.read_text().strip() == restricts:
+            return remedy.format(f"kernel.{setting}")
+    if Path("/.dockerenv").exists():
+        return "the container forbids namespaces: docker run --security-opt seccomp=unconfined, or use sandlock"
+    if "No space left" in said:
+        return "no further user namespace is allowed here: sudo sysctl user.max_user_namespaces=15000"
+    return "allow user namespaces on this machine, or install sandlock on Linux 6.7 or later with Landlock"
