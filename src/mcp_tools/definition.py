@@ -124,8 +124,13 @@ _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _UNASSIGNED = ((0xE0000, 0xE0FFF), (0xFFF0, 0xFFF8), (0xFDD0, 0xFDEF))
 
 
-def _hidden_characters(text: str, *, lines: bool) -> Iterator[str]:
-    """Characters that a reader does not see, written so that they can be; joiners inside emoji and words may stay."""
+def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
+    """Characters that a reader does not see, as `U+200B`; joiners inside emoji and words may stay.
+
+    Args:
+        text: Where to look.
+        lines: Whether line feeds and tabs may be there.
+    """
     if text.isascii() and (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
         return
     joiners = joiners_in_place(text)
@@ -289,7 +294,7 @@ def _errors(found: _Text) -> Iterator[Flag]:
     if len(text) > longest:
         yield flag("length", where, f"it has {len(text):,} characters; {longest:,} are allowed")
     is_one_line = is_key or where in {"name", "title"}
-    for character in dict.fromkeys(_hidden_characters(text[:longest], lines=not is_one_line)):
+    for character in dict.fromkeys(find_hidden(text[:longest], lines=not is_one_line)):
         yield flag("hidden", where, f"it holds {character}")
     if where.rpartition(".")[2] in _REFERENCES and not is_key and not text.startswith("#"):
         yield flag("reference", where, f"{_shown(text)} leads out of the schema")

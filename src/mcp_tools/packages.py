@@ -9,7 +9,6 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
@@ -83,37 +82,17 @@ def _base(source: str) -> tuple[str, ...]:
     return imported(source, base) if any(import_name(name) in source for name in base) else ()
 
 
-def script_header(source: str) -> re.Match[str] | None:
-    """The PEP 723 block of a source, its lines as `body`."""
-    return _HEADER.search(source)
-
-
-def header_values(header: re.Match[str]) -> dict[str, Any]:
-    """What a PEP 723 block says.
-
-    Raises:
-        tomllib.TOMLDecodeError: It is no TOML.
-    """
-    import tomllib
-
-    return tomllib.loads(re.sub(r"(?m)^# ?", "", header["body"]))
-
-
 def with_header(source: str, packages: Iterable[str]) -> str:
     """The source with a PEP 723 block that names the packages which it imports, so that `uv run` can run it.
 
-    A block of the source is completed.
+    It takes the place of a block that the source has.
     """
-    found = imported(source, tuple(dict.fromkeys((*BASE_PACKAGES, *packages))))
-    header = script_header(source)
-    listed = header_values(header).get("dependencies", []) if header else []
-    missing = [_requirement(name) for name in found if import_name(name) not in map(import_name, listed)]
-    if not missing:
-        return source
-    block = "\n".join(
-        ["# /// script", '# requires-python = ">=3.11"', f"# dependencies = {json.dumps([*listed, *missing])}", "# ///"]
-    )
-    return source.replace(header[0], block, 1) if header else f"{block}\n\n{source}"
+    bare = _HEADER.sub("", source).lstrip("\n") if _HEADER.search(source) else source
+    if not (found := imported(bare, tuple(dict.fromkeys((*BASE_PACKAGES, *packages))))):
+        return bare
+    dependencies = json.dumps([_requirement(name) for name in found])
+    block = f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {dependencies}\n# ///'
+    return f"{block}\n\n{bare}"
 
 
 def _requirement(package: str) -> str:

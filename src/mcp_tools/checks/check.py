@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_tools.checks import effects, imports, names, structure
+from mcp_tools.checks import effects, names, structure
 from mcp_tools.checks.source import Remark, Source
 from mcp_tools.tool import Capabilities
 
@@ -77,13 +77,11 @@ STAGES: tuple[tuple[Rule, ...], ...] = tuple(
             structure.typed,
             structure.docstring,
             structure.returns_value,
-            imports.allowed_imports,
-            imports.declared_packages,
-            imports.no_hosts,
+            names.allowed_imports,
+            names.no_hosts,
             names.undefined_name,
             names.forbidden_builtin,
             effects.nothing_on_import,
-            effects.only_computes,
         ),
     )
 )

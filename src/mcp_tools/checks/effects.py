@@ -1,4 +1,4 @@
-"""Rules on effects: importing the file does nothing but define, and a call only computes."""
+"""The rule on effects: importing the file does nothing but define."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from mcp_tools.text import words
 
 _ACTING_BUILTINS = words("print input open")
 _ACTING_METHODS = words("read_text read_bytes write_text write_bytes unlink rmdir mkdir touch rename iterdir")
-_OS_PROCESSES = words("system popen fork forkpty kill killpg abort _exit startfile posix_spawn posix_spawnp")
-_OS_ENVIRONMENT = words("environ environb getenv getenvb putenv unsetenv")
-_OS_RIGHTS = words("setuid setgid seteuid setegid setreuid setregid setgroups initgroups chroot")
-_SYS = words("modules settrace setprofile addaudithook path meta_path path_hooks path_importer_cache")
 
 
 def nothing_on_import(source: Source) -> Iterator[Remark]:
@@ -55,30 +51,3 @@ def _acts(source: Source, function: ast.expr) -> bool:
         case ast.Attribute(attr=attr):
             return attr in _ACTING_METHODS
     return False
-
-
-def only_computes(source: Source) -> Iterator[Remark]:
-    """No process, no exit, no change of the interpreter, nothing that a call in the sandbox has not got."""
-    for node in source.all_of(ast.Attribute):
-        if isinstance(node.value, ast.Name) and node not in source.guard:
-            yield from _misuse(node, source.origins.get(node.value.id, ""), node.attr)
-    for taken in source.all_of(ast.ImportFrom):
-        for alias in taken.names:
-            yield from _misuse(taken, taken.module or "", alias.name)
-
-
-def _misuse(node: ast.Attribute | ast.ImportFrom, module: str, attr: str) -> Iterator[Remark]:
-    if module == "os" and (attr in _OS_PROCESSES or attr.startswith(("exec", "spawn"))):
-        yield Remark(node.lineno, f"os.{attr} may not be used: a tool starts and ends no process")
-    elif module == "os" and attr in _OS_ENVIRONMENT:
-        yield Remark(node.lineno, f"os.{attr} tells nothing in the sandbox; make what it holds a parameter")
-    elif module == "os" and attr in _OS_RIGHTS:
-        yield Remark(node.lineno, f"os.{attr} may not be used: a tool keeps the rights that it has")
-    elif module == "sys" and attr == "exit":
-        yield Remark(node.lineno, "sys.exit ends the tool without a result; return, or raise ValueError for bad input")
-    elif module == "sys" and attr in {"argv", "stdin"} and isinstance(node, ast.Attribute):
-        yield Remark(node.lineno, f"sys.{attr} is empty in a tool; make what it holds a parameter")
-    elif module == "sys" and attr in _SYS:
-        yield Remark(node.lineno, f"sys.{attr} may not be used: a tool does not touch the interpreter")
-    elif attr == "ProcessPoolExecutor" or attr.startswith("create_subprocess_"):
-        yield Remark(node.lineno, f"{attr} starts processes, which a tool cannot; use threads")

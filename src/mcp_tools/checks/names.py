@@ -1,17 +1,85 @@
-"""Rules on names: each is bound somewhere, and none makes code or waits for a person."""
+"""Rules on names: only what the tool's capabilities allow is imported, and each name is bound somewhere."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import difflib
-import importlib
 import sys
 from collections.abc import Iterator
 
-from mcp_tools.checks.imports import refusal
 from mcp_tools.checks.source import Remark, Source
 from mcp_tools.packages import BASE_PACKAGES, import_name
+from mcp_tools.text import words
+
+_REFUSED = {
+    "a tool has no network; take the data as a parameter": words(
+        """
+        socket ssl socketserver http.client http.server urllib.request ftplib smtplib imaplib poplib telnetlib nntplib
+        xmlrpc webbrowser requests httpx aiohttp urllib3 selenium playwright
+        """
+    ),
+    "a tool starts no process; compute it here, in threads if that helps": words("subprocess multiprocessing pty"),
+    "a tool calls no native code of its own": words("ctypes cffi"),
+    "a tool does not load code; use json for data": words(
+        "pickle marshal shelve dill importlib imp runpy code codeop builtins pkgutil zipimport"
+    ),
+    "a tool has no terminal; take input as parameters and return the result": words(
+        "getpass readline curses tkinter turtle cmd pdb termios tty"
+    ),
+}
+
+
+def refusal(module: str) -> str:
+    """Why a module may not be imported; empty for one that may."""
+    parts = module.split(".")
+    names = {".".join(parts[: length + 1]) for length in range(len(parts))}
+    return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
+
+
+def _imports(source: Source) -> Iterator[tuple[int, str, list[str]]]:
+    """The line, the module, and what is taken from it."""
+    for plain in source.all_of(ast.Import):
+        yield from ((plain.lineno, alias.name, []) for alias in plain.names)
+    for node in source.all_of(ast.ImportFrom):
+        yield node.lineno, "." * node.level + (node.module or ""), [alias.name for alias in node.names]
+
+
+def allowed_imports(source: Source) -> Iterator[Remark]:
+    """Imports come from the standard library, the base and the declared packages; none is for network or processes."""
+    packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
+    for line, module, names in _imports(source):
+        meant = [module, *(f"{module}.{name}" for name in names)]
+        refused = next(((name, why) for name in meant if (why := refusal(name))), None)
+        top = module.partition(".")[0]
+        if refused:
+            yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
+        elif not top:
+            yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
+        elif top not in sys.stdlib_module_names and top not in packages and (line, top) not in _with_fallback(source):
+            others = ", ".join(sorted(packages))
+            yield Remark(line, f"{module!r} is not available; a tool may import the standard library, {others}")
+
+
+def _with_fallback(source: Source) -> set[tuple[int, str]]:
+    """The line and top module of imports whose failing the source provides for."""
+    return {
+        (node.lineno, name.partition(".")[0])
+        for attempt in source.all_of(ast.Try)
+        if any(handler.type is None or "Error" in ast.unparse(handler.type) for handler in attempt.handlers)
+        for statement in attempt.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    }
+
+
+def no_hosts(source: Source) -> Iterator[Remark]:
+    """The tool asks for no host: no sandbox grants any yet."""
+    if source.capabilities.hosts:
+        hosts = ", ".join(source.capabilities.hosts)
+        message = f"the tool wants to reach {hosts}, and no sandbox grants hosts yet; take the data as a parameter"
+        yield Remark(0, message)
+
 
 _BUILTINS = frozenset(dir(builtins)) | {
     "__name__", "__file__", "__annotations__", "__builtins__", "__qualname__", "__module__",
@@ -21,21 +89,8 @@ _FORBIDDEN = {
     "exec": "it runs text as code; write the code itself",
     "compile": "it makes code from text; write the code itself",
     "__import__": "use an `import` line",
-    "__builtins__": "use the builtin itself",
-    "__loader__": "use an `import` line",
-    "__spec__": "use an `import` line",
     "input": "it waits for a person; make what it asks for a parameter",
-    "breakpoint": "remove it",
-    "help": "remove it",
-    "exit": "a tool returns; raise ValueError for bad input",
-    "quit": "a tool returns; raise ValueError for bad input",
 }
-_HOMES = (
-    "bisect", "collections", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "heapq",
-    "itertools", "math", "operator", "pathlib", "statistics", "string", "typing", "zoneinfo",
-)  # fmt: skip
-"""Where a name that is used without its import is looked for: importing these does nothing else."""
-_ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib", "sp": "sympy", "dt": "datetime"}
 
 
 def undefined_name(source: Source) -> Iterator[Remark]:
@@ -44,27 +99,13 @@ def undefined_name(source: Source) -> Iterator[Remark]:
         return  # it may bind anything; `allowed-imports` speaks of it
     for name in source.free_names - _BUILTINS:
         if lines := [node.lineno for node in source.all_of(ast.Name) if node.id == name]:
-            yield Remark(min(lines), f"name {name!r} is not defined; {_remedy(name, source)}")
-
-
-def _remedy(name: str, source: Source) -> str:
-    if home := next((module for module in _HOMES if hasattr(importlib.import_module(module), name)), ""):
-        return f"add `from {home} import {name}`"
-    if name in sys.stdlib_module_names and not refusal(name):
-        return f"add `import {name}`"
-    packages = list(map(import_name, BASE_PACKAGES))
-    if module := _ALIASES.get(name):
-        if module in sys.stdlib_module_names or module in packages:
-            return f"add `import {module} as {name}`"
-        return f"{module} is not available; a tool may import {', '.join(packages)}"
-    bound = {node.id for node in source.all_of(ast.Name)} | {node.arg for node in source.all_of(ast.arg)}
-    known = [*(bound | source.names) - source.free_names, *dir(builtins)]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    return f"did you mean {near[0]!r}? Else import it or define it" if near else "import it or define it"
+            is_module = name in sys.stdlib_module_names and not refusal(name)
+            remedy = f"add `import {name}`" if is_module else "import it or define it"
+            yield Remark(min(lines), f"name {name!r} is not defined; {remedy}")
 
 
 def forbidden_builtin(source: Source) -> Iterator[Remark]:
     """No `eval`, `exec`, `compile`, `__import__` or `input`: a tool makes no code and asks nobody."""
     for node in source.all_of(ast.Name):
-        if node.id in _FORBIDDEN and node.id in source.free_names and node not in source.guard:
+        if node.id in _FORBIDDEN and node.id in source.free_names:
             yield Remark(node.lineno, f"{node.id!r} may not be used: {_FORBIDDEN[node.id]}")

@@ -69,15 +69,6 @@ class Source:
         return [node for node in self.tree.body if isinstance(node, ast.If) and is_guard(node)]
 
     @cached_property
-    def guard(self) -> set[ast.AST]:
-        """What runs only where a person starts the file: the guards, and the functions that they alone lead to."""
-        bodies: list[ast.AST] = [statement for guard in self.guards for statement in guard.body]
-        entry = {self.entry.name} | self.used_by(self.entry.name) if self.entry else set[str]()
-        named = {node.id for body in bodies for node in ast.walk(body) if isinstance(node, ast.Name)}
-        alone = named.union(*map(self.used_by, named)) - entry
-        return {node for part in (*bodies, *(f for f in self.functions if f.name in alone)) for node in ast.walk(part)}
-
-    @cached_property
     def scopes(self) -> symtable.SymbolTable:
         """Python's own view of which names are bound where."""
         with warnings.catch_warnings(action="ignore"):

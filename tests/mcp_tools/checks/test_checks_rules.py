@@ -33,9 +33,8 @@ class Case:
 
 FAULTY = {
     "too large": Case("size", tool() + "#" * 70_000, "65,536"),
-    "byte-order mark": Case("encoding", b"\xef\xbb\xbf" + tool().encode(), "byte-order mark"),
     "latin-1": Case("encoding", tool().encode() + b"# caf\xe9\n", "0xe9"),
-    "coding cookie": Case("encoding", b"# -*- coding: latin-1 -*-\n" + tool().encode(), "latin-1"),
+    "byte-order mark": Case("hidden-characters", b"\xef\xbb\xbf" + tool().encode(), "U+FEFF"),
     "lone surrogate": Case("encoding", tool() + "# \ud800", "UTF-8"),
     "null": Case("hidden-characters", tool() + "\0", "U+0000"),
     "right-to-left override": Case("hidden-characters", tool("return n  # \u202e"), "U+202E"),
@@ -75,21 +74,9 @@ FAULTY = {
     "relative import": Case("allowed-imports", tool(head="from . import other"), "stands alone"),
     "late import": Case("allowed-imports", tool("import ctypes\nreturn n"), "native code"),
     "urllib.request": Case("allowed-imports", tool(head="from urllib import request"), "network"),
-    "undeclared package": Case(
-        "declared-packages", tool(head='# /// script\n# dependencies = ["torch>=2"]\n# ///'), "torch>=2"
-    ),
-    "package from an address": Case(
-        "declared-packages",
-        tool(head='# /// script\n# dependencies = ["numpy @ https://x.example/n.whl"]\n# ///'),
-        "address",
-        Capabilities(packages=("numpy",)),
-    ),
-    "broken header": Case("declared-packages", tool(head="# /// script\n# dependencies = [\n# ///"), "TOML"),
     "host": Case("no-hosts", tool(), "api.example.org", Capabilities(hosts=("api.example.org",))),
-    "missing import": Case("undefined-name", tool("return sqrt(n)"), "from math import sqrt"),
+    "missing import": Case("undefined-name", tool("return sqrt(n)"), "import it or define it"),
     "missing module": Case("undefined-name", tool("return math.sqrt(n)"), "import math"),
-    "misspelt": Case("undefined-name", tool("total = n\nreturn totla"), "'total'"),
-    "alias": Case("undefined-name", tool("return np.sum(n)"), "import numpy as np"),
     "comprehension variable after": Case("undefined-name", tool("x = [i for i in range(n)]\nreturn i + len(x)"), "'i'"),
     "class name in method": Case(
         "undefined-name", tool(head="class _A:\n    size = 1\n    def get(self):\n        return size\n"), "'size'"
@@ -101,12 +88,6 @@ FAULTY = {
     "call on import": Case("nothing-on-import", tool(tail="print(double(3))"), "on import"),
     "default by a call": Case("nothing-on-import", tool(signature="n: int = print(1)"), "print(1)"),
     "class body": Case("nothing-on-import", tool(head="class _A:\n    print('x')\n"), "print('x')"),
-    "os.system": Case("only-computes", tool("os.system('id')\nreturn n", head="import os"), "os.system"),
-    "os by name": Case(
-        "only-computes", tool("return n", head="from os import environ"), "make what it holds a parameter"
-    ),
-    "sys.exit": Case("only-computes", tool("sys.exit(n)\nreturn n", head="import sys"), "without a result"),
-    "sys.argv": Case("only-computes", tool("return n + len(sys.argv)", head="import sys"), "parameter"),
 }
 
 
@@ -178,11 +159,8 @@ def test_honest_code_raises_no_alarm(source: str) -> None:
 
 def test_a_declared_package_may_be_imported_under_its_import_name() -> None:
     """Distribution names and import names differ."""
-    source = tool(
-        "return len(bs4.BeautifulSoup(str(n)))",
-        head='# /// script\n# dependencies = ["beautifulsoup4"]\n# ///\nimport bs4',
-    )
-    assert rules(check(source)) == ["allowed-imports", "declared-packages"]
+    source = tool("return len(bs4.BeautifulSoup(str(n)))", head="import bs4")
+    assert rules(check(source)) == ["allowed-imports"]
     assert check(source, capabilities=Capabilities(packages=("BeautifulSoup4>=4",))).ok
 
 
