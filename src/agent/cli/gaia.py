@@ -32,9 +32,7 @@ from agent.gaia.lessons import split_questions
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
 from agent.gaia.progress import Display
 from agent.gaia.report import comparison, tables
-from agent.gaia.report.figures import counted, group_of
-from agent.gaia.report.html import as_html
-from agent.gaia.report.opened import open_report
+from agent.gaia.report.figures import counted, group_of, open_report
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
@@ -462,19 +460,15 @@ def report(
     epochs: Annotated[
         int | None, opt("--epochs N", "How many times each question should have been asked.", min=1)
     ] = None,
-    runs: Annotated[Path | None, opt("--runs DIR", "Folder of the runs (default: next to the ledger).")] = None,
 ) -> None:
     """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
     ledger = _ledger(ledger)
     opened = open_report(ledger, _tasks(questions, level), epochs=epochs)
     redactor = _redactor()
     if form == "html":
-        stem = ledger.name.removesuffix(".jsonl").removesuffix(".ledger")
-        page = as_html(opened, runs or ledger.with_name(f"{stem}.runs"), redactor)
-        path = output or ledger.with_name(f"{stem}.html")
-        write_file(path, page)
+        path = output or ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.html")
+        write_file(path, tables.as_html(opened, redactor))
         print_text(str(path))
-        print_note(f"{len(page.encode()) / 1e6:,.1f} MB; it needs no network: open it in any browser.")
     elif form == "json":
         _give(json.dumps(redactor.json(opened.as_json()), indent=2), output)
     else:

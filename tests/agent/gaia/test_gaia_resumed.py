@@ -11,11 +11,11 @@ from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
 from agent.gaia.progress import AttemptsPlanned, Display, Ended
-from agent.gaia.report.html import timeline_of
-from agent.gaia.report.opened import open_report
+from agent.gaia.report.figures import open_report
 from agent.gaia.runner import Selection, Totals
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
+from agent.traces.read import read_trace
 from support.benchmarks import answers
 from support.openai_server import Step
 from support.played_run import played
@@ -98,15 +98,14 @@ def with_a_mended_program(body):
 
 
 def comparable(bench):
-    """Row, timeline and figures of the report, but for times."""
+    """Row, calls and figures of the report, but for times."""
     places = Places(bench.output)
     attempt = [one for one in bench.records.attempts if one.status != "interrupted"][-1]
-    line = timeline_of(places.runs, attempt.run_id)
     assert attempt.seconds == round(load_run(places.runs, attempt.run_id).answer.seconds, 3)
-    assert line is not None
-    starts = [event["start"] for event in line["events"]]
+    calls = [call for step in read_trace(places.runs, attempt.run_id).steps for call in step.calls]
+    starts = [call.at for call in calls]
     assert starts == sorted(starts)
-    events = [[event[name] for name in ("kind", "step", "action", "title", "ok")] for event in line["events"]]
+    events = [(call.kind, call.title, call.ok) for call in calls]
     summary = open_report(places.ledger).summary
     figures = (
         summary.attempted,

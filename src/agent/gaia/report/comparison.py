@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from agent.gaia.report.figures import Counted, Group, by_question, group_of, verdict
-from agent.gaia.report.opened import Report
+from agent.gaia.report.figures import Counted, Group, Report, by_question, group_of, verdict
 from agent.gaia.report.statistics import mcnemar
 from agent.gaia.report.tables import Shown, Table, count, of_groups
 from mcp_tools.tool import Json
@@ -62,7 +61,7 @@ class Comparison:
 def compare(first: Report, second: Report) -> Comparison:
     """Compares two runs on the questions that both attempted; what broke counts as wrong.
 
-    Where a run has several epochs, the answer given most often is a question's answer.
+    Where a run has several epochs, a question is right that was answered in more than half of them.
     """
     # Those with an attempt in any epoch; an epoch without one stays among them, as not right.
     here, there = (
@@ -166,7 +165,7 @@ def _notices(comparison: Comparison) -> Iterator[str]:
             more = f" and {len(tasks) - _NAMED:,} more" if len(tasks) > _NAMED else ""
             yield f"{count(len(tasks), 'question')} {what}, not compared: {', '.join(tasks[:_NAMED])}{more}"
     if max(comparison.epochs) > 1:
-        yield "a run has several epochs: the most frequent answer counts (the vote does not use the true answers)"
+        yield "a run has several epochs: a question counts as right if more than half of them are"
 
 
 def _said(status: str, answer: str) -> str:

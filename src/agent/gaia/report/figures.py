@@ -1,16 +1,22 @@
-"""What counts, what it took, and the figures of a benchmark's results."""
+"""A report: what counts, what it took, and the figures of a benchmark's results; the unknown is None, never 0."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from math import ceil, isfinite
-from pathlib import PurePath
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePath
 from statistics import fmean, median, stdev
 
 from agent.gaia.attempt import Attempt, Task
-from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, shown_ks, voted, wilson
+from agent.gaia.ledger import Header, read_ledger
+from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, wilson
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+SCHEMA = 1
+"""Of the report as JSON."""
+_SHOWN_FLAWS = 20
 
 _NOT_OF_A_ROUTE = {"plan", "answer", "evaluate"}
 
@@ -54,11 +60,6 @@ class Counted:
         return suffix.lstrip(".").lower() or ("unknown" if self.task.file_name else "no file")
 
     @property
-    def confidence(self) -> str:
-        """How sure the answer was judged to be."""
-        return (self.attempt.confidence if self.attempt else "") or "not judged"
-
-    @property
     def route(self) -> str:
         """The actions that were taken, each once, in the order of their first use."""
         if self.attempt is None:
@@ -91,43 +92,28 @@ class Effort:
     attempts: int
     input_tokens: int
     output_tokens: int
-    steps: int
     cost: float | None
-    cost_of_priced: float
-    unpriced: int
     seconds: float
     """Of work, without queueing and without waiting for a rate limit."""
     waited: float
     median_seconds: float | None
-    p90_seconds: float | None
-    """Nine of ten attempts took no longer."""
     median_tokens: float | None
 
 
 def effort_of(attempts: Sequence[Attempt]) -> Effort:
-    """What these attempts took; a time that is no number counts as none, and an unknown price as unknown."""
-    seconds = sorted(finite(attempt.seconds) for attempt in attempts)
+    """What these attempts took; one unknown price makes the cost unknown."""
     tokens = [attempt.input_tokens + attempt.output_tokens for attempt in attempts]
-    known = [attempt.cost for attempt in attempts if attempt.cost is not None and isfinite(attempt.cost)]
+    costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
     return Effort(
         attempts=len(attempts),
         input_tokens=sum(attempt.input_tokens for attempt in attempts),
         output_tokens=sum(attempt.output_tokens for attempt in attempts),
-        steps=sum(attempt.steps for attempt in attempts),
-        cost=sum(known) if len(known) == len(attempts) else None,
-        cost_of_priced=sum(known),
-        unpriced=len(attempts) - len(known),
-        seconds=sum(seconds),
-        waited=sum(finite(attempt.waited) for attempt in attempts),
-        median_seconds=median(seconds) if seconds else None,
-        p90_seconds=seconds[ceil(0.9 * len(seconds)) - 1] if seconds else None,
+        cost=sum(costs) if len(costs) == len(attempts) else None,
+        seconds=sum(attempt.seconds for attempt in attempts),
+        waited=sum(attempt.waited for attempt in attempts),
+        median_seconds=median(attempt.seconds for attempt in attempts) if attempts else None,
         median_tokens=median(tokens) if tokens else None,
     )
-
-
-def finite(seconds: float) -> float:
-    """The time, where it is one."""
-    return seconds if isfinite(seconds) and seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +144,7 @@ def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, rig
         name: What they have in common.
         cells: Each question and epoch.
         is_scored: Whether a true answer is known for any question.
-        right: How many questions a vote of their epochs got right; then a question counts once.
+        right: How many questions were right in most of their epochs; then a question counts once.
     """
     last = [cell.attempt for cell in cells if cell.attempt is not None]
     questions = len({cell.task.task_id for cell in cells})
@@ -210,8 +196,6 @@ class Summary:
     level: tuple[Group, ...]
     file_type: tuple[Group, ...]
     route: tuple[Group, ...]
-    confidence: tuple[Group, ...]
-    """Beside it, the accuracy tells whether the judgement is worth anything."""
     mean_pass_at_1: float | None
     pass_at_1_stdev: float | None
     """Sample standard deviation of the epochs; None of a single one."""
@@ -220,8 +204,6 @@ class Summary:
     """By k, unbiased: at least one of k attempts is right."""
     pass_hat_k: dict[int, float]
     """By k, unbiased: all of k attempts are right."""
-    majority_at_k: dict[int, float]
-    """Accuracy of the answer given most often in all epochs, chosen without the truth; empty of a single epoch."""
     effort: Effort
     """Of all attempts, the replaced ones too: it was spent. A run that went on is in it once."""
     tools: tuple[ToolRecord, ...]
@@ -230,7 +212,6 @@ class Summary:
     leaked_right: int
     """Right answers of attempts that met a copy of the dataset."""
     models: tuple[str, ...]
-    fingerprints: tuple[str, ...]
 
 
 def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: int = 1) -> Summary:
@@ -257,7 +238,7 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
     epochs = len(questions[0]) if questions else epochs
     by_epoch = tuple(fmean(question[n].right for question in questions) for n in range(epochs)) if questions else ()
     rights = [sum(cell.right for cell in question) for question in questions]
-    ks = shown_ks(epochs) if questions else []
+    ks = range(1, epochs + 1) if questions else ()
     return Summary(
         overall=overall,
         questions=len(chosen),
@@ -272,20 +253,17 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
         level=tuple(sorted(_groups(cells, lambda cell: cell.level, is_scored), key=lambda group: group.name)),
         file_type=_groups(cells, lambda cell: cell.file_type, is_scored),
         route=_groups(cells, lambda cell: cell.route, is_scored),
-        confidence=_groups(cells, lambda cell: cell.confidence, is_scored),
         mean_pass_at_1=(fmean(by_epoch) if by_epoch else 0.0) if is_scored else None,
         pass_at_1_stdev=stdev(by_epoch) if len(by_epoch) > 1 else None,
         pass_at_1_by_epoch=by_epoch,
         pass_at_k={k: fmean(pass_at_k(right, epochs, k) for right in rights) for k in ks},
         pass_hat_k={k: fmean(pass_hat_k(right, epochs, k) for right in rights) for k in ks},
-        majority_at_k={epochs: fmean(map(verdict, questions))} if len(by_epoch) > 1 else {},
         effort=effort_of(spent),
         tools=_tools(spent),
         resolutions=_frequent(attempt.resolution for attempt in last if attempt.resolution),
         leaks=leaks,
         leaked_right=sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells),
         models=tuple(dict.fromkeys(attempt.model for attempt in mine if attempt.model)),
-        fingerprints=tuple(dict.fromkeys(attempt.fingerprint for attempt in mine if attempt.fingerprint)),
     )
 
 
@@ -298,13 +276,8 @@ def by_question(cells: Iterable[Counted]) -> dict[str, list[Counted]]:
 
 
 def verdict(epochs: Sequence[Counted]) -> bool:
-    """Whether a question was answered: by its one attempt, or by the answer that several voted for."""
-    if len(epochs) == 1:
-        return epochs[0].right
-    # What broke has no vote: the text of a failure is no answer.
-    answers = [cell.attempt.answer if cell.attempt and cell.status != "error" else "" for cell in epochs]
-    winner = voted(answers)
-    return winner is not None and epochs[winner].right
+    """Whether a question was answered: in more than half of its epochs."""
+    return sum(cell.right for cell in epochs) * 2 > len(epochs)
 
 
 def _groups(cells: Sequence[Counted], name_of: Callable[[Counted], str], is_scored: bool) -> tuple[Group, ...]:
@@ -327,3 +300,106 @@ def _tools(attempts: Sequence[Attempt]) -> tuple[ToolRecord, ...]:
 
 def _frequent(values: Iterable[str]) -> dict[str, int]:
     return dict(Counter(values).most_common())
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that any form of a report is made of."""
+
+    name: str
+    created: str
+    """When the ledger was begun; empty where it does not say."""
+    configuration: dict[str, Json]
+    cells: tuple[Counted, ...]
+    summary: Summary
+    notices: tuple[str, ...]
+    """What a reader must know before believing a figure, one sentence each."""
+    flaws: tuple[str, ...] = ()
+    """Those of them that concern the ledger itself, and any figure that is made of it."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The object that `--format json` prints."""
+        return {
+            "schema": SCHEMA,
+            "ledger": self.name,
+            "created": self.created,
+            "configuration": self.configuration,
+            "notices": list(self.notices),
+            **asdict(self.summary),
+            "attempts": [
+                {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
+                for cell in self.cells
+            ],
+        }
+
+
+def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None) -> Report:
+    """Reads a ledger.
+
+    Args:
+        path: The ledger.
+        tasks: The selected questions; without them, those that the ledger names as selected, or else those that
+            it holds an attempt of.
+        epochs: How often each was to be answered; without it, as the ledger says.
+
+    Raises:
+        RunError: There is no ledger, or a later version wrote it.
+    """
+    records = read_ledger(path)
+    flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
+    if len(records.problems) > _SHOWN_FLAWS:
+        flaws.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
+    header = records.header or Header()
+    attempts = [attempt for attempt in records.attempts if attempt.fingerprint == header.fingerprint]
+    if others := len(records.attempts) - len(attempts):
+        flaws.append(f"{others:,} attempts of another configuration are not counted")
+    chosen = records.chosen
+    if not tasks and chosen is None:
+        flaws.append(
+            "the ledger does not say which questions were selected, so only attempted ones count; "
+            "to count all of them, add --questions FILE"
+        )
+    known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in attempts}
+    return report_of(
+        attempts,
+        tuple(tasks) or (chosen.tasks if chosen else tuple(known.values())),
+        epochs=epochs or (chosen.epochs if chosen else 1),
+        name=path.name,
+        created=header.created,
+        configuration=header.configuration,
+        flaws=flaws,
+    )
+
+
+def report_of(
+    attempts: Sequence[Attempt],
+    selected: Sequence[Task],
+    *,
+    epochs: int = 1,
+    name: str = "",
+    created: str = "",
+    configuration: dict[str, Json] | None = None,
+    flaws: Sequence[str] = (),
+) -> Report:
+    """A report of attempts that are at hand; see `Report`."""
+    summary = summarise(attempts, selected, epochs=epochs)
+    found = list(flaws)
+    if summary.mean_pass_at_1 is not None and summary.unscored:
+        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with and count as wrong")
+    if summary.unselected:
+        found.append(f"{summary.unselected:,} attempts at questions that were not selected are not counted")
+    if summary.leaks:
+        met = f"{len(summary.leaks):,} question{'' if len(summary.leaks) == 1 else 's'}"
+        found.append(
+            f"the leak guard met copies of the dataset in {met}; "
+            f"right attempts among those that met one: {summary.leaked_right:,}"
+        )
+    return Report(
+        name=name,
+        created=created,
+        configuration=configuration or {},
+        cells=tuple(counted(attempts, selected, epochs)),
+        summary=summary,
+        notices=tuple(found),
+        flaws=tuple(flaws),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import comb, sqrt
 from typing import NamedTuple
@@ -59,29 +58,3 @@ def pass_hat_k(right: int, of: int, k: int) -> float:
     Yao et al. 2024, "tau-bench".
     """
     return comb(right, k) / comb(of, k)
-
-
-def voted(answers: Sequence[str]) -> int | None:
-    """The place of the answer that the vote chooses, None when all are empty; it never sees the truth.
-
-    The answer given most often wins, written as it was the first time. Of answers given equally often the one that
-    came first wins. An empty answer has no vote.
-    """
-    ballots: dict[str, list[int]] = {}
-    for place, answer in enumerate(answers):
-        if form := ballot(answer):
-            ballots.setdefault(form, []).append(place)
-    return max(ballots.values(), key=lambda places: (len(places), -places[0]))[0] if ballots else None
-
-
-def ballot(answer: str) -> str:
-    """The form in which two answers are one: numbers by value, other texts without regard to case and spaces."""
-    try:
-        return repr(float(answer.strip().strip("$€£% ")) + 0.0)
-    except ValueError:
-        return " ".join(answer.casefold().split()).rstrip(".")
-
-
-def shown_ks(epochs: int) -> list[int]:
-    """The k that a report shows: all up to 4, then powers of two, and the number of epochs."""
-    return sorted({k for k in (1, 2, 3, 4, *(2**power for power in range(3, 31)), epochs) if k <= epochs})

@@ -1,15 +1,16 @@
-"""Figures in words, a report as tables, and tables in Markdown and on a terminal."""
+"""Figures in words, a report as tables, and tables in Markdown, on a terminal, and on a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
-from agent.gaia.report.figures import Effort, Group, Summary
-from agent.gaia.report.opened import Report
+from agent.gaia.report.figures import Group, Report, Summary
 from agent.gaia.report.statistics import Interval
+from agent.store.redact import Redactor
 from agent.traces.trace import duration
-from mcp_tools.text import one_line
+from mcp_tools.text import one_line, printable
 
 UNKNOWN = "unknown"
 _LONGEST = 40
@@ -36,16 +37,6 @@ def price(dollars: float | None) -> str:
     return "$0" if dollars == 0 else f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
 
 
-def money_text(effort: Effort) -> str:
-    """A sum of prices; where one is unknown, so is the sum."""
-    if not effort.attempts:
-        return "none"
-    if effort.unpriced in (0, effort.attempts):
-        return price(effort.cost)
-    known = f"at least {price(effort.cost_of_priced)}"
-    return f"{UNKNOWN} ({known}; {effort.unpriced:,} of {effort.attempts:,} attempts have no price)"
-
-
 def seconds_text(seconds: float | None) -> str:
     """A time, up to hours."""
     if seconds is not None and seconds >= 3600:
@@ -53,8 +44,8 @@ def seconds_text(seconds: float | None) -> str:
     return "–" if seconds is None else "0 s" if seconds == 0 else duration(seconds)
 
 
-def number(value: float | None) -> str:
-    """A count."""
+def _number(value: float | None) -> str:
+    """A number without decimals."""
     return "–" if value is None else f"{value:,.0f}"
 
 
@@ -107,10 +98,9 @@ def headline(summary: Summary) -> str:
 def _facts(report: Report) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     summary, effort = report.summary, report.summary.effort
-    each = f"median {number(effort.median_tokens)} a question"
     waited = f", and {seconds_text(effort.waited)} waiting for endpoints" if effort.waited else ""
-    middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
     again = f"{count(summary.retried, 'attempt')}; tokens, cost and time hold the earlier ones too"
+    tokens = f"{effort.input_tokens:,} read + {effort.output_tokens:,} written"
     return [
         ("attempted", f"{summary.attempted:,} of {summary.overall.of:,}"),
         ("errors", f"{summary.errors:,}"),
@@ -118,9 +108,12 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("status", ", ".join(f"{name} {n:,}" for name, n in summary.status.items())),
         ("mean pass@1", _pass_at_1(summary)),
         ("model", ", ".join(summary.models)),
-        ("tokens", f"{effort.input_tokens:,} read + {effort.output_tokens:,} written; {each}"),
-        ("cost", money_text(effort)),
-        ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
+        ("tokens", f"{tokens}; median {_number(effort.median_tokens)} a question"),
+        ("cost", price(effort.cost)),
+        (
+            "time",
+            f"{seconds_text(effort.seconds)} of work; median {seconds_text(effort.median_seconds)} a question{waited}",
+        ),
         ("tried again", again if summary.retried else ""),
         ("begun", report.created),
         ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
@@ -139,16 +132,8 @@ def _pass_at_1(summary: Summary) -> str:
 
 
 def _tables(summary: Summary) -> Iterator[Table]:
-    parts = {
-        "level": summary.level,
-        "file type": summary.file_type,
-        "route": summary.route,
-        "confidence": summary.confidence,
-    }
-    for noun, groups in parts.items():
-        yield of_groups(
-            f"By {noun}", noun, groups, "actions in the order of their first use" if noun == "route" else ""
-        )
+    for noun, groups in (("level", summary.level), ("file type", summary.file_type), ("route", summary.route)):
+        yield of_groups(f"By {noun}", noun, groups)
     if summary.epochs > 1 and summary.mean_pass_at_1 is not None:
         yield Table("Over the epochs", ("figure", "value", "what it says"), list(_repeats(summary)))
     tools = summary.tools
@@ -161,7 +146,7 @@ def _tables(summary: Summary) -> Iterator[Table]:
     yield Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(met)) for q, met in summary.leaks.items()]))
 
 
-def of_groups(title: str, noun: str, groups: Sequence[Group], note: str = "") -> Table:
+def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
     """What became of each group."""
     rows = [
         (
@@ -171,13 +156,13 @@ def of_groups(title: str, noun: str, groups: Sequence[Group], note: str = "") ->
             interval_text(group.interval95),
             f"{group.errors:,}",
             seconds_text(group.effort.median_seconds),
-            number(group.effort.median_tokens),
-            money_text(group.effort).partition(" (")[0],
+            _number(group.effort.median_tokens),
+            price(group.effort.cost),
         )
         for group in groups
     ]
     head = (noun, "right", "accuracy", "95 % interval", "errors", "time", "tokens", "cost")
-    return Table(title, head, _cut(rows), "; ".join(filter(None, ("time and tokens: medians", note))))
+    return Table(title, head, _cut(rows), "time and tokens: medians")
 
 
 def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
@@ -189,8 +174,6 @@ def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
     for k, value in summary.pass_hat_k.items():
         if k > 1:
             yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
-    for k, value in summary.majority_at_k.items():
-        yield (f"majority@{k}", percent(value), "the most frequent answer; the vote does not use the true answers")
 
 
 def _cut(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
@@ -246,3 +229,18 @@ def as_terminal(parts: Shown, *, width: int | None = None) -> str:
                 columns.add_column(name, no_wrap=place > 0 and all(len(row[place]) < _FIGURE for row in table.rows))
             console.print(add(columns, table.rows))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+
+
+def as_html(report: Report, redactor: Redactor) -> str:
+    """One page without network and script: the tables, and every question with its answers; no text keeps a key."""
+    from jinja2 import Environment
+
+    def clean(value: object) -> object:
+        return redactor.text(printable(value)) if isinstance(value, str) else value
+
+    # Every value that is shown passes through `clean`, and is escaped after it.
+    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=clean)
+    page.filters["line"] = one_line
+    template = files("agent.gaia.report").joinpath("page.html").read_text(encoding="utf-8")
+    runs = f"{report.name.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
+    return page.from_string(template).render(shown=shown(report), cells=report.cells, runs=runs) + "\n"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.gaia.report.comparison import compare, sentence, shown
-from agent.gaia.report.opened import report_of
+from agent.gaia.report.figures import report_of
 from agent.gaia.report.statistics import mcnemar
 from agent.gaia.report.tables import as_markdown, as_terminal
 from support.attempts import attempt, tasks
@@ -51,7 +51,7 @@ def test_a_broken_attempt_counts_as_wrong():
     assert [change.task_id for change in compare(first, second).lost] == ["q1"]
 
 
-def test_of_several_epochs_the_vote_counts():
+def test_of_several_epochs_the_majority_counts():
     three = [attempt("q1", n == 1, epoch=n) for n in (1, 2, 3)]
     found = compare(report_of([attempt("q1")], tasks(1)), report_of(three, tasks(1), epochs=3))
     assert [change.task_id for change in found.lost] == ["q1"]
