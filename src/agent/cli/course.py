@@ -59,7 +59,7 @@ def questions(
 
 
 @app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation", "plain")
+@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation")
 def run(
     flags: dict[str, Any],
     output: Annotated[

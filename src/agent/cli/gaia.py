@@ -71,7 +71,7 @@ _LIBRARY = "cold: each question starts without tools; warm: one library grows; r
 
 
 @app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "plain")
+@options.with_settings("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation")
 def run(
     flags: dict[str, Any],
     jsonl_file: Annotated[
@@ -142,7 +142,7 @@ def run(
 
 
 @app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation", "plain")
+@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation")
 def learn(
     flags: dict[str, Any],
     jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="The questions, with their true answers.")],
@@ -288,7 +288,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         resume=choices.resume,
         taken=taken.answers,
     )
-    display = Display(verbose=choices.verbose, plain=settings.plain)
+    display = Display(verbose=choices.verbose)
     for problem in (*dataset.problems, *taken.problems):
         display.say(problem)
     running, ends = Benchmark(options, display.show), math.inf
@@ -306,7 +306,6 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
 
     def last_words() -> int:
         """Its ledger is on the disk."""
-        display.close()
         print_note(
             "alita: The benchmark did not stop in time and was ended. Continue with the same command and --resume."
         )
@@ -321,11 +320,8 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
             display.say(told)
         return outcome
 
-    try:
-        with exits.Watch(lambda: ends - time.monotonic() if ends < math.inf else None, last_words):
-            outcome = exits.run(finish())
-    finally:
-        display.close()
+    with exits.Watch(lambda: ends - time.monotonic() if ends < math.inf else None, last_words):
+        outcome = exits.run(finish())
     _sum_up(outcome, choices)
     return _CODES[outcome.how]
 

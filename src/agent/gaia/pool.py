@@ -1,13 +1,14 @@
 """The worker processes that ask questions; each is watched, and replaced if it dies.
 
 A question that does not end is cancelled inside its process. When that does not help, or the process shows no sign of
-life, it is killed with its children. Who else was in it goes on from its journal, alone in a process of its own, so
-that a second death tells whose fault it is.
+life, it is killed with its children. Each question that was in it with others goes on from its journal, alone in a
+process of its own, so that a second death tells whose fault it is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -65,9 +66,7 @@ class Patience:
     start: float = 120.0
     """Until the first sign of life."""
     silence: float = 60.0
-    """Without a sign of life."""
-    overdue: float = 15.0
-    """Between the cancelling of a question and its end."""
+    """Without a sign of life; a process gives none while a question in it is overdue."""
     stop: float = 5.0
     """Between the order to stop and the end of all questions."""
 
@@ -94,8 +93,6 @@ class Asked:
     def __init__(self, job: AttemptJob) -> None:
         self.job = job
         self.run_id = job.run_id
-        self.overdue_since: float | None = None
-        """When it was cancelled, and so asked to end."""
         self.end: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
         self._since = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -152,10 +149,9 @@ class _Worker:
         self._process = process
         self._writer = writer
         self._pool = pool
-        self._alive_until = time.monotonic() + pool.patience.start
-        self._killed_for = ""
-        self._hung = False
-        self._tasks: list[asyncio.Task[None]] = []
+        self._clock = asyncio.timeout(pool.patience.start)
+        """Ends a process that shows no sign of life."""
+        self._listening: asyncio.Task[None]
 
     @classmethod
     async def start(cls, pool: Pool) -> _Worker:
@@ -169,7 +165,7 @@ class _Worker:
             await asyncio.to_thread(process.start)
         reader, writer = await asyncio.open_connection(sock=ours, limit=LONGEST_LINE)
         worker = cls(process, writer, pool)
-        worker._tasks = [asyncio.create_task(worker._listen(reader)), asyncio.create_task(worker._watch())]
+        worker._listening = asyncio.create_task(worker._listen(reader))
         return worker
 
     async def do(self, asked: Asked) -> AttemptResult:
@@ -189,72 +185,62 @@ class _Worker:
     def stop(self) -> None:
         """Cancels every question; what does not end soon is killed."""
         send(self._writer, {"stop": True})
-        patience = self._pool.patience
-        for asked in self.asked.values():
-            asked.overdue_since = time.monotonic() - patience.overdue + patience.stop
+        self._wait(self._pool.patience.stop)
+
+    def _wait(self, seconds: float) -> None:
+        """Gives the process so long until its next sign of life."""
+        with contextlib.suppress(RuntimeError):  # its time is over
+            self._clock.reschedule(asyncio.get_running_loop().time() + seconds)
 
     async def aclose(self) -> None:
         """Ends the process."""
         self._writer.close()
         await asyncio.to_thread(self._process.join, self._pool.patience.stop)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._kill("")
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+        self._kill()
         await asyncio.to_thread(self._process.join)
         self._process.close()
 
-    def _kill(self, why: str) -> None:
-        self._killed_for = self._killed_for or why
+    def _kill(self) -> None:
         if self._process.is_alive() and self._process.pid is not None:
             kill_tree(self._process.pid, spared=self._pool.spared())
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
-        """Takes in what the process says until it is gone, or until what it says can be told to nobody."""
+        """Takes in what the process says until it is gone, silent, or says what can be told to nobody."""
+        reason, is_hung = "", False
         try:
-            while (message := await receive(reader)) is not None:
-                self._alive_until = time.monotonic() + self._pool.patience.silence
-                self._take(message)
+            async with self._clock:
+                while (message := await receive(reader)) is not None:
+                    if not message and not self._pool.stopping:
+                        self._wait(self._pool.patience.silence)
+                    self._take(message)
+        except TimeoutError:
+            reason, is_hung = "its process stopped responding", True
+            self._kill()
         except Exception as failure:  # noqa: BLE001 - whatever it is, no question may wait for ever
-            self._kill(f"what it said could not be passed on: {failure!r}")
+            reason = f"what it said could not be passed on: {failure!r}"
+            self._kill()
         await asyncio.to_thread(self._process.join, self._pool.patience.stop)
         self.lost = True
         code = self._process.exitcode or 0
-        reason = self._killed_for or f"its process ended with {'signal' if code < 0 else 'status'} {abs(code)}"
-        overdue = {key for key, asked in self.asked.items() if asked.overdue_since is not None}
-        for key, asked in self.asked.items():
-            # Whoever was overdue is to blame, else whoever was alone.
-            is_victim = key not in overdue and (bool(overdue) or len(self.asked) > 1)
+        reason = reason or f"its process ended with {'signal' if code < 0 else 'status'} {abs(code)}"
+        told = {"status": "timeout" if is_hung else "error", "error": reason}
+        for asked in self.asked.values():
             if not asked.end.done():
-                told = {"status": "timeout" if self._hung else "error", "error": reason}
                 attempt = asked.attempt(**({"status": "interrupted"} if self._pool.stopping else told))
-                asked.end.set_result(AttemptResult(attempt, is_victim=is_victim))
+                asked.end.set_result(AttemptResult(attempt, is_victim=len(self.asked) > 1))
 
     def _take(self, message: dict[str, Any]) -> None:
         task_id, epoch = message.get("key", ("", 0))
         asked = self.asked.get((task_id, epoch))
         if asked is None or asked.end.done():
             return  # a sign of life, or of a question that has ended
-        if "overdue" in message:
-            asked.overdue_since = asked.overdue_since or time.monotonic()
-        elif "done" in message:
+        if "done" in message:
             asked.end.set_result(AttemptResult(asked.attempt(**message["done"]), message["stops"]))
         else:
             asked.note(message["event"])
             self._pool.tell(asked.job, message["event"])
-
-    async def _watch(self) -> None:
-        overdue = self._pool.patience.overdue
-        while not self.lost and not self._hung:
-            await asyncio.sleep(min(1.0, overdue / 4))
-            now = time.monotonic()
-            late = (asked.overdue_since for asked in self.asked.values())
-            if any(since is not None and since + overdue < now for since in late):
-                self._hung = True
-                self._kill("it did not stop when cancelled")
-            elif now > self._alive_until:
-                self._hung = True
-                self._kill("its process stopped responding")
 
 
 class Pool:

@@ -19,7 +19,7 @@ from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of, worker_settings
 from agent.gaia.ledger import Choice, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
-from agent.gaia.pool import AttemptJob, Patience, Pool
+from agent.gaia.pool import AttemptJob, Pool
 from agent.gaia.progress import AttemptsPlanned, Began, Ended, Event, Said
 from agent.gaia.scorer import Mode, resolution_of, score
 
@@ -130,7 +130,6 @@ class RunOptions:
     resume: bool = False
     taken: Mapping[str, str] = field(default_factory=dict)
     """Answers of a submission file by task id, with which a ledger begins."""
-    patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +254,6 @@ class Benchmark:
             worker_settings(self._places, options, at_once, workers),
             workers,
             tell=partial(self._heard, ledger),
-            patience=options.patience,
             # The embedded model's servers: other processes use them too.
             spared=lambda: {state.pid for _, state in running(options.settings.runtime_dir)},
         )
@@ -339,6 +337,6 @@ class Benchmark:
                 ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))
             case "step_started":
                 reason = f" ({event['reason']})" if event["reason"] else ""
-                self._tell(Said(job.task_id, job.epoch, event["action"] + reason, event["action"]))
+                self._tell(Said(job.task_id, job.epoch, event["action"] + reason))
             case "note" | "warning" | "model_starting":
                 self._tell(Said(job.task_id, job.epoch, event["text"]))

@@ -84,7 +84,8 @@ async def _serve(sock: socket.socket, setup: Setup) -> None:
 
     async def beat() -> None:
         while True:
-            send(writer, {})
+            if not any(question.is_overdue for question in running.values()):
+                send(writer, {})
             await asyncio.sleep(_BEATS_EVERY)
 
     beats = asyncio.create_task(beat())
@@ -122,6 +123,8 @@ class _Question:
         self._hard_seconds = setup.hard_seconds
         self._rules = setup.rules
         self._tell = tell
+        self.is_overdue = False
+        """Whether its time is over and it was cancelled."""
         self._work = asyncio.create_task(self._answer())
 
     def cancel(self) -> None:
@@ -130,11 +133,9 @@ class _Question:
 
     async def ask(self) -> None:
         """Asks, and tells what came of it whatever happens."""
-        is_overdue = False
         while not (await asyncio.wait({self._work}, timeout=_EVERY))[0]:
-            if self._alita.seconds > self._hard_seconds and not is_overdue:
-                is_overdue = True
-                self._say({"overdue": True})
+            if self._alita.seconds > self._hard_seconds and not self.is_overdue:
+                self.is_overdue = True
                 self._work.cancel()
         error = stops = ""
         answer = self._alita.newest or Answer("", "failed")
@@ -148,7 +149,7 @@ class _Question:
         except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
             error = f"a bug: {answer.error or type(bug).__name__}"
         status = "error" if error else _STATUS.get(answer.status, "error")
-        if is_overdue:
+        if self.is_overdue:
             status, error = "timeout", f"it did not end within {self._hard_seconds:g} s of work"
         told = {
             "status": status,

@@ -11,7 +11,7 @@ from agent.gaia.pool import AttemptJob, Patience, Pool
 from agent.gaia.worker import Setup
 from support import stubborn
 
-PATIENCE = Patience(silence=3.0, overdue=1.0, stop=1.0)
+PATIENCE = Patience(silence=3.0, stop=1.0)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def test_one_that_cannot_be_cancelled_is_killed_with_its_children_and_neig
     note = tmp_path / "pid"
     killed, honest = await came_to(pool, f"child {note}", "sleep 30")
 
-    assert killed == ("timeout", "it did not stop when cancelled")
+    assert killed == ("timeout", "its process stopped responding")
     assert honest == ("ok", "went on with sleep")  # from its journal, in another process
     assert _is_dead(note)
 
