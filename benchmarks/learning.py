@@ -28,7 +28,7 @@ from table import Figure, as_text, at_most
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.events import PageRead
-from agent.learning.gap_records import KINDS, GapRecord, GapRecords, kind_of
+from agent.learning.gap_records import GapRecord, GapRecords, kind_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = 3
