@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -14,7 +15,6 @@ from tomlkit.exceptions import TOMLKitError
 
 from agent.cli import options
 from agent.cli.confirmations import ask_about_choice, is_terminal
-from agent.cli.interactive.desktop import edit_file
 from agent.cli.options import opt
 from agent.cli.output import print_done, print_json, print_list, print_note
 from agent.configuration.paths import PROJECT_FILE, find_folders
@@ -24,6 +24,7 @@ from agent.configuration.settings_sources import KEYS, require_known, variables
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError, UsageError
 from agent.user_files import write_file
+from mcp_tools import child
 from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 
@@ -83,9 +84,30 @@ def edit() -> None:
     if not file.exists():
         private_folder(file.parent)
         write_file(file, "# alita's settings; `alita config show` lists them.\n")
-    edit_file(file)
+    _open_editor(file)
     options.settings()
     print_note(f"{file} is valid.")
+
+
+_FOR_AN_EDITOR = (
+    *("TERM*", "COLOR*", "LC_*", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIM*", "NVIM_*", "EMACS*", "ALTERNATE_EDITOR"),
+    *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*"),
+)
+"""Variables that an editor needs, on a terminal or a desktop."""
+
+
+def _open_editor(file: Path) -> None:
+    """Opens the user's editor on a file and waits until it is left."""
+    command = [*shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "nano"), str(file)]
+    env = child.environment(*_FOR_AN_EDITOR)
+    try:
+        process = child.popen(command, env=env, cwd=file.parent, stdin=None, stdout=None, stderr=None, on_terminal=True)
+    except OSError as error:
+        raise UsageError(
+            f"The editor {command[0]} could not be started: {error.strerror}.", remedy="Set one: export EDITOR=nano"
+        ) from None
+    if code := process.wait():
+        raise UsageError(f"The editor {command[0]} ended with status {code}.")
 
 
 def _file() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
@@ -232,6 +232,14 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 
 
+def lines_of(findings: Iterable[Finding]) -> Iterator[str]:
+    """What people are shown: a line for each finding, and one for what to do about it."""
+    for finding in findings:
+        yield f"{'✓' if finding.ok else '✗' if finding.needed else '–'} {finding.name:<12} {finding.detail}"
+        if not finding.ok:
+            yield f"  {'':<12} {finding.remedy}"
+
+
 app = options.new_app("Checks that alita has everything it needs.")
 
 
@@ -245,11 +253,7 @@ def doctor(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
     if as_json:
         print_json({"ok": not lacking, "checks": [finding._asdict() for finding in findings]})
         raise typer.Exit(1 if lacking else 0)
-    for finding in findings:
-        sign = "✓" if finding.ok else "✗" if finding.needed else "–"
-        print_text(f"{sign} {finding.name:<12} {finding.detail}")
-        if not finding.ok:
-            print_text(f"  {'':<12} {finding.remedy}")
+    print_text("\n".join(lines_of(findings)))
     verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}."
     print_text(f"\n{verdict}")
     raise typer.Exit(1 if lacking else 0)

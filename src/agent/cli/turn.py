@@ -74,7 +74,6 @@ class Turn:
     def __init__(
         self, alita: Alita, screen: Screen, *, verbose: bool = False, hears: Listener = lambda _: None
     ) -> None:
-        self.events: list[e.Event] = []
         self._alita = alita
         self._screen = screen
         self._verbose = verbose
@@ -144,7 +143,6 @@ class Turn:
         return one_line(f"finishing · {text}", width) if self.is_draining else text
 
     def _listen(self, event: e.Event) -> None:
-        self.events.append(event)
         if isinstance(event, e.RunStarted):
             self.run_id = event.run_id
         self._activity.see(event)

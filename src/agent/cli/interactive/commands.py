@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import base64
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli import confirmations
-from agent.cli.interactive import desktop
 from agent.cli.interactive.completion import MODES
 from agent.cli.output import date_text
 from agent.cli.screen import cost_text, time_text
 from agent.configuration.settings import wish_of
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
-from agent.events import Event, Note, RunFinished, StepStarted
 from agent.models.protocol import EMBEDDED, Usage
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
@@ -83,19 +81,13 @@ async def model(terminal: Terminal, argument: str) -> None:
 
 async def route(terminal: Terminal, argument: str) -> None:
     """Show the decisions of the last run, step by step."""
-    events: Sequence[Event] | None = None if argument else terminal.last_events
-    if events is None:
-        told: list[Event] = []
-        events, run_id = told, _run_id(terminal, argument)
-        try:
-            await terminal.alita.replay(run_id, on_event=told.append)
-        except AlitaError as error:
-            told.append(Note(f"the rest is not in the journal: {error.message}"))
-    if not any(isinstance(event, StepStarted) for event in events):
+    from agent.traces.read import read_trace
+
+    found = read_trace(terminal.settings.runs_dir, _run_id(terminal, argument))
+    rows = [(str(step.number), step.action, step.why) for step in found.steps if step.number]
+    terminal.screen.rows(rows)
+    if not rows:
         terminal.screen.note("This run has no steps.")
-    for event in events:
-        if not isinstance(event, RunFinished):
-            terminal.screen.event(event)
 
 
 async def tools(terminal: Terminal, argument: str) -> None:
@@ -247,7 +239,6 @@ async def undo(terminal: Terminal, argument: str) -> None:
     turn = terminal.session.conversation.drop_last()
     if turn is None:
         raise UsageError("There is no turn to forget.")
-    terminal.last_events = None
     terminal.save()
     terminal.screen.note("Removed from the session:")
     terminal.screen.quote(turn.question)
@@ -274,9 +265,14 @@ async def attach(terminal: Terminal, argument: str) -> None:
 
 async def copy(terminal: Terminal, argument: str) -> None:
     """Copy the last answer."""
-    moves = os.environ.get("TERM") not in {None, "dumb", "unknown"}
-    stream = next((stream for stream in (sys.stdout, sys.stderr) if moves and stream.isatty()), None)
-    terminal.screen.note(desktop.copy(_last_answer(terminal), terminal=stream))
+    text = _last_answer(terminal)
+    if not terminal.screen.animated:
+        raise UsageError("No clipboard is available.", remedy="Write it to a file: /save FILE")
+    packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
+    print(f"\x1b]52;c;{packed}\x07", end="", flush=True, file=sys.stdout if sys.stdout.isatty() else sys.stderr)
+    terminal.screen.note(
+        "Copied through the terminal. If pasting gives nothing, it does not allow that: use /save FILE."
+    )
 
 
 async def save(terminal: Terminal, argument: str) -> None:
@@ -289,13 +285,6 @@ async def save(terminal: Terminal, argument: str) -> None:
     if writes:
         write_file(path, text.rstrip("\n") + "\n")
     terminal.screen.note(f"Written to {path}." if writes else "Nothing was written.")
-
-
-async def edit(terminal: Terminal, argument: str) -> None:
-    """Write the next question in your editor."""
-    terminal.draft = await asyncio.to_thread(desktop.edit, "")
-    if not terminal.draft:
-        terminal.screen.note("Nothing was written.")
 
 
 async def verbose(terminal: Terminal, argument: str) -> None:
@@ -318,14 +307,10 @@ async def mcp(terminal: Terminal, argument: str) -> None:
 
 async def doctor(terminal: Terminal, argument: str) -> None:
     """Check that alita has everything it needs."""
-    from agent.cli.doctor import diagnose
+    from agent.cli.doctor import diagnose, lines_of
 
     terminal.screen.note("Checking …")
-    for finding in await asyncio.to_thread(diagnose, terminal.settings):
-        state = "ok" if finding.ok else "missing" if finding.needed else "not there"
-        terminal.screen.rows([(state, finding.name, finding.detail)])
-        if not finding.ok:
-            terminal.screen.quote(f"    {finding.remedy}")
+    terminal.screen.quote("\n".join(lines_of(await asyncio.to_thread(diagnose, terminal.settings))))
 
 
 def _library(terminal: Terminal) -> Library:
@@ -413,7 +398,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("save", "FILE", save, "files"),
     Command("retry", "", retry),
     Command("undo", "", undo),
-    Command("edit", "", edit),
     Command("verbose", "", verbose),
     Command("mcp", "", mcp),
     Command("doctor", "", doctor),

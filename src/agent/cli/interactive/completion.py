@@ -99,11 +99,6 @@ class Choices(Completer):
         self._sources = sources
         self._folder = folder
 
-    def are_quick(self, document: Document) -> bool:
-        """Whether they show themselves while typing: commands and files; for ids and names of tools, Tab asks."""
-        before = document.text_before_cursor
-        return not before.startswith("/") or not re.search(r"\s", before)
-
     def get_completions(self, document: Document, complete_event: object = None) -> Iterable[Completion]:
         """The choices for the text before the cursor; none in the midst of ordinary words."""
         typed, choices = self.find(document.text_before_cursor)

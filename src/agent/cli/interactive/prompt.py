@@ -6,25 +6,21 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.filters import Condition, completion_is_selected
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.styles import Style
 
-from agent.cli.interactive.desktop import edit
-from agent.errors import AlitaError, StorageError
 from agent.store.redact import Redactor
 from mcp_tools.atomic import private_folder
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from prompt_toolkit.buffer import Buffer
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyPressEvent as Press
@@ -45,8 +41,6 @@ class History(FileHistory):
         super().__init__(folder / "history")
         self._path = folder / "history"
         self._redactor = redactor
-        self._problem: StorageError | None = None
-        self._told = False
 
     def load_history_strings(self) -> Iterable[str]:
         """The newest first; none when there is no file."""
@@ -59,32 +53,15 @@ class History(FileHistory):
         """Appends an entry. One that begins with a blank is not kept, nor is one without content."""
         if not string.strip() or string.startswith((" ", "\t")):
             return
-        try:
+        with contextlib.suppress(OSError):  # then it is not remembered in the next session
             private_folder(self._path.parent)
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._path.chmod(0o600)
             super().store_string(self._redactor.text(string.replace("\r", "\n")))
-        except OSError as error:
-            self._problem = StorageError(
-                f"{self._path} cannot be written: {error.strerror}.",
-                remedy="What you type will not be remembered in the next session. Make the folder writable.",
-            )
-
-    def tell(self, listen: Callable[[AlitaError], None]) -> None:
-        """Tells once that what is typed cannot be kept."""
-        if self._problem and not self._told:
-            self._told = True
-            listen(self._problem)
-
-
-GOES_ON = "\\"
-"""At the end of a line: the entry goes on."""
 
 
 class LineReader:
     """Reads lines as the terminal gives them; read aloud, readline edits them. Prompts go to the stream."""
-
-    touched = False
 
     def __init__(self, terminal: Terminal, history: History, stream: TextIO) -> None:
         self._terminal = terminal
@@ -98,20 +75,11 @@ class LineReader:
                 for entry in reversed(list(history.load_history_strings())):
                     readline.add_history(entry.replace("\n", " "))
 
-    async def read(self, default: str = "") -> str:
-        """One entry; see `PromptReader.read`. A default is shown, and an empty line takes it."""
-        if default:
-            self._stream.write("".join(f"  {line}\n" for line in printable(default).split("\n")))
-            self._stream.write("Press Enter alone to keep this text.\n")
-        lines = [self._line(f"alita ({self._terminal.mode})> ")]
-        while lines[-1].endswith(GOES_ON):
-            lines[-1] = lines[-1].removesuffix(GOES_ON)
-            lines.append(self._line("more> "))
-        text = "\n".join(lines)
-        if not text.strip():
-            return default
-        self._history.append_string(text)
-        self._history.tell(self._terminal.screen.error)
+    async def read(self) -> str:
+        """One entry; see `PromptReader.read`."""
+        text = self._line(f"alita ({self._terminal.mode})> ")
+        if text.strip():
+            self._history.append_string(text)
         return text
 
     def _line(self, prompt: str) -> str:
@@ -162,10 +130,6 @@ class PromptReader:
         output: Output | None = None,
     ) -> None:
         self._terminal = terminal
-        self._choices = choices
-        self._history = history
-        self.touched = False
-        """Whether anything was typed since the newest `read` began."""
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
@@ -173,7 +137,7 @@ class PromptReader:
             history=history,
             completer=choices,
             complete_in_thread=True,
-            complete_while_typing=Condition(lambda: choices.are_quick(self._session.default_buffer.document)),
+            complete_while_typing=True,
             bottom_toolbar=lambda: one_line(terminal.status(), max(self._session.output.get_size().columns - 1, 10)),
             key_bindings=self._bindings(),
             reserve_space_for_menu=6,
@@ -184,24 +148,14 @@ class PromptReader:
             output=output,
         )
 
-        def on_change(_: object) -> None:
-            self.touched = True
-
-        self._session.default_buffer.on_text_changed += on_change
-
-    async def read(self, default: str = "") -> str:
+    async def read(self) -> str:
         """One entry, which may have several lines.
-
-        Args:
-            default: Text that is there already, to be changed.
 
         Raises:
             EOFError: Ctrl-D.
             Interrupted: Ctrl-C on an empty line.
         """
-        self.touched = False
-        text: str = await self._session.prompt_async(default=default)
-        self._history.tell(self._terminal.screen.error)
+        text: str = await self._session.prompt_async()
         return text
 
     def _message(self) -> StyleAndTextTuples:
@@ -211,11 +165,7 @@ class PromptReader:
     def _bindings(self) -> KeyBindings:
         keys = KeyBindings()
 
-        @keys.add("enter", filter=completion_is_selected)
-        def take(event: Press) -> None:
-            event.current_buffer.complete_state = None
-
-        @keys.add("enter", filter=~completion_is_selected)
+        @keys.add("enter")
         def accept(event: Press) -> None:
             if event.current_buffer.text.strip():
                 event.current_buffer.validate_and_handle()
@@ -224,10 +174,6 @@ class PromptReader:
         def new_line(event: Press) -> None:
             event.current_buffer.insert_text("\n")
 
-        @keys.add("tab")
-        def complete(event: Press) -> None:
-            self._complete(event.current_buffer)
-
         @keys.add("s-tab", filter=~completion_is_selected)
         def next_mode(event: Press) -> None:
             self._terminal.next_mode()
@@ -235,41 +181,12 @@ class PromptReader:
         @keys.add("c-c", filter=Condition(lambda: bool(self._session.default_buffer.text)))
         def clear(event: Press) -> None:
             event.current_buffer.reset()
-            self.touched = True
 
         @keys.add("c-x", "c-e")
-        async def in_editor(event: Press) -> None:
-            await self._edit(event.current_buffer)
+        def in_editor(event: Press) -> None:
+            event.current_buffer.open_in_editor()
 
         return keys
-
-    def _complete(self, buffer: Buffer) -> None:
-        """The only choice at once; of several, what they share, then one after the other."""
-        state = buffer.complete_state
-        if state is None or state.current_completion is None:
-            quick = self._choices.are_quick(buffer.document)
-            found = list(self._choices.get_completions(buffer.document)) if quick else []
-            if len(found) == 1:
-                buffer.apply_completion(found[0])
-                return
-        if state is not None:
-            buffer.complete_next()
-        else:
-            buffer.start_completion(insert_common_part=True)
-
-    async def _edit(self, buffer: Buffer) -> None:
-        def edited() -> str | AlitaError:
-            try:
-                return edit(buffer.text)
-            except AlitaError as error:
-                return error
-
-        result = await run_in_terminal(edited, in_executor=True)
-        if isinstance(result, str):
-            buffer.text = result
-            buffer.cursor_position = len(result)
-        else:
-            await run_in_terminal(lambda: self._terminal.screen.error(result))
 
 
 Reader = PromptReader | LineReader

@@ -27,7 +27,6 @@ from agent.consent.approval import ApprovalMode, Proposal
 from agent.consent.external_tools import CallProposal
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
-from agent.events import Event
 from agent.question import Wish, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import StoredSession, find_session, latest_session, load_session, new_session, save_session
@@ -65,13 +64,9 @@ class Terminal:
         self.verbose = False
         self.attached: list[Path] = []
         """Files that go with the next question."""
-        self.last_events: Sequence[Event] | None = None
-        """Those of the newest turn, for `/route`."""
         self.leaving = False
         self.refused: list[str] = []
         """Tools that the user did not want."""
-        self.draft = ""
-        """The text at the next prompt."""
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
         self._alita: Alita | None = None
@@ -139,7 +134,6 @@ class Terminal:
         finally:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
             if answer.run_id or answer.status == "answered":  # what was refused before it began is no turn
-                self.last_events = turn.events
                 self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
                 self.save()
         if answer.text and answer.status in {"answered", "limit"}:
@@ -171,7 +165,6 @@ class Terminal:
     def start(self, session: StoredSession) -> None:
         """Goes on with another session; the present one is saved already."""
         self.session = session
-        self.last_events = None
         self.attached.clear()
 
     def save(self) -> None:
@@ -191,13 +184,12 @@ class Terminal:
         """The next entry; None when the session is left."""
         armed = False
         while True:
-            default, self.draft = self.draft, ""
             try:
-                return await self.reader.read(default)
+                return await self.reader.read()
             except EOFError:
                 return None
             except Interrupted:
-                if armed and not self.reader.touched:
+                if armed:
                     return None
                 armed = True
                 self.screen.note("Press Ctrl-C again or Ctrl-D to leave.")

@@ -23,12 +23,10 @@ Typed = str | type[BaseException] | Callable[[Any], str]
 class ListReader:
     """Reads what a test says; at its end, Ctrl-D."""
 
-    touched = False
-
     def __init__(self, typed: list[Typed]) -> None:
         self._typed = typed
 
-    async def read(self, default: str = "") -> str:
+    async def read(self) -> str:
         entry = self._typed.pop(0) if self._typed else EOFError
         if isinstance(entry, str):
             return entry

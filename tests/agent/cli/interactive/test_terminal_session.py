@@ -176,7 +176,7 @@ async def test_cost_tells_each_turn_and_the_sum(sitting: Any) -> None:
 
 async def test_route_and_trace_show_the_last_run(sitting: Any) -> None:
     shown = await sitting.plays(says("one")).types("a?", "/route", "/trace")
-    assert shown.count("● decide  answer\n") == 2
+    assert "  1  answer" in shown
     assert sitting.turns[0].run_id in shown.rpartition("/trace")[0] + shown
     assert "step 1" in shown
 
@@ -184,8 +184,7 @@ async def test_route_and_trace_show_the_last_run(sitting: Any) -> None:
 async def test_the_route_of_a_resumed_session_comes_from_its_journal(sitting: Any) -> None:
     await sitting.plays(*STORY).types(QUESTION, "y")
     shown = await sitting.types("/resume", "/route")
-    assert "● decide  create_tool" in shown
-    assert "nth_fibonacci(n=57) → 365435296162" in shown
+    assert "  1  create_tool" in shown
 
 
 @pytest.mark.parametrize("command", ["/route", "/trace"])
@@ -196,7 +195,7 @@ async def test_without_a_run_there_is_no_route(sitting: Any, command: str) -> No
 async def test_plain_arithmetic_needs_no_run(sitting: Any) -> None:
     shown = await sitting.types("2 + 2", "/route")
     assert "\n  4\n" in "\n" + shown
-    assert "This run has no steps" in shown
+    assert "This session has no run yet" in shown
     assert [turn.answer for turn in sitting.turns] == ["4"]
 
 
