@@ -9,9 +9,7 @@ import re
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from agent.answering.answer_format import asked_of
@@ -31,8 +29,7 @@ from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.text import one_line
 
 MODULE = "attached"
-_PREFIX = f"{MODULE}_"
-_PACKAGE = "agent.small.inside"
+_LOADING = "attached_loading"
 _IN_ORDER = re.compile(
     r"^\s*\|?(?:\s*:?-+:?\s*\|)+|(?:^\s*(?:[-*+]|\d{1,3}[.)])\s+\S.*\n\s*){3}|(?:^[^:|\n]{1,60}:\s*[-+$€£]?\d.*\n\s*){3}",
     re.MULTILINE,
@@ -48,10 +45,10 @@ def modules_for(state: State) -> dict[str, str]:
     """The sources of the modules; the variables of `attached` are what the files hold."""
     specs = [_spec(file) for file in openable(state)]
     source = (
-        f"from {_PREFIX}loading import load, tell\n"
+        f"from {_LOADING} import load, tell\n"
         f"_named = load({specs!r})\nglobals().update(_named)\n__all__ = list(_named)\n"
     )
-    return {MODULE: source, **_inside()}
+    return {MODULE: source, _LOADING: resources.files("agent.small").joinpath("loading.py").read_text("utf-8")}
 
 
 def openable(state: State) -> list[AttachedFile]:
@@ -84,16 +81,6 @@ def _spec(file: AttachedFile) -> dict[str, Any]:
 def holds_tables(file: AttachedFile) -> bool:
     """Whether the text of a file has tables, lists or labelled lines, as far as its beginning shows."""
     return bool(_text_of(file)) and _IN_ORDER.search(file["beginning"]) is not None
-
-
-@cache
-def _inside() -> dict[str, str]:
-    """The modules behind `attached`: there they stand side by side, since no package of ours is there."""
-    files = [file for file in resources.files(_PACKAGE).iterdir() if re.fullmatch(r"[a-z]+\.py", file.name)]
-    return {
-        f"{_PREFIX}{Path(file.name).stem}": file.read_text("utf-8").replace(f"from {_PACKAGE}.", f"from {_PREFIX}")
-        for file in files
-    }
 
 
 _LONGEST = 2_000

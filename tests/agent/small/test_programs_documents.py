@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.material.attached import AttachedFile
-from agent.small.inside.documents import around_tables, tables_in
-from agent.small.inside.loading import load, tell
+from agent.small.loading import around_tables, load, tables_in, tell
 from agent.small.program import holds_tables
 
 PLAYS = "## Season {year}\n\n| Play | Visitors |\n| --- | --- |\n| **Coat** | {coat} |\n| Snow | {snow} |\n\n"

@@ -6,7 +6,7 @@ import sqlite3
 import openpyxl
 import pytest
 
-from agent.small.inside.loading import load, tell
+from agent.small.loading import load, tell
 
 
 def opened(path, kind, *, text="", tables=False, **facts):
