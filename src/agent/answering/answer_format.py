@@ -20,7 +20,6 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.context import Context
 
-Order = Literal["", "alphabetical", "ascending", "descending"]
 Pattern = Literal["", "time", "date", "number"]
 
 _LONGEST = 20_000
@@ -63,37 +62,12 @@ _ALPHABETICAL = re.compile(
     r"\b(reverse )?(?:alphabetical order|alphabetically|alphabetized?)(?! (?:by|of|according|based|on)\b)",
     re.IGNORECASE,
 )
-_ASCENDING = re.compile(
-    r"\b(?:ascending|increasing|numerical) order(?! (?:by|of|according|based|on)\b)"
-    r"|from (?:smallest to (?:largest|biggest|greatest)|lowest to highest|least to (?:greatest|most))",
-    re.IGNORECASE,
-)
-_DESCENDING = re.compile(
-    r"\b(?:descending|decreasing) order(?! (?:by|of|according|based|on)\b)"
-    r"|from (?:(?:largest|biggest|greatest) to (?:smallest|least)|highest to lowest|most to least)",
-    re.IGNORECASE,
-)
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _COUNT = rf"(\d|{'|'.join(_COUNTS)})"
 _PLACES = re.compile(rf"{_COUNT} (?:decimal (?:places?|points?|digits?)|decimals?\b|places? after)", re.IGNORECASE)
-_SIGNIFICANT = re.compile(rf"{_COUNT} significant (?:figures?|digits?)", re.IGNORECASE)
 _FRACTIONS = {"whole number": 0, "integer": 0, "unit": 0, "tenth": 1, "hundredth": 2, "thousandth": 3, "cent": 2}
-_TENS = {"ten": 10, "hundred": 100, "thousand": 1000, "million": 10**6}
-_NEAREST = re.compile(
-    rf"(?:nearest|to(?= cents)) (?:(0?\.0*1)\b|(10+(?:,000)*)\b|({'|'.join(_FRACTIONS)})s?\b|({'|'.join(_TENS)})\b)",
-    re.IGNORECASE,
-)
+_NEAREST = re.compile(rf"(?:nearest|to(?= cents)) (?:(0?\.0*1)\b|({'|'.join(_FRACTIONS)})s?\b)", re.IGNORECASE)
 _OTHER_ROUNDING = re.compile(r"\bround(?:ed|ing)? (?:up|down|off each|each|all|every)|\beach\b[^.?!]*round", re.I)
-_SCALED = re.compile(r"(?:how many|how much|in) (?:thousand|million|billion|trillion)s?\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Rounding:
-    """To how many decimals, to which multiple, or to how many significant digits; one of them is set."""
-
-    places: int | None = None
-    nearest: int | None = None
-    significant: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +86,12 @@ class Asked:
     """`HH:MM`, `YYYY-MM-DD` or the number alone, where nothing else is asked for."""
     units: bool
     """The number's unit belongs to the answer."""
-    rounding: Rounding | None
+    places: int | None
+    """To how many decimals the number is to be rounded."""
     separator: str
     """What stands between the elements of a list; empty when no list is asked for."""
-    order: Order
+    alphabetical: bool
+    """The list is to be sorted."""
     reverse: bool
 
     @property
@@ -133,9 +109,6 @@ def asked_of(question: str) -> Asked:
     counts_things = _COUNT_OF_THINGS.search(question) and not (_NAME.search(question) or _SEVERAL.search(question))
     found = _FORM.search(question)
     form = tuple(part.strip() for part in found[1].split(",")) if found else ()
-    order: Order = ""
-    if bool(alphabetical) + bool(_ASCENDING.search(question)) + bool(_DESCENDING.search(question)) == 1:
-        order = "alphabetical" if alphabetical else "ascending" if _ASCENDING.search(question) else "descending"
     return Asked(
         verbatim=bool(_VERBATIM.search(question)),
         quantity=quantity,
@@ -143,10 +116,10 @@ def asked_of(question: str) -> Asked:
         form=form,
         pattern=_pattern(question) if len(form) < 2 else "",
         units=bool(_WITH_UNITS.search(question)),
-        rounding=_rounding(question),
+        places=_places(question),
         separator=_separator(question),
-        order=order,
-        reverse=order == "descending" or bool(alphabetical and alphabetical[1]),
+        alphabetical=alphabetical is not None,
+        reverse=bool(alphabetical and alphabetical[1]),
     )
 
 
@@ -172,22 +145,14 @@ def _separator(question: str) -> str:
     return sign if _TIGHT.search(question) else f"{sign} "
 
 
-def _rounding(question: str) -> Rounding | None:
+def _places(question: str) -> int | None:
     """The one rounding that is asked for; None when there are several, or one of the steps on the way."""
     if _OTHER_ROUNDING.search(question):
         return None
-    found = {Rounding(places=_count(text)) for text in _PLACES.findall(question)}
-    found |= {Rounding(significant=max(1, _count(text))) for text in _SIGNIFICANT.findall(question)}
-    for small, multiple, fraction, tens in _NEAREST.findall(question):
-        if small or fraction:
-            found.add(Rounding(places=len(small.partition(".")[2]) if small else _FRACTIONS[fraction.lower()]))
-        elif not _SCALED.search(question):  # 17 thousand, to the nearest thousand, is 17
-            found.add(Rounding(nearest=int(multiple.replace(",", "")) if multiple else _TENS[tens.lower()]))
+    found = {_COUNTS.get(text.lower()) or int(text) for text in _PLACES.findall(question)}
+    for small, fraction in _NEAREST.findall(question):
+        found.add(len(small.partition(".")[2]) if small else _FRACTIONS[fraction.lower()])
     return found.pop() if len(found) == 1 else None
-
-
-def _count(text: str) -> int:
-    return _COUNTS.get(text.lower()) or int(text)
 
 
 ATTEMPTS = 2
@@ -321,7 +286,7 @@ def _formatted(value: Json, spec: str) -> str:
 
 def _plain(value: Json, question: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:
-        rounding = asked_of(question).rounding
-        if rounding is not None and rounding.places and round(value, rounding.places) == value:
-            return f"{value:.{rounding.places}f}"
+        places = asked_of(question).places
+        if places and round(value, places) == value:
+            return f"{value:.{places}f}"
     return value_text(value)

@@ -10,7 +10,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from agent.answer import unwrapped
-from agent.answering.answer_format import Asked, Rounding, asked_of
+from agent.answering.answer_format import Asked, asked_of
 
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
 _WRAPPED = (
@@ -33,7 +33,6 @@ _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+")
 _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 _QUANTITY = re.compile(r"([$€£¥]?)\s*([-+−]?)\s*(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s*(%|[^\W\d][^\d,;:()]*)?", re.DOTALL)
 _THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
-_PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _WITH_UNIT = re.compile(r"([-+−]?\d+(?:\.\d+)?) ?([^\W\d]+)")
 _TIME = re.compile(r"(?<![\d:.])\d\d:\d\d(?![\d:]| ?[ap]\.?m)", re.IGNORECASE)
 _DATE = re.compile(r"(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])")
@@ -128,7 +127,9 @@ def _listed(text: str, asked: Asked) -> str:
     elements = [_bare(element) for element in _elements(text, sign)]
     if not elements or any(sign in element for element in elements):
         return text
-    return asked.separator.join(_ordered(elements, asked))
+    if asked.alphabetical:
+        elements.sort(key=str.casefold, reverse=asked.reverse)
+    return asked.separator.join(elements)
 
 
 def _elements(text: str, sign: str) -> list[str]:
@@ -143,15 +144,6 @@ def _elements(text: str, sign: str) -> list[str]:
     if len(elements) > 2 and elements[-1].startswith("and "):
         elements[-1] = elements[-1].removeprefix("and ").lstrip()
     return elements if all(elements) else []
-
-
-def _ordered(elements: list[str], asked: Asked) -> list[str]:
-    if asked.order == "alphabetical":
-        return sorted(elements, key=str.casefold, reverse=asked.reverse)
-    numbers = [_PLAIN_NUMBER.fullmatch(element) for element in elements]
-    if asked.order and all(numbers):
-        return sorted(elements, key=Decimal, reverse=asked.reverse)
-    return elements
 
 
 def _in_form(text: str, asked: Asked) -> str:
@@ -184,7 +176,7 @@ def _counted(text: str, asked: Asked, question: str) -> str:
     unit = unit.strip()
     if _SCALES.search(unit):
         return text
-    number = _rounded(sign.replace("−", "-") + whole.replace(",", "") + fraction, asked.rounding)
+    number = _rounded(sign.replace("−", "-") + whole.replace(",", "") + fraction, asked.places)
     if asked.units or not _named(currency, unit, question):
         return text.replace(text[found.start(2) : found.end(4) if fraction else found.end(3)], number, 1)
     return number
@@ -213,17 +205,9 @@ def _is_named(word: str, asked: str) -> bool:
     return stem not in _EVERYDAY and bool(re.search(whole, asked))
 
 
-def _rounded(number: str, rounding: Rounding | None) -> str:
-    if rounding is None:
+def _rounded(number: str, places: int | None) -> str:
+    if places is None:
         return number
     with localcontext() as context:
-        context.prec, context.rounding = len(number) + 10, ROUND_HALF_UP
-        value = Decimal(number)
-        if rounding.places is not None:
-            value = value.quantize(Decimal(1).scaleb(-rounding.places))
-        elif rounding.nearest and abs(value) >= rounding.nearest:
-            value = (value / rounding.nearest).quantize(Decimal(1)) * rounding.nearest
-        elif rounding.significant:
-            context.prec = rounding.significant
-            value = +value
-        return f"{value:f}"
+        context.prec = len(number) + 10
+        return f"{Decimal(number).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}"
