@@ -28,7 +28,8 @@ from table import Figure, as_text, at_most
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.events import PageRead
-from agent.learning.gap_records import GapRecord, GapRecords, kind_of
+from agent.learning.gap_records import GapRecord, GapRecords
+from agent.learning.kinds import KINDS, kind_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = 3
@@ -50,12 +51,7 @@ def fill(records: GapRecords, size: int) -> None:
 
     with records.writing():
         for number in range(size):
-            record = GapRecord(
-                generator.choice(("table", "document", "web page", "calculation", "lookup")),
-                text(14),
-                text(20),
-                f"{text(14)} {number}",
-            )
+            record = GapRecord(generator.choice(KINDS), text(14), text(20), f"{text(14)} {number}")
             records.put(record, time.time() - generator.random() * 3e7)
 
 

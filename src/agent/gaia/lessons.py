@@ -12,7 +12,7 @@ from agent.errors import AlitaError, ModelError, UsageError
 from agent.gaia.attempt import DONE, Attempt, Lesson
 from agent.gaia.ledger import Ledger
 from agent.gaia.progress import Event, Said
-from agent.learning.gap_records import kind_of
+from agent.learning.kinds import kind_of
 from agent.learning.overseer import Failure, learn
 from agent.models.protocol import Role
 from agent.models.roles import Models

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Literal
 
-from agent.answering.arithmetic import compute
 from agent.errors import StorageError, UsageError
-from agent.web.address import addresses_in
-from agent.web.reading.videos import video_id
 from mcp_tools.atomic import private_folder
 from mcp_tools.library.index import search_words
 from mcp_tools.text import one_line, printable
@@ -72,7 +68,7 @@ class GapRecord:
     """A failure pattern that other questions may meet, too."""
 
     kind: str
-    """The kind of question, as `kind_of` names it."""
+    """The kind of question, in the words of `agent.learning.kinds`."""
     situation: str
     """When it applies."""
     pattern: str
@@ -356,36 +352,3 @@ def _shares_words(record: GapRecord, words: Sequence[str]) -> bool:
     """Whether a record of another kind has two words of the question."""
     own = {word[:6] for word in search_words(record.text)}
     return len(own & {word[:6] for word in words}) >= 2
-
-
-_BY_ENDING = {
-    **dict.fromkeys(("xlsx", "xls", "ods", "csv", "tsv", "parquet", "sqlite", "db"), "table"),
-    **dict.fromkeys(("pdf", "docx", "pptx", "odt", "epub", "txt", "md", "html", "eml"), "document"),
-    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp", "svg"), "picture"),
-    **dict.fromkeys(("mp3", "m4a", "wav", "flac", "ogg", "aac", "mov", "mp4", "webm", "mkv"), "sound or film"),
-    **dict.fromkeys(("zip", "tar", "gz", "tgz", "7z"), "archive"),
-    **dict.fromkeys(("py", "ipynb", "js", "c", "java", "sh", "r"), "program"),
-}
-_COMPUTES = re.compile(
-    r"\b(?:calculat|comput|how (?:many|much|long|far)|sum|total|average|mean|median|product|percent|probabilit|convert"
-    r"|solve|equation|integral|distance|area|volume|ratio|round(?:ed)?|decimal)",
-    re.IGNORECASE,
-)
-
-
-def kind_of(question: str, files: Iterable[str] = ()) -> str:
-    """The kind of a question: that of its first file, else of its address, else what its words ask for.
-
-    Args:
-        question: The question.
-        files: Names of its files.
-    """
-    for name in files:
-        return _BY_ENDING.get(PurePath(name).suffix.lower().lstrip("."), "data file")
-    addresses = addresses_in(question)
-    if any(map(video_id, addresses)):
-        return "film on the web"
-    if addresses:
-        return "web page"
-    computes = compute(question) is not None or (_COMPUTES.search(question) and re.search(r"\d", question))
-    return "calculation" if computes else "lookup"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note, Planned
-from agent.learning.gap_records import kind_of
+from agent.learning.kinds import kind_of
 from agent.models.protocol import Role
 from agent.state import NewPlan, State, Step
 from agent.steps import evidence_text
