@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from agent.cli import options
 from agent.cli.options import opt
-from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_rows
-from agent.learning.gap_records import GapRecords
+from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
+from agent.errors import UsageError
+from agent.learning.gap_records import GapRecord, GapRecords
+from agent.user_files import write_file
+from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.learning.gap_records import RecordStatus
+    from agent.learning.gap_records import Help
 
 app = options.new_app("Gap records: what went wrong with questions of a kind, and what to do instead.")
 
@@ -57,12 +63,15 @@ def show(record: Id, as_json: options.AsJson = False) -> None:
             ("what goes wrong", found.pattern),
             ("instead", found.advice),
             ("found", f"{found.seen} times, last {date_text(found.updated)}"),
-            (
-                "helped",
-                f"{known.right} of {known.shown} questions planned with it were right; "
-                f"{known.others_right} of {known.others} others of its kind",
-            ),
+            ("helped", _told(known)),
         ]
+    )
+
+
+def _told(known: Help) -> str:
+    return (
+        f"{known.right} of {known.shown} questions planned with it were right; "
+        f"{known.others_right} of {known.others} others of its kind"
     )
 
 
@@ -78,12 +87,37 @@ def reject(records: Ids, as_json: options.AsJson = False) -> None:
     _marked(records, "rejected", as_json)
 
 
-def _marked(names: list[str], status: RecordStatus, as_json: bool) -> None:
+def _marked(names: list[str], status: str, as_json: bool) -> None:
     records = _records()
     found = [records.get(name).id for name in names]
     for name in found:
-        records.mark(name, status)
+        records.change(name, status=status)
     print_done(as_json, f"{status.capitalize()}: {', '.join(found)}.", status=status, records=found)
+
+
+@app.command()
+def edit(
+    record: Id,
+    situation: Annotated[str | None, opt("--situation TEXT", "When it applies.")] = None,
+    pattern: Annotated[str | None, opt("--pattern TEXT", "What goes wrong.")] = None,
+    advice: Annotated[str | None, opt("--advice TEXT", "What to do instead.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Changes what a record says."""
+    given = {"situation": situation, "pattern": pattern, "advice": advice}
+    wanted = {name: text for name, text in given.items() if text is not None}
+    if not wanted:
+        raise UsageError("Nothing is to be changed.", remedy="Name what: --situation, --pattern or --advice.")
+    records = _records()
+    changed = records.change(records.get(record).id, **wanted)
+    print_done(as_json, f"Changed {changed.id}.", **fields(changed, _FIELDS))
+
+
+@app.command()
+def merge(record: Id, others: Ids, as_json: options.AsJson = False) -> None:
+    """Makes records one, which keeps the first one's words and the counts of all."""
+    kept = _records().merge(record, others)
+    print_done(as_json, f"Merged into {kept.id}, which was found {kept.seen} times.", **fields(kept, _FIELDS))
 
 
 @app.command()
@@ -94,3 +128,62 @@ def delete(records: Ids, as_json: options.AsJson = False) -> None:
     for name in found:
         store.delete(name)
     print_done(as_json, f"Deleted {', '.join(found)}.", records=found)
+
+
+@app.command()
+def export(
+    output: Annotated[Path | None, opt("-o --output FILE", "Where to write them; stdout if not given.")] = None,
+) -> None:
+    """Writes all records as JSON lines; of their questions only hashes are in them."""
+    text = "".join(json.dumps(line) + "\n" for line in _records().exported())
+    if output is None:
+        print_text(text) if text else print_note("There are no gap records.")
+        return
+    write_file(output, text)
+    print_note(f"Wrote {output}.")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines, as export writes them; - for stdin.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Adds records, which count as new: approve those that you trust. What is no record is told and left out."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}.", remedy="Name a file of JSON lines.") from None
+    records, taken, problems = _records(), list[GapRecord](), list[str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+            if not isinstance(values, dict):
+                raise UsageError("it is no JSON object.")
+            taken.append(records.take(values))
+        except (ValueError, RecursionError):
+            problems.append(f"line {number}: it is no JSON")
+        except AlitaError as error:
+            problems.append(f"line {number}: {error.message}")
+    for problem in problems:
+        print_note(f"{file}: {problem}")
+    ids = [record.id for record in taken]
+    print_done(
+        as_json, f"Took {len(ids)} records; {len(problems)} lines are none.", records=ids, problems=list(problems)
+    )
+    if problems and not taken:
+        raise typer.Exit(1)
+
+
+@app.command()
+def stats(as_json: options.AsJson = False) -> None:
+    """Tells for each record whether questions that were planned with it went better than others of its kind."""
+    records = _records()
+    found = records.all()
+    helped = records.help_of(record.id for record in found)
+    form = [
+        {**fields(r, "id kind status seen"), **fields(helped[r.id], "shown right others others_right")} for r in found
+    ]
+    rows = [(r.id, r.status, r.kind, _told(helped[r.id])) for r in found]
+    print_list(as_json, form, rows, "There are no gap records yet.")

@@ -11,16 +11,16 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agent.errors import StorageError, UsageError
 from mcp_tools.atomic import private_folder
 from mcp_tools.library.index import search_words
 from mcp_tools.text import one_line, printable
+from mcp_tools.tool import Json
 
 RecordStatus = Literal["new", "approved", "rejected"]
 """`new` until a person has looked at it. A rejected record stays, so that the same is not written again."""
@@ -57,6 +57,8 @@ WHERE r.kind = :kind AND (r.status = 'approved' OR (r.status = 'new' AND NOT :re
     AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.record = r.id AND o.question = :own)
 ORDER BY r.updated DESC LIMIT :most
 """
+_HALF_LIFE = 180 * 24 * 3600.0
+"""Seconds after which a record that nothing confirmed counts half."""
 _SAME = 0.6
 """Share of the words of two records from which on they say the same."""
 _RANKS = 60.0
@@ -106,10 +108,10 @@ def question_hash(question: str) -> str:
 
 
 def checked(values: dict[str, Any]) -> GapRecord:
-    """A record from what a model says.
+    """A record from what a model, a person or a file says.
 
     Raises:
-        UsageError: A text is missing, is no text, or is too long.
+        UsageError: A text is missing, is no text, or is too long; or the status is none.
     """
     texts: dict[str, str] = {}
     for name, most in LONGEST.items():
@@ -124,7 +126,13 @@ def checked(values: dict[str, Any]) -> GapRecord:
             raise UsageError(
                 f"The {name} of the gap record has {len(texts[name])} characters.", remedy=f"At most {most} are kept."
             )
-    return _with_id(GapRecord(texts["kind"], texts["situation"], texts["pattern"], texts["advice"]))
+    status = values.get("status", "new")
+    if status not in get_args(RecordStatus):
+        raise UsageError(
+            f"The status of the gap record is {one_line(repr(status), 60)}.",
+            remedy=f"It is one of {', '.join(get_args(RecordStatus))}.",
+        )
+    return _with_id(GapRecord(texts["kind"], texts["situation"], texts["pattern"], texts["advice"], status))
 
 
 def _with_id(record: GapRecord) -> GapRecord:
@@ -158,16 +166,19 @@ class GapRecords:
         """Closes the file."""
         self._database.close()
 
-    def find(self, question: str, kind: str, *, limit: int = 3, reviewed: bool = False) -> list[GapRecord]:
+    def find(
+        self, question: str, kind: str, *, limit: int = 3, reviewed: bool = False, now: float | None = None
+    ) -> list[GapRecord]:
         """The records that fit a question best, best first; never one that came from the same question.
 
-        Words and kind are ranked apart and then together; what helped counts more.
+        Words and kind are ranked apart and then together; what helped counts more, what is old less.
 
         Args:
             question: The question.
             kind: Its kind.
             limit: How many at most.
             reviewed: Whether only approved ones count.
+            now: Seconds since 1970; the clock's without.
         """
         words = search_words(question)[:_MOST_WORDS]
         wanted = {
@@ -179,6 +190,7 @@ class GapRecords:
         }
         by_words = self._rows(_BY_WORDS, wanted) if words else []
         by_kind = self._rows(_BY_KIND, wanted)
+        moment = time.time() if now is None else now
         scores: dict[str, float] = {}
         found: dict[str, GapRecord] = {}
         for ranking in (by_words, by_kind):
@@ -188,7 +200,9 @@ class GapRecords:
         helped = self.help_of(scores)
         for name, record in found.items():
             known = helped[name]
-            scores[name] *= (known.right + 1) / (known.shown + 2)
+            usefulness = (known.right + 1) / (known.shown + 2)
+            age = max(0.0, moment - record.updated)
+            scores[name] *= usefulness * 0.5 ** (age / _HALF_LIFE) * (1 + 0.1 * min(record.seen - 1, 5))
             if record.kind != kind and not _shares_words(record, words):
                 scores[name] = 0.0
         best = sorted(found, key=lambda name: scores[name], reverse=True)
@@ -205,7 +219,7 @@ class GapRecords:
             The record as it is kept: the new one, or the one that it was merged with.
         """
         now = time.time()
-        with self._writing():
+        with self.writing():
             same = self._same_as(record)
             if same is None:
                 same = self.put(record)
@@ -254,13 +268,37 @@ class GapRecords:
         """Every record, the newest first."""
         return [_record(row) for row in self._rows("SELECT * FROM records ORDER BY updated DESC, id")]
 
-    def mark(self, name: str, status: RecordStatus) -> None:
-        """Gives the record of an id another status."""
-        self._rows("UPDATE records SET status = ?, updated = ? WHERE id = ?", (status, time.time(), name))
+    def change(self, name: str, **values: str) -> GapRecord:
+        """Gives a record another status or other texts; its id stays.
+
+        Raises:
+            UsageError: There is none, or the values are not possible.
+        """
+        with self.writing():
+            before = self.get(name)
+            after = replace(checked({**asdict(before), **values}), seen=before.seen, created=before.created)
+            return self.put(replace(after, id=before.id))
+
+    def merge(self, into: str, others: Sequence[str]) -> GapRecord:
+        """Makes several records one, which keeps the first one's words, and counts them all.
+
+        Raises:
+            UsageError: One of them is not there.
+        """
+        with self.writing():
+            kept = self.get(into)
+            for other in [self.get(name) for name in others]:
+                if other.id == kept.id:
+                    raise UsageError(f"{other.id} cannot be merged with itself.", remedy="Name two records.")
+                kept = replace(kept, seen=kept.seen + other.seen)
+                self._rows("UPDATE OR IGNORE origins SET record = ? WHERE record = ?", (kept.id, other.id))
+                self._rows("UPDATE OR IGNORE shown SET record = ? WHERE record = ?", (kept.id, other.id))
+                self.delete(other.id)
+            return self.put(kept)
 
     def delete(self, name: str) -> None:
         """Removes a record, and what is known of it."""
-        with self._writing():
+        with self.writing():
             self._rows("DELETE FROM words WHERE rowid = (SELECT rowid FROM records WHERE id = ?)", (name,))
             self._rows("DELETE FROM records WHERE id = ?", (name,))
             self._rows("DELETE FROM origins WHERE record = ?", (name,))
@@ -268,7 +306,7 @@ class GapRecords:
 
     def note_shown(self, ids: Iterable[str], run: str) -> None:
         """Remembers with which records a run was planned."""
-        with self._writing():
+        with self.writing():
             for name in ids:
                 self._rows("INSERT OR IGNORE INTO shown VALUES (?, ?)", (name, run))
 
@@ -292,6 +330,29 @@ class GapRecords:
             found[name] = Help(shown, right, others, others_right)
         return found
 
+    def origins(self, name: str) -> list[str]:
+        """The hashes of the questions that a record came from."""
+        return [row[0] for row in self._rows("SELECT question FROM origins WHERE record = ?", (name,))]
+
+    def exported(self) -> list[dict[str, Json]]:
+        """Every record with its origins, as `take` reads it."""
+        return [{**asdict(record), "origins": list[Json](self.origins(record.id))} for record in self.all()]
+
+    def take(self, values: dict[str, Any]) -> GapRecord:
+        """Adds a record that was exported, elsewhere too. Whoever wrote it, it is new here.
+
+        Raises:
+            UsageError: It is no gap record.
+        """
+        origins = values.get("origins", [])
+        if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
+            raise UsageError("The origins of the gap record are no list of SHA-256.", remedy="Export it again.")
+        with self.writing():
+            kept = self.add(checked({**values, "status": "new"}))
+            for origin in origins:
+                self._rows("INSERT OR IGNORE INTO origins VALUES (?, ?)", (kept.id, origin))
+        return kept
+
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
         """Writes a record as it is, whatever else is there; one with its id is replaced."""
         now = time.time() if updated is None else updated
@@ -312,17 +373,9 @@ class GapRecords:
         )
         return record
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> _Writing:
         """Makes what is written inside one change."""
-        with self._threads:
-            self._rows("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._rows("ROLLBACK")
-                raise
-            self._rows("COMMIT")
+        return _Writing(self)
 
     def _rows(self, statement: str, values: tuple[object, ...] | dict[str, object] = ()) -> list[Any]:
         with self._threads:
@@ -330,6 +383,27 @@ class GapRecords:
                 return self._database.execute(statement, values).fetchall()
             except sqlite3.Error as error:
                 raise _unusable(self.path, error) from None
+
+
+class _Writing:
+    """A transaction; inside another one it is a part of that."""
+
+    def __init__(self, records: GapRecords) -> None:
+        self._records = records
+        self._is_outer = False
+
+    def __enter__(self) -> None:
+        self._records._threads.acquire()
+        if not self._records._database.in_transaction:
+            self._records._rows("BEGIN IMMEDIATE")
+            self._is_outer = True
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if self._is_outer:
+                self._records._rows("COMMIT" if kind is None else "ROLLBACK")
+        finally:
+            self._records._threads.release()
 
 
 def _unusable(path: Path, error: Exception) -> StorageError:

@@ -1,7 +1,8 @@
-"""Gap records: found, counted, reviewed; what is malformed or hostile is told and harms nothing."""
+"""Gap records: found, merged, counted, reviewed, moved; what is malformed or hostile is told and harms nothing."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,6 +28,7 @@ NAMES = GapRecord(
     "facts of another person of the same name are taken",
     "verify who is meant before anything else",
 )
+YEAR = 365 * 24 * 3600.0
 
 
 @pytest.fixture
@@ -48,11 +50,12 @@ def test_what_says_the_same_is_counted_and_not_written_twice(records):
     assert records.add(SUBTOTALS, "b").seen == 2  # the same question tells nothing new
 
 
-def test_what_helped_comes_before_what_did_not(records):
+def test_what_helped_comes_before_what_did_not_and_the_old_last(records):
     helpful, useless = (
         records.add(NAMES, "a"),
         records.add(replace(NAMES, situation="x y", pattern="z w", advice="v"), "b"),
     )
+    old = records.put(replace(NAMES, situation="p q", pattern="r s", advice="t"), records.all()[0].updated - 3 * YEAR)
     for run, record, correct in [
         ("1", helpful, True),
         ("2", helpful, True),
@@ -61,17 +64,17 @@ def test_what_helped_comes_before_what_did_not(records):
     ]:
         records.note_shown([record.id], run)
         records.note_score(run, "lookup", correct=correct)
-    assert records.find("Who is it?", "lookup") == [helpful, useless]
+    assert records.find("Who is it?", "lookup") == [helpful, useless, old]
     known = records.help_of([helpful.id])[helpful.id]
     assert (known.shown, known.right, known.others, known.others_right) == (2, 2, 2, 0)
 
 
 def test_a_rejected_record_is_neither_shown_nor_written_again(records):
     name = records.add(SUBTOTALS, "a").id
-    records.mark(name, "rejected")
+    records.change(name, status="rejected")
     assert records.add(SUBTOTALS, "c").status == "rejected"
     assert records.find("What is the total?", "table") == []
-    records.mark(name, "approved")
+    records.change(name, status="approved")
     assert len(records.find("What is the total?", "table", reviewed=True)) == 1
 
 
@@ -85,6 +88,15 @@ def test_several_writers_lose_nothing(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
     assert len(GapRecords(tmp_path / "gaps.sqlite").all()) == 40
+
+
+def test_a_change_that_breaks_off_changes_nothing(records):
+    record = records.add(SUBTOTALS, "a")
+    with pytest.raises(UsageError, match="no gap record"):
+        records.merge(record.id, ["nosuch"])
+    with pytest.raises(UsageError, match="600"):
+        records.change(record.id, pattern="x" * 601)
+    assert records.all() == [record]
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be read as one" * 20, b"later"])
@@ -108,6 +120,7 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path, content):
         ({"kind": 5, "situation": "s", "pattern": "p", "advice": "a"}, "no kind"),
         ({"kind": "k", "situation": " ", "pattern": "p", "advice": "a"}, "no situation"),
         ({"kind": "k", "situation": "s", "pattern": "p" * 601, "advice": "a"}, "601 characters"),
+        ({"kind": "k", "situation": "s", "pattern": "p", "advice": "a", "status": "trusted"}, "trusted"),
     ],
 )
 def test_what_is_no_record_is_told(values, said):
@@ -158,18 +171,35 @@ def test_kinds(question, files, kind):
     assert kind_of(question, files) == kind
 
 
-def test_the_command_shows_and_reviews_them(tmp_path):
+def test_the_command_shows_reviews_and_moves_them(tmp_path):
     terminal = Terminal(tmp_path)
-    records = GapRecords(terminal.home / "data" / "gaps.sqlite")
-    first, second = records.add(SUBTOTALS, "a").id, records.add(NAMES, "b").id
-    assert terminal.run("gaps", "show", first, "--json").json["status"] == "new"
+    lines = [
+        json.dumps(
+            {
+                "kind": "table",
+                "situation": "s",
+                "pattern": "totals are counted twice",
+                "advice": "a",
+                "status": "approved",
+            }
+        ),
+        json.dumps({"kind": "lookup", "situation": "t", "pattern": "names are mixed up", "advice": "b"}),
+        "nonsense",
+        json.dumps({"kind": "lookup"}),
+    ]
+    taken = terminal.run("gaps", "import", "-", "--json", stdin="\n".join(lines))
+    assert taken.code == 0
+    first, second = taken.json["records"]
+    assert [problem.split(":")[0] for problem in taken.json["problems"]] == ["line 3", "line 4"]
+    assert terminal.run("gaps", "show", first, "--json").json["status"] == "new"  # whoever wrote it
     assert terminal.run("gaps", "approve", first[:6]).code == 0
     assert terminal.run("gaps", "reject", second).code == 0
+    assert terminal.run("gaps", "edit", first, "--advice", "leave them out").code == 0
     listed = terminal.run("gaps", "list")
     assert "approved" in listed.out
-    assert NAMES.pattern in listed.out
-    assert "of 0 questions" in terminal.run("gaps", "show", first).out
-    assert terminal.run("gaps", "delete", second).code == 0
-    assert [record.id for record in records.all()] == [first]
+    assert "names are mixed up" in listed.out
+    assert "of 0 questions" in terminal.run("gaps", "stats").out
+    exported = terminal.run("gaps", "export")
+    assert {json.loads(line)["advice"] for line in exported.out.splitlines()} == {"leave them out", "b"}
     wrong = terminal.run("gaps", "show", "zzz")
     assert (wrong.code, "no gap record 'zzz'" in wrong.err) == (2, True)
