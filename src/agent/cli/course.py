@@ -15,10 +15,11 @@ from agent.cli.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, 
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.cli.screen import count_of
-from agent.errors import StorageError
+from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
+from agent.gaia.attempt import dataset_of
 from agent.gaia.course import COURSE_URL, CourseApi, plain_name
-from agent.gaia.outputs import read_answers, require_person, submission_of
+from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
 from agent.gaia.runner import Selection
 from agent.user_files import whole_file, write_file
 from mcp_tools.errors import UsageError
@@ -39,12 +40,13 @@ Submit = Annotated[bool, opt("--submit", "Submit; without this, only show what w
 def questions(
     output: Annotated[Path | None, opt("-o --output FILE", "Write the questions to this file.")] = None,
     files: Annotated[Path | None, opt("--files DIR", "Save the attached files in this folder.")] = None,
+    random: Annotated[bool, opt("--random", "Show one question, picked by the server.")] = False,
     course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Lists the questions of the course."""
     api = CourseApi(course)
-    dataset = _questions(api)
+    dataset = dataset_of([api.random_question()], {}, api.base) if random else _questions(api)
     if output is not None:
         _write_questions(output, dataset)
         print_note(f"Wrote {output}. Answer them with: gaia-benchmark {output}")
@@ -102,28 +104,39 @@ def run(
 
 @app.command()
 def submit(
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A ledger.")],
+    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A ledger or a leaderboard file.")],
     username: Username = "",
     agent_code: AgentCode = "",
     send: Submit = False,
     course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
-    """Submits the answers of a ledger. Without --submit, only shows what would be sent."""
+    """Submits answers. Without --submit, only shows what would be sent. Both are kept in submission_payload.log."""
     api, given = CourseApi(course), read_answers(answers)
     asked = [task.task_id for task in api.questions().tasks]
     submission = submission_of(username, agent_code, given, asked)
+    log = Path(PAYLOAD_LOG)
+    log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission)
     unanswered = [task_id for task_id in asked if task_id not in given]
-    result = api.submit(submission) if send else None
+    result = None
+    if send:
+        try:
+            result = api.submit(submission)
+        except CourseError as error:
+            log_submission(log, outcome={"error": error.message})
+            raise
+        log_submission(log, outcome=asdict(result))
     if as_json:
-        form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered}
+        form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered, "log": PAYLOAD_LOG}
         print_json({**form, "result": asdict(result) if result else None})
         return
     if unanswered:
         print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
     if result is None:
         print_rows([(one["task_id"], one_line(one["submitted_answer"], 200)) for one in submission["answers"]])
-        print_note("Nothing was sent. To submit this, add --submit to the same command.")
+        print_note(
+            f"Nothing was sent. The payload is in {PAYLOAD_LOG}. To submit it, add --submit to the same command."
+        )
         return
     print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
     if result.message:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from agent.errors import RunError, StorageError, SubmissionError
 from agent.gaia.attempt import Attempt, Dataset, Task
 from agent.gaia.ledger import Fingerprint, object_in, read_ledger
 from agent.gaia.report.figures import counted, group_of
+from agent.store.jsonl_log import AppendedLines
 from agent.store.redact import Redactor
 from agent.traces.read import trace_of
 from agent.traces.trace import TraceStep
@@ -31,6 +33,7 @@ RESULTS_SCHEMA = 1
 """Of the results: members are added within it, never changed or removed."""
 _TRACED = 300
 """Characters of what a step worked on, and of what it found, in a `reasoning_trace`."""
+PAYLOAD_LOG = "submission_payload.log"
 _FORM = '{"task_id": "…", "model_answer": "…"}'
 
 
@@ -244,18 +247,57 @@ def require_person(username: str, agent_code: str) -> None:
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """Answers by task id from a ledger: those of the first epoch under the configuration of its newest attempt.
+    """Answers by task id from a benchmark's ledger or a leaderboard file.
+
+    Of a ledger, these are the results of the first epoch under the configuration of its newest attempt: answers of
+    several configurations are nobody's result.
 
     Raises:
-        SubmissionError: It cannot be read, is no ledger, or is damaged.
+        SubmissionError: It cannot be read, or a line of it is neither.
     """
     try:
-        records = read_ledger(path)
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        records = read_ledger(path) if b'"header"' in lines[0] else None
+    except OSError as error:
+        raise SubmissionError(
+            f"The answers {path} cannot be read: {error.strerror}.",
+            remedy="Check the path, or create a ledger with: alita course run",
+        ) from None
     except RunError as error:
-        raise SubmissionError(error.message, remedy="Create a ledger with: alita course run") from None
+        raise SubmissionError(error.message, remedy=error.remedy) from None
+    if records is None:
+        return {task_id: text for task_id, text in _leaderboard_answers(path, lines) if text}
     if records.problems:
         raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
     newest = records.attempts[-1].fingerprint if records.attempts else ""
     last = {a.task_id: a for a in records.attempts if a.fingerprint == newest and a.epoch == 1}
     ended = {"ok", "limit", "missing-file"}
     return {task_id: a.answer for task_id, a in last.items() if a.status in ended and a.answer}
+
+
+def _leaderboard_answers(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        record = object_in(line) or {}
+        task_id = record.get("task_id")
+        text = next((record[name] for name in ("answer", "model_answer", "submitted_answer") if name in record), None)
+        if not isinstance(task_id, str) or not task_id or not isinstance(text, str):
+            raise SubmissionError(
+                f"Line {number} of {path} has no answer.", remedy=f"Write each line like {_FORM}, or use a ledger."
+            )
+        yield task_id, text
+
+
+def log_submission(path: Path, **entry: Json) -> None:
+    """Adds what is (or, in a dry run, would be) sent, before it is sent; or its result.
+
+    Raises:
+        StorageError: The log cannot be written.
+        RunError: Another process writes it.
+    """
+    log = AppendedLines.open(path)
+    try:
+        log.append([{"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}], synced=True)
+    finally:
+        log.close()

@@ -32,13 +32,9 @@ class Shell(Terminal):
         )
         return name
 
-    def ledger(self, **answers: str) -> str:
-        """A ledger with an answer to each card."""
-        attempts = (
-            {"kind": "attempt", "task_id": name.replace("_", "-"), "epoch": 1, "status": "ok", "answer": answer}
-            for name, answer in answers.items()
-        )
-        return self.write("ledger.jsonl", {"kind": "header", "ledger": 1}, *attempts)
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.here / "submission_payload.log").read_text().splitlines()]
 
 
 @pytest.fixture
@@ -54,7 +50,8 @@ def test_the_questions_are_listed(shell: Shell) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert len(ended.out.splitlines()) == 20
     assert ended.out.splitlines()[1] == "card-2   1  card-2.png  Which colour has card 2?"
-    assert shell.ask("questions", "--json").json[0]["question"] == "Which colour has card 1?"
+    listed = shell.ask("questions", "--random", "--json").json
+    assert listed == [{"task_id": "card-1", "question": "Which colour has card 1?", "level": 1, "file_name": ""}]
 
 
 def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:
@@ -79,13 +76,15 @@ def test_terminal_controls_in_a_question_do_not_reach_the_terminal(shell: Shell)
 
 
 def test_nothing_is_sent_unless_asked_for(shell: Shell) -> None:
-    answers = shell.ledger(card_1="FINAL ANSWER: green")
+    answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "FINAL ANSWER: green"})
     ended = shell.ask("submit", answers, *WHO)
     assert (ended.code, ended.out) == (0, "card-1  green\n")
     assert "Nothing was sent" in ended.err
     assert "19 questions have no answer and count as wrong: card-2, " in ended.err
     assert shell.course.submissions == []
     assert shell.course.asked == ["GET /questions"]
+    assert [entry["sent"] for entry in shell.log] == [False]
+    assert shell.log[0]["payload"]["answers"] == [{"task_id": "card-1", "submitted_answer": "green"}]
 
 
 def test_a_ledger_is_handed_in_on_request(shell: Shell) -> None:
@@ -107,45 +106,45 @@ def test_a_ledger_is_handed_in_on_request(shell: Shell) -> None:
     assert (told["result"]["score"], told["result"]["correct_count"]) == (10.0, 2)
     assert len(told["unanswered"]) == 18
     assert [a["submitted_answer"] for a in shell.course.submissions[0]["answers"]] == ["Green", "white"]
+    assert [entry.get("sent") for entry in shell.log] == [True, None]
+    assert shell.log[1]["outcome"]["score"] == 10.0
 
 
 def test_a_score_is_shown_to_people(shell: Shell) -> None:
-    answers = shell.ledger(**shell.course.answers)
+    answers = shell.write(
+        "answers.jsonl", *({"task_id": t, "model_answer": a} for t, a in shell.course.answers.items())
+    )
     ended = shell.ask("submit", answers, *WHO, "--submit")
     assert ended.out == "100 % (20 correct, 20 answered)\n"
     assert ended.err == "Score calculated successfully.\n"
 
 
-def test_a_refused_submission_is_told(shell: Shell) -> None:
-    answers = shell.ledger(card_1="green")
+def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
+    answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "green"})
     shell.course.fails.extend([(200, shell.course.questions), (500, {"detail": "Failed to update the leaderboard"})])
     ended = shell.ask("submit", answers, *WHO, "--submit", "--json")
     assert ended.code == 1
     assert "answered 500: Failed to update the leaderboard" in ended.json["error"]["message"]
+    assert "Failed to update" in shell.log[1]["outcome"]["error"]
 
 
 @pytest.mark.parametrize(
-    ("answers", "who", "told"),
+    ("lines", "who", "told"),
     [
-        ({"card_1": "x"}, (), "The Hugging Face user name is missing."),
-        ({"card_1": "x"}, ("--username", "ann"), "'' is not a URL of the agent's code."),
-        ({}, WHO, "There is no answer to submit."),
-        ({"card_1": "ERROR"}, WHO, "The answer to card-1 is no answer: 'ERROR'."),
-        ({"other": "x"}, WHO, "The course has no question other."),
+        ([{"task_id": "card-1", "model_answer": "x"}], (), "The Hugging Face user name is missing."),
+        ([{"task_id": "card-1", "model_answer": "x"}], ("--username", "ann"), "'' is not a URL of the agent's code."),
+        ([], WHO, "There is no answer to submit."),
+        ([{"task_id": "card-1", "model_answer": "ERROR"}], WHO, "The answer to card-1 is no answer: 'ERROR'."),
+        ([{"task_id": "other", "model_answer": "x"}], WHO, "The course has no question other."),
+        ([{"task_id": "card-1"}], WHO, "Line 1 of answers.jsonl has no answer."),
+        (["no json"], WHO, "Line 1 of answers.jsonl has no answer."),
     ],
 )
-def test_what_cannot_be_handed_in_is_told(
-    shell: Shell, answers: dict[str, str], who: tuple[str, ...], told: str
-) -> None:
-    ended = shell.ask("submit", shell.ledger(**answers), *who, "--submit")
+def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: tuple[str, ...], told: str) -> None:
+    ended = shell.ask("submit", shell.write("answers.jsonl", *lines), *who, "--submit")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"alita: {told}\n       ")
-
-
-def test_what_is_no_ledger_is_told(shell: Shell) -> None:
-    ended = shell.ask("submit", shell.write("answers.jsonl", "no json"), *WHO, "--submit")
-    assert (ended.code, ended.out) == (2, "")
-    assert "answers.jsonl is not a ledger" in ended.err
+    assert not (shell.here / "submission_payload.log").exists()
 
 
 def test_a_server_that_is_not_there_is_told(shell: Shell) -> None:
@@ -154,11 +153,11 @@ def test_a_server_that_is_not_there_is_told(shell: Shell) -> None:
     assert "cannot be reached" in ended.json["error"]["message"]
 
 
-def test_the_token_does_not_reach_the_course(shell: Shell) -> None:
-    answers = shell.ledger(card_1="green")
+def test_the_token_reaches_neither_the_course_nor_the_log(shell: Shell) -> None:
+    answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "green"})
     ended = shell.ask("submit", answers, *WHO, "--submit", HF_TOKEN=TOKEN)
     assert ended.code == 0
-    assert TOKEN not in ended.out + ended.err
+    assert TOKEN not in ended.out + ended.err + (shell.here / "submission_payload.log").read_text()
 
 
 def arithmetic(shell: Shell) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.errors import CourseError, SubmissionError
+from agent.errors import CourseError, StorageError, SubmissionError
 from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, SubmissionResult, plain_name
-from agent.gaia.outputs import submission_of
+from agent.gaia.outputs import log_submission, submission_of
 from support.course_server import CourseServer
 
 CODE = "https://huggingface.co/spaces/ann/agent/tree/main"
@@ -30,6 +31,7 @@ def test_the_questions_are_tasks_without_truths(api: CourseApi, course: CourseSe
         Task("card-2", "Which colour has card 2?", 1, "card-2.png"),
     )
     assert (dict(dataset.truths), dataset.origin, dataset.problems) == ({}, course.url, ())
+    assert api.random_question() == dataset.tasks[0]
     assert course.violations == []
 
 
@@ -171,3 +173,17 @@ def test_what_cannot_be_handed_in_is_told(username: str, code: str, answers: dic
     with pytest.raises(SubmissionError, match=told) as caught:
         submission_of(username, code, answers, ["a", "b"])
     assert caught.value.remedy
+
+
+def test_every_submission_is_logged_before_it_is_sent(tmp_path: Path) -> None:
+    log = tmp_path / "submission_payload.log"
+    submission = submission_of("ann", CODE, {"card-1": "grün"}, ["card-1"])
+    for sent in (False, True):
+        log_submission(log, url="http://course/submit", sent=sent, payload=submission)
+    log_submission(log, outcome={"score": 5.0})
+    first, second, third = map(json.loads, log.read_text().splitlines())
+    assert (first["sent"], second["sent"]) == (False, True)
+    assert first["payload"] == submission
+    assert third["outcome"] == {"score": 5.0}
+    with pytest.raises(StorageError, match="cannot be written"):
+        log_submission(tmp_path)
