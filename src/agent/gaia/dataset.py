@@ -118,6 +118,8 @@ class Hub:
         )
 
 
+CONFIG, SPLIT = "2023_all", "validation"
+"""What is read of a local copy where nothing else is named."""
 _FIELDS = frozenset({"task_id", "question", "level", "final_answer", "file_name"})
 _LONGEST_ID = 200
 """Characters: ids are names of folders and of rows in reports."""
@@ -199,27 +201,30 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
     """Reads questions as a command line names them: a file, a folder, or a split on the hub.
 
     Args:
-        source: A JSONL file; a local copy of the dataset as `FOLDER` or `FOLDER:SPLIT`; else `gaia-validation` or
-            `gaia-test`, with `@REVISION` at its end for another one.
+        source: A JSONL file; a local copy of the dataset as `FOLDER`, `FOLDER:SPLIT` or `FOLDER:CONFIG:SPLIT`; else
+            `gaia-validation` or `gaia-test`, with `@REVISION` at its end for another one.
         settings: The hub's token, and where the cache is.
 
     Raises:
         DatasetError: They cannot be had.
     """
     if copy := local_copy(source):
-        return load_folder(*copy)
+        return load_folder(*copy, settings.cache_dir / "gaia" / "datasets")
     named = _ON_THE_HUB.fullmatch(str(source))
     if not named or source.exists():
         return load_jsonl(source)
     return load_hub(named[1], Hub.of(settings, revision_of(source)))
 
 
-def local_copy(source: Path) -> tuple[Path, str] | None:
-    """Folder and split of a local copy; None where none is meant."""
-    if source.is_dir():
-        return source, "validation"
-    folder, _, split = str(source).rpartition(":")
-    return (Path(folder), split) if folder and not source.exists() and Path(folder).is_dir() else None
+def local_copy(source: Path) -> tuple[Path, str, str] | None:
+    """Folder, configuration and split (empty where none is named) of a local copy; None where none is meant."""
+    if source.exists() and not source.is_dir():
+        return None
+    for number in range(3):
+        folder, *more = str(source).rsplit(":", number)
+        if len(more) == number and Path(folder).is_dir():
+            return Path(folder), more[0] if number == 2 else CONFIG, more[-1] if more else ""
+    return None
 
 
 def revision_of(source: Path) -> str:
@@ -265,6 +270,9 @@ def _record(line: bytes) -> dict[str, Any] | str:
 def load_hub(split: str, hub: Hub) -> Dataset:
     """Reads the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
 
+    The table is fetched at its revision, and `datasets` reads it: where `datasets` asks the hub itself and fails, it
+    takes whatever revision it finds in its cache.
+
     Raises:
         DatasetError: No network, no token, terms not accepted, or no such revision.
     """
@@ -275,41 +283,71 @@ def load_hub(split: str, hub: Hub) -> Dataset:
         raise DatasetError(f"{REPOSITORY} has no {path} at {hub.revision!r}.", remedy=f"Use {REVISION}.") from None
     parts = file.parts  # the cache names the commit that a branch or a tag stands for
     commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else hub.revision
-    rows = _rows(file, "Delete it; it will be downloaded again.")
+    rows = _rows(file, CONFIG, split, hub.cache, "Delete it; it will be downloaded again.")
     return dataset_from(rows, f"{REPOSITORY} {split} at {commit}")
 
 
-def load_folder(folder: Path, split: str) -> Dataset:
-    """Reads a local copy of the dataset, in the layout that it has on the hub.
+def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
+    """Reads a local copy of the dataset: in the hub's layout, as `save_to_disk` wrote it, or any that `datasets` reads.
+
+    Args:
+        folder: Of the copy.
+        config: Its configuration, such as `2023_level1`; without a meaning where `save_to_disk` wrote the copy.
+        split: `validation` unless named; of a copy that holds one split alone, that one.
+        cache: Where `datasets` may write.
 
     Raises:
-        DatasetError: It has no such split, cannot be read, or holds no question.
+        DatasetError: It is not there, or holds no question.
     """
-    table = folder / "2023" / split / "metadata.parquet"
-    if not table.is_file():
-        has = ", ".join(path.parent.name for path in sorted(folder.glob("2023/*/metadata.parquet")))
-        raise DatasetError(
-            f"{folder} has no 2023/{split}/metadata.parquet.",
-            remedy=f"It has: {has}. Name one of them: {folder}:SPLIT" if has else "Name a copy of the hub's dataset.",
-        )
-    dataset = dataset_from(_rows(table, "Copy it again from the hub."), f"{folder} {split}")
+    level = "" if config == CONFIG else f".{config.removeprefix('2023_')}"
+    table = folder / "2023" / (split or SPLIT) / f"metadata{level}.parquet"
+    remedy = f"Name a split, or a configuration and a split, that it has: {folder}:SPLIT or {folder}:CONFIG:SPLIT."
+    tables = [str(path.relative_to(folder)) for path in sorted(folder.glob("2023/*/metadata*.parquet"))]
+    if tables and not table.is_file() and not (folder / "README.md").is_file():  # which would name configurations
+        missing = table.relative_to(folder)
+        raise DatasetError(f"{folder} has no {missing}. It has: {', '.join(tables)}.", remedy=remedy)
+    rows = _rows(table if table.is_file() else folder, config, split, cache, remedy)
+    dataset = dataset_from(rows, " ".join(filter(None, (str(folder), config, split))))
     if not dataset.tasks:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
         raise DatasetError(f"The dataset {folder} holds no question.{first}", remedy=_FORM)
     return dataset
 
 
-def _rows(table: Path, remedy: str) -> Iterator[Row]:
-    """The rows of a table, in the columns that are needed: how people solved a question is left out."""
+def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:
+    """The rows of a table or a folder, in the columns that are needed: how people solved a question is left out.
+
+    What `datasets` says of a row is not told: it may hold a true answer.
+    """
     try:
-        from pyarrow import ArrowException, parquet  # type: ignore[import-untyped]
+        import datasets  # type: ignore[import-untyped]
+        import pyarrow  # type: ignore[import-untyped]
     except ImportError:
-        raise DatasetError("The package `pyarrow` is not installed.", remedy="pip install 'alita[gaia]'") from None
+        raise DatasetError("The package `datasets` is not installed.", remedy="pip install 'alita[gaia]'") from None
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    failures = (ValueError, OSError, RuntimeError, pyarrow.ArrowException, datasets.exceptions.DatasetsError)
+    how = {"split": split or SPLIT, "streaming": True, "cache_dir": str(cache)}  # streaming: no copy is made
     try:
-        file = parquet.ParquetFile(table)
-        records = file.read([name for name in file.schema_arrow.names if _plain(name) in _FIELDS]).to_pylist()
-    except (OSError, ArrowException):
-        raise DatasetError(f"{table} cannot be read as a Parquet table.", remedy=remedy) from None
-    for number, record in enumerate(records, 1):
-        if record.get("task_id") != _DUMMY:
-            yield f"row {number}", record
+        if source.is_file():
+            rows = datasets.load_dataset("parquet", data_files={how["split"]: str(source)}, **how)
+        elif any((source / name).is_file() for name in ("dataset_info.json", "dataset_dict.json")):
+            saved = datasets.load_from_disk(str(source))
+            splits = saved if isinstance(saved, datasets.DatasetDict) else {str(saved.split or SPLIT): saved}
+            chosen = split or (next(iter(splits)) if len(splits) == 1 else SPLIT)
+            if chosen not in splits:
+                raise ValueError(f"Bad split: {chosen}. Available splits: {[*splits]}")
+            rows = splits[chosen]
+        else:
+            rows = datasets.load_dataset(str(source), config, **how)
+        if rows.column_names:
+            rows = rows.select_columns([name for name in rows.column_names if _plain(name) in _FIELDS])
+    except failures as error:
+        problem = one_line(str(error), 300).rstrip(".")
+        raise DatasetError(f"{source} cannot be read as a dataset: {problem}.", remedy=remedy) from None
+    try:
+        for number, record in enumerate(rows, 1):
+            if record.get("task_id") != _DUMMY:
+                yield f"row {number}", record
+    except failures as error:
+        raise DatasetError(f"The rows of {source} cannot be read ({type(error).__name__}).", remedy=remedy) from None

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pyarrow
 import pytest
 from hypothesis import given
@@ -254,10 +255,10 @@ def test_a_cache_that_cannot_be_written_is_told(hub: HubServer, tmp_path: Path) 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A local copy in the layout of the hub, with two questions for validation."""
+    """A local copy in the layout of the hub, with two questions for validation, one of them of level 1."""
     rows = [record("a1", 1), record("b2", 2, file_name="b2.txt")]
     dummy = record("0-0-0-0-0", answer="?")
-    tables = {"validation/metadata": rows, "test/metadata": [dummy]}
+    tables = {"validation/metadata": rows, "validation/metadata.level1": rows[:1], "test/metadata": [dummy]}
     for name, table in tables.items():
         path = tmp_path / "copy" / "2023" / f"{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -271,27 +272,71 @@ def ids_of(source: object, home: Path) -> list[str]:
     return [task.task_id for task in load_questions(Path(str(source)), settings).tasks]
 
 
-def test_a_local_copy_is_read_by_split(copy: Path, home: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_local_copy_is_read_in_each_form_that_datasets_knows(
+    copy: Path, tmp_path: Path, home: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
     caplog.set_level(logging.DEBUG)
     settings = read_settings(environment={"ALITA_HOME": str(home)})
     whole = load_questions(copy, settings)
     canary_nowhere(whole, caplog)
     assert whole.tasks[1] == Task("b2", "Which word is written on card b2?", 2, "b2.txt")
     assert usual_attachments(settings, beside=copy).resolve(whole.tasks[1]).status == "found"
-    assert ids_of(f"{copy}:validation", home) == ["a1", "b2"]
+    assert ids_of(f"{copy}:2023_level1:validation", home) == ["a1"]
     with pytest.raises(DatasetError, match=r"holds no question\. It is empty"):  # but for the dummy
         ids_of(f"{copy}:test", home)
-    with pytest.raises(DatasetError, match=r"copy has no 2023/train/metadata\.parquet") as caught:
-        ids_of(f"{copy}:train", home)
-    assert "It has: test, validation" in caught.value.remedy
-    (copy / "2023/validation/metadata.parquet").write_text(f"no table {CANARY}")
-    with pytest.raises(DatasetError, match="cannot be read as a Parquet table") as damaged:
-        ids_of(copy, home)
-    assert CANARY not in str(damaged.value)
+
+    with pytest.raises(DatasetError, match=r"copy has no 2023/test/metadata\.level1\.parquet\. It has: 2023/test/meta"):
+        ids_of(f"{copy}:2023_level1:test", home)
+
+    (saved := datasets.Dataset.from_list([record("s1")])).save_to_disk(tmp_path / "saved")
+    datasets.DatasetDict({"validation": saved, "test": saved}).save_to_disk(tmp_path / "splits")
+    for source in ("saved", "saved:validation", "splits", "splits:test"):
+        assert ids_of(tmp_path / source, home) == ["s1"], source
+    with pytest.raises(DatasetError, match=r"Bad split: train\. Available splits: \['validation', 'test'\]"):
+        ids_of(tmp_path / "splits:train", home)
+
+    table = next(copy.rglob("metadata.level1.parquet")).rename(copy / "questions.parquet")
+    (copy / "2023/validation/metadata.parquet").unlink()
+    configs = [{"config_name": name, "data_files": [{"split": "validation", "path": table.name}]} for name in CONFIGS]
+    (copy / "README.md").write_text(f"---\n{json.dumps({'configs': configs})}\n---\n")
+    for source in (copy, *(f"{copy}:{name}:validation" for name in CONFIGS)):
+        assert ids_of(source, home) == ["a1"]
+    assert [path for path in home.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()] == []
+    assert "Failed" not in capfd.readouterr().err
+
+
+CONFIGS = ("2023_all", "2023_level1", "2023_level2", "2023_level3")
+
+
+@pytest.mark.parametrize(
+    ("files", "source", "told"),
+    [
+        ({}, "other", "cannot be read as a dataset: The directory at"),
+        ({"x.jsonl": '{"a": 1}\n'}, "other", "BuilderConfig '2023_all' not found. Available: ['default']"),
+        ({"x.jsonl": '{"a": 1}\n'}, "other:default:train", "holds no question. row 1: task_id is missing; left out."),
+        ({"x.jsonl": '{"a": 1}\n'}, "other:default:test", "Bad split: test. Available splits: ['train']"),
+        ({"other.py": "1 / 0"}, "other", "Dataset scripts are no longer supported"),
+        ({"2023/validation/metadata.parquet": "no table"}, "other", "cannot be read as a dataset: Parquet magic bytes"),
+        ({"x.jsonl": f'{{"a": 1}}\n{{"a": "{CANARY}\n'}, "other:default:train", "The rows of"),
+        ({}, "gone", "The question file"),
+    ],
+)
+def test_a_folder_in_another_form_is_told(
+    tmp_path: Path, home: Path, files: dict[str, str], source: str, told: str
+) -> None:
+    (tmp_path / "other").mkdir()
+    for name, text in files.items():
+        (tmp_path / "other" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "other" / name).write_text(text)
+    with pytest.raises(DatasetError) as caught:
+        ids_of(tmp_path / source, home)
+    assert told in caught.value.message
+    assert caught.value.remedy
+    assert CANARY not in str(caught.value)
 
 
 def test_without_the_package_what_to_install_is_told(copy: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match="The package `pyarrow` is not installed") as caught:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(DatasetError, match="The package `datasets` is not installed") as caught:
         ids_of(copy, home)
     assert caught.value.remedy == "pip install 'alita[gaia]'"
