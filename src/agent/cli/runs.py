@@ -22,6 +22,7 @@ from agent.cli.screen import count_of
 from agent.errors import UsageError
 from agent.store import retention, sessions
 from agent.store.journal import Journal
+from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, find_session, load_session
 from agent.traces.page import render_page
@@ -252,6 +253,27 @@ def show_trace(
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 160
     print_text(render(trace, width=width, step=step, full=full))
+
+
+@traces_app.command("table")
+def table_(
+    ledger: Annotated[
+        Path | None, typer.Argument(metavar="LEDGER", help="A benchmark's ledger; the newest runs if not given.")
+    ] = None,
+    limit: options.Limit = 50,
+    as_csv: Annotated[bool, opt("--csv", "Every column as CSV.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Shows a row for each attempt: brief, plans, calls, raw and final answer, truth, resolution, diagnosis, record."""
+    from agent.gaia.report import attempts
+
+    settings = options.settings()
+    rows = attempts.rows_of_runs(settings.runs_dir, limit) if ledger is None else attempts.rows_of_ledger(ledger)
+    rows = [Redactor(settings.secrets).json(row) for row in rows]
+    if as_csv:
+        print_text(attempts.as_csv(rows))
+    else:
+        print_list(as_json, rows, [attempts.in_short(row) for row in rows], "There are no attempts yet.")
 
 
 @traces_app.command("open")

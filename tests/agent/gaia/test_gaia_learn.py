@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from agent.gaia.configuration import Places
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
+from agent.gaia.report.attempts import as_csv, rows_of_ledger
 from agent.gaia.runner import Selection
 from agent.learning.gap_records import GapRecords
 from support.bench import Bench
@@ -140,3 +143,15 @@ def test_the_effect_is_told_on_the_part_that_was_not_learned_from(tmp_path, lear
     assert code == 0, err
     assert "+100.0 points on 3 common questions" in out
     assert {path.name for path in tmp_path.glob("l.*")} >= {"l.gaps.sqlite", "l.without.json", "l.with.json"}
+
+
+async def test_the_table_tells_everything_of_an_attempt(bench, learner, monkeypatch):
+    await bench.run(learning="grow", selection=Selection(ids=("t0",)))
+    [row] = rows_of_ledger(Places(bench.output).ledger)
+    assert row["question"] == "Which card is number 0?"
+    assert (row["raw_answer"], row["truth"], row["resolution"]) == ("I do not know", "0", "reasoning_gap")
+    assert (row["diagnosis"], row["gap_record"]) == (bench.records.lessons[0].diagnosis, kept(bench).all()[0].id)
+    assert row["calls"]
+    read = list(csv.DictReader(io.StringIO(as_csv([{**row, "answer": "=1+1"}]))))
+    assert read[0]["answer"] == "'=1+1"
+    assert json.loads(read[0]["calls"])[0]["kind"] == row["calls"][0]["kind"]

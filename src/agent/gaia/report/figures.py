@@ -60,6 +60,11 @@ class Counted:
         return suffix.lstrip(".").lower() or ("unknown" if self.task.file_name else "no file")
 
     @property
+    def confidence(self) -> str:
+        """How sure the answer was judged to be."""
+        return (self.attempt.confidence if self.attempt else "") or "not judged"
+
+    @property
     def route(self) -> str:
         """The actions that were taken, each once, in the order of their first use."""
         if self.attempt is None:
@@ -196,6 +201,8 @@ class Summary:
     level: tuple[Group, ...]
     file_type: tuple[Group, ...]
     route: tuple[Group, ...]
+    confidence: tuple[Group, ...]
+    """Beside it, the accuracy tells whether the judgement is worth anything."""
     mean_pass_at_1: float | None
     pass_at_1_stdev: float | None
     """Sample standard deviation of the epochs; None of a single one."""
@@ -253,6 +260,7 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
         level=tuple(sorted(_groups(cells, lambda cell: cell.level, is_scored), key=lambda group: group.name)),
         file_type=_groups(cells, lambda cell: cell.file_type, is_scored),
         route=_groups(cells, lambda cell: cell.route, is_scored),
+        confidence=_groups(cells, lambda cell: cell.confidence, is_scored),
         mean_pass_at_1=(fmean(by_epoch) if by_epoch else 0.0) if is_scored else None,
         pass_at_1_stdev=stdev(by_epoch) if len(by_epoch) > 1 else None,
         pass_at_1_by_epoch=by_epoch,

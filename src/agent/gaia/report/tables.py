@@ -132,7 +132,13 @@ def _pass_at_1(summary: Summary) -> str:
 
 
 def _tables(summary: Summary) -> Iterator[Table]:
-    for noun, groups in (("level", summary.level), ("file type", summary.file_type), ("route", summary.route)):
+    parts = {
+        "level": summary.level,
+        "file type": summary.file_type,
+        "route": summary.route,
+        "confidence": summary.confidence,
+    }
+    for noun, groups in parts.items():
         yield of_groups(f"By {noun}", noun, groups)
     if summary.epochs > 1 and summary.mean_pass_at_1 is not None:
         yield Table("Over the epochs", ("figure", "value", "what it says"), list(_repeats(summary)))
