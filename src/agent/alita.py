@@ -29,6 +29,7 @@ from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.retention import prune_daily
+from agent.store.run_log import RunLog
 from agent.store.runs import (
     InputFile,
     Run,
@@ -68,6 +69,7 @@ class Alita:
         )
         self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
+        self._log = RunLog(settings.logs_dir, settings.log_days)
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
@@ -324,6 +326,9 @@ class Alita:
             running.drain()
         try:
             return self._finish(await running.finish())
+        except BaseException as error:
+            self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
+            raise
         finally:
             self._draining = False
             self._opened.stopping.clear()
@@ -352,7 +357,13 @@ class Alita:
         if isinstance(event, Warned):
             self._warnings.append(event.text)
         if not isinstance(event, AnswerWritten):
-            self._listener(self._redactor.values(event))
+            clean = self._redactor.values(event)
+            self._listener(clean)
+            self._tell_once(self._log.write(clean))
+
+    def _tell_once(self, problem: str) -> None:
+        if problem:
+            self._listener(Note(problem))
 
 
 def _require_unchanged(run: Run) -> None:

@@ -160,6 +160,8 @@ class Settings(BaseModel):
         "90d", description="Runs to keep: those of the last 90d, 12w …; a number of the newest; or all."
     )
 
+    log_days: int = Field(14, ge=0, description="Days to keep the logs of what runs did; 0 writes none.")
+
     engines: Names = Field(
         (),
         description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv (default: those ready).",
@@ -293,6 +295,11 @@ class Settings(BaseModel):
     def approvals_file(self) -> Path:
         """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
         return self.data_dir / "approvals.json"
+
+    @property
+    def logs_dir(self) -> Path:
+        """Folder of the logs of what runs did."""
+        return self.data_dir / "logs"
 
     @property
     def secrets(self) -> tuple[str, ...]:

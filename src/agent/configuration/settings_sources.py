@@ -62,6 +62,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "isolation": "it would choose how tools are isolated from your machine",
     "approval": "it would choose which tools are kept without asking you",
     "keep_runs": "it would choose which of your runs are removed",
+    "log_days": "it would choose which of your logs are removed",
     **dict.fromkeys(KEYS, "keys must not be stored in a project's files"),
     **dict.fromkeys(_FOLDERS, "it would move alita's data"),
 }

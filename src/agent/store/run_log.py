@@ -1,0 +1,87 @@
+"""The log of what runs did: a file for each day, one JSON line for each event, each with its run's id."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent.events import AnswerWritten, Event, ModelStarting, Note, RunFinished, RunStarted, Warned
+from mcp_tools.atomic import private, private_folder
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+_WIDTH = 300
+_LEFT_OUT = {"event", "question", "text", "reason", "arguments", "preview", "thought", "excerpt", "query", "purpose"}
+"""What says what was asked, found or answered: that is in the run's folder, and goes with it."""
+_OF_ANSWER = ("status", "model", "steps", "seconds", "limit", "usage", "cost")
+
+
+class RunLog:
+    """Appends to the file of the day. Processes may share it; failing to write ends no run and is told once.
+
+    Args:
+        folder: Of the files `2026-11-25.log`, which their user alone may read.
+        days: How many days are kept; 0 writes nothing.
+    """
+
+    def __init__(self, folder: Path, days: int) -> None:
+        self._folder = folder
+        self._days = days
+        self._run_id = ""
+        self._has_failed = False
+
+    def write(self, event: Event) -> str:
+        """Writes an event, without keys as it must come.
+
+        Returns:
+            Why it cannot be written, the first time; else nothing.
+        """
+        if isinstance(event, RunStarted):
+            self._run_id = event.run_id
+        elif isinstance(event, RunFinished):  # which nothing precedes where no run was needed
+            self._run_id = event.answer.run_id
+        if isinstance(event, AnswerWritten) or (isinstance(event, ModelStarting) and event.fraction is not None):
+            return ""
+        return self._append(event.kind, _facts(event))
+
+    def fail(self, error: str, message: str) -> str:
+        """Writes that the run ended without an answer; returns as `write` does."""
+        return self._append("run_failed", {"error": error, "message": message})
+
+    def _append(self, kind: str, facts: dict[str, Any]) -> str:
+        if not self._days or self._has_failed:
+            return ""
+        now = datetime.now(UTC)
+        short = {name: one_line(value, _WIDTH) if isinstance(value, str) else value for name, value in facts.items()}
+        entry = {"time": now.isoformat(timespec="milliseconds"), "run": self._run_id, "event": kind, **short}
+        path = self._folder / f"{now:%Y-%m-%d}.log"
+        try:
+            if not path.exists():
+                private_folder(self._folder)
+                self._remove_old()
+            with open(path, "a", encoding="utf-8", opener=private) as file:
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        except OSError as error:
+            self._has_failed = True
+            return f"the log {path} cannot be written: {error.strerror or error}"
+        return ""
+
+    def _remove_old(self) -> None:
+        for path in self._folder.glob("????-??-??.log"):
+            with suppress(OSError):
+                if path.stat().st_mtime < time.time() - self._days * 24 * 3600:
+                    path.unlink()
+
+
+def _facts(event: Event) -> dict[str, Json]:
+    """What happened, without what was asked or found; of an answer, what it took."""
+    if isinstance(event, Note | Warned | ModelStarting):
+        return {"text": event.text}
+    if isinstance(event, RunFinished):
+        whole = event.answer.as_json()
+        return {name: whole[name] for name in _OF_ANSWER if whole[name] is not None}
+    return {name: value for name, value in event.as_json().items() if name not in _LEFT_OUT and value not in ("", ())}
