@@ -32,7 +32,6 @@ from table import Figure, as_text, at_most
 from agent.alita import Alita
 from agent.answer import Answer
 from agent.configuration.settings_sources import read_settings
-from agent.conversation import Turn
 from agent.errors import RunError
 from agent.events import RunStarted
 from agent.gaia.attachments import usual_attachments
@@ -45,7 +44,7 @@ from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.store.runs import journal_path, list_runs
-from agent.store.sessions import load_session, new_session, save_session
+from agent.store.sessions import damaged_sessions, load_session, new_session, save_session
 from mcp_tools.errors import UnknownToolError
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
@@ -203,16 +202,16 @@ class Sessions:
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         session = new_session("m")
-        for number in range(1, 5):
-            session.conversation.add(Turn(f"question {number}", "answer"))
-            save_session(folder / "sessions", session, Redactor(()))
-            done(f"{session.id} {number}")
+        for _ in range(4):
+            session = save_session(folder / "sessions", session, Redactor(()))
+            done(f"{session.id} {session.revision}")
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
-        for session_id, saved in (one.split() for one in acknowledged[-1:]):
-            found = len(load_session(folder / "sessions", session_id).turns)
-            if found not in (int(saved), int(saved) + 1):
-                yield f"{session_id} has {found} turns after {saved}"
+        yield from (damaged.message for damaged in damaged_sessions(folder / "sessions"))
+        for session_id, revision in (one.split() for one in acknowledged[-1:]):
+            found = load_session(folder / "sessions", session_id).revision
+            if found not in (int(revision), int(revision) + 1):
+                yield f"{session_id} has revision {found} after {revision}"
 
 
 class Answers:

@@ -25,7 +25,7 @@ from agent.models.protocol import Usage
 from agent.question import Wish, usable
 from agent.resources import Resources
 from agent.running import Running
-from agent.store.answer_cache import AnswerCache, AnsweredPrograms
+from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.retention import prune_daily
@@ -220,7 +220,10 @@ class Alita:
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
-        return self._answers.get(question, files, self._configuration(settings, form), states)
+        found = self._answers.get(question, files, self._configuration(settings, form), states)
+        if found is not None:
+            note_hit(settings.cache_hits_file)
+        return found
 
     def _configuration(self, settings: Settings, form: dict[str, str]) -> dict[str, Any]:
         """What makes an answer another one: settings, form, the folder of the tools, and which servers are there."""

@@ -30,9 +30,10 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "ask:app", 'answer a question (same as alita "…")'),
     Command("resume", "ask:resume_app", "continue an interrupted run"),
-    Command("runs", "runs:app", "list, search, show, replay and prune runs"),
-    Command("sessions", "runs:sessions_app", "list, show and delete conversations"),
-    Command("stats", "runs:stats_app", "show questions, calls, cost and tools of a period"),
+    Command("runs", "runs:app", "list, search, show, replay, export and prune runs"),
+    Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
+    Command("stats", "stats:app", "show calls, cost, tools and failures of a period"),
+    Command("cache", "runs:cache_app", "list and clear the cached answers"),
     Command("traces", "runs:traces_app", "show what a run did, in the terminal or as a page"),
     Command("tools", "tools:app", "list, show, search, run, check, approve and delete tools"),
     Command("files", "files:app", "show a file as the agent reads it"),

@@ -131,7 +131,7 @@ def period(text: str | None, option: str) -> float | None:
     Raises:
         UsageError: It is no period.
     """
-    from agent.configuration.settings import seconds_of
+    from agent.configuration.periods import seconds_of
     from agent.errors import UsageError
 
     try:

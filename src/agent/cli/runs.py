@@ -1,4 +1,4 @@
-"""What was asked before: `alita runs …`, `alita sessions …`, `alita stats` and `alita traces …`."""
+"""What was asked before: `alita runs …`, `alita sessions …`, `alita cache …` and `alita traces …`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,13 +20,13 @@ from agent.cli.output import date_text, fields, print_done, print_json, print_li
 from agent.cli.screen import count_of
 from agent.errors import UsageError
 from agent.store import retention, sessions
+from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
-from agent.store.sessions import delete_session, find_session, load_session
+from agent.store.sessions import delete_session, export_session, find_session, load_session
 from agent.traces.page import render_page
 from agent.traces.read import read_trace
-from agent.traces.statistics import statistics_of
 from agent.traces.terminal import render
 from agent.user_files import write_file
 from mcp_tools import child
@@ -130,15 +129,30 @@ def replay(
     raise typer.Exit(answer({}, work, Output(as_json, json_stream, quiet, verbose)))
 
 
+@app.command("export")
+def export_run(
+    run: RunId = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "The archive; RUN.tar.gz here if not given.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Writes a run as one archive: question, answer, journal and files. Unpacked into the folder of runs it replays."""
+    folder = options.settings().runs_dir
+    run_id = find_run(folder, run)
+    target = output or Path(f"{run_id}.tar.gz")
+    runs = retention.export(folder, run_id, target)
+    print_done(as_json, f"Wrote {target}.", path=str(target), runs=runs)
+
+
 @app.command()
 def prune(
     keep: Annotated[int | None, opt("--keep N", "Keep the N newest.", min=0)] = None,
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
+    dry_run: Annotated[bool, opt("--dry-run", "Remove nothing, and tell what would be removed.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Removes old runs; without options those that keep_runs does not keep. Never one that can go on or is in use.
 
-    Runs that a session refers to stay too.
+    Runs that a session refers to, or that another run was forked from, stay too.
     """
     settings = options.settings()
     if keep is None and older is None:
@@ -147,22 +161,12 @@ def prune(
         keep, seconds = retention.limits_of(settings.keep_runs)
     else:
         seconds = options.period(older, "--older")
-    removed = retention.prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=seconds)
-    print_done(as_json, f"Removed {count_of(len(removed), 'run')}.", removed=removed)
-
-
-stats_app = options.new_app("Statistics of the questions that were asked.")
-
-
-@stats_app.command()
-def stats(
-    since: Annotated[str | None, opt("--since PERIOD", "From 7d, 12h … ago; all kept runs if not given.")] = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Shows questions, calls, tokens, cost, tools and times of a period."""
-    period = options.period(since, "--since")
-    found = statistics_of(options.settings().runs_dir, since=0.0 if period is None else time.time() - period)
-    print_json(found.as_json()) if as_json else print_rows(found.rows)
+    found = retention.prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=seconds, dry_run=dry_run)
+    if not as_json:
+        print_rows(list(found.kept.items()))
+    kept = f" Kept {count_of(len(found.kept), 'run')} beyond the limit, for the reasons above." if found.kept else ""
+    note = f"{retention.told(found, dry_run=dry_run)}.{kept}"
+    print_done(as_json, note, removed=found.removed, kept=found.kept, bytes=found.size, dry_run=dry_run)
 
 
 sessions_app = options.new_app("Sessions: the conversations of the interactive terminal.")
@@ -178,9 +182,11 @@ def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) ->
     """Lists sessions, most recently used first."""
     folder = options.settings().sessions_dir
     found = sessions.list_sessions(folder, limit=limit)
-    form = [{**fields(s, "id title model started changed"), "turns": len(s.turns)} for s in found]
+    form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
     rows = [(s.id, count_of(len(s.turns), "turn"), date_text(s.changed), s.title) for s in found]
     print_list(as_json, form, rows, "There are no sessions yet. Start one with: alita")
+    for flaw in sessions.damaged_sessions(folder):
+        print_note(f"{flaw.message}\n  {flaw.remedy}")
 
 
 @sessions_app.command("show")
@@ -196,9 +202,24 @@ def show_session(session: SessionId = None, as_json: options.AsJson = False) -> 
         ("model", found.model),
         ("started", date_text(found.started)),
     ]
-    print_rows([*head, ("turns", str(len(found.turns)))])
+    print_rows([*head, ("turns", str(len(found.turns))), *([("from", found.parent)] if found.parent else [])])
     for turn in found.turns:
         print_text(f"\n{_shown(turn)}")
+
+
+@sessions_app.command()
+def export(
+    session: SessionId = None,
+    form: Annotated[Literal["md", "json"], opt("--format FORMAT", "md for reading, json for programs.")] = "md",
+    output: Annotated[Path | None, opt("-o --output FILE", "File to write (default: stdout).")] = None,
+) -> None:
+    """Writes a session as Markdown or JSON."""
+    text = export_session(_session(session), form)
+    if output is None:
+        print_text(text)
+        return
+    write_file(output, text)
+    print_note(f"Wrote {output}.")
 
 
 @sessions_app.command()
@@ -226,6 +247,41 @@ def _shown(turn: Turn) -> str:
     lines.append(turn.answer or f"(no answer: {turn.error or turn.status})")
     run = f", run {turn.run_id}" if turn.run_id else ""
     return "\n".join([*lines, f"  ({turn.status.replace('_', ' ')}{run})"])
+
+
+cache_app = options.new_app("The answer cache: a question repeated within a day is answered from it.")
+
+
+@cache_app.command("list")
+def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
+    """Lists the cached answers, newest first."""
+    found = AnswerCache(options.settings().cache_dir / "answers").all()[:limit]
+    form = [
+        {"question": one.question, "answer": one.answer.text, "run_id": one.answer.run_id}
+        | {"at": one.at, "bytes": one.size, "counts": one.counts}
+        for one in found
+    ]
+    rows = [
+        (
+            *(one.answer.run_id, date_text(one.at), "counts" if one.counts else "too old"),
+            f"{one_line(one.question or '(question not kept)', 120)} = {one_line(one.answer.text, 120)}",
+        )
+        for one in found
+    ]
+    print_list(as_json, form, rows, "No answer is cached.")
+
+
+@cache_app.command("clear")
+def clear_cache(
+    older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Removes cached answers, and the programs kept for questions of the same form. Runs stay."""
+    folder, seconds = options.settings().cache_dir, options.period(older, "--older") or 0.0
+    answers = AnswerCache(folder / "answers").clear(older=seconds)
+    programs = AnsweredPrograms(folder / "programs").clear(older=seconds)
+    told = f"Removed {count_of(answers, 'answer')} and {count_of(programs, 'program')}."
+    print_done(as_json, told, answers=answers, programs=programs)
 
 
 traces_app = options.new_app("Traces: every step and every call of a run.")

@@ -24,6 +24,7 @@ from pydantic import (
     field_validator,
 )
 
+from agent.configuration.periods import checked_retention
 from agent.models.named import NamedModel, endpoint_address
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
@@ -58,29 +59,6 @@ def _usable(key: SecretStr | None) -> SecretStr | None:
     if key is not None:
         require_header_text(key.get_secret_value())
     return key
-
-
-_PERIOD = re.compile(r"(\d{1,6})\s*([mhdw])")
-_SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
-
-
-def seconds_of(period: str) -> float:
-    """How long `90d` is: minutes, hours, days or weeks.
-
-    Raises:
-        ValueError: It is no period.
-    """
-    if (found := _PERIOD.fullmatch(period.strip().lower())) is None:
-        raise ValueError(f"{period!r} is no period such as 12h, 30d or 4w")
-    return int(found[1]) * _SECONDS[found[2]]
-
-
-def _retention(value: Any) -> str:
-    """What `keep_runs` says: a period, a number of runs, or `all`."""
-    text = str(value).strip().lower()
-    if text != "all" and not text.isdecimal() and not _PERIOD.fullmatch(text):
-        raise ValueError(f"{text!r} is no period such as 90d, no number of runs, and not all")
-    return text
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
@@ -156,7 +134,7 @@ class Settings(BaseModel):
     )
     plain: bool = Field(False, description="Write whole sentences without animation or symbols, for screen readers.")
     use_cache: bool = Field(True, description="Answer repeated questions from the cache.")
-    keep_runs: Annotated[str, BeforeValidator(_retention)] = Field(
+    keep_runs: Annotated[str, BeforeValidator(str), AfterValidator(checked_retention)] = Field(
         "90d", description="Runs to keep: those of the last 90d, 12w …; a number of the newest; or all."
     )
 
@@ -300,6 +278,11 @@ class Settings(BaseModel):
     def logs_dir(self) -> Path:
         """Folder of the logs of what runs did."""
         return self.data_dir / "logs"
+
+    @property
+    def cache_hits_file(self) -> Path:
+        """The file of when questions were answered from the cache."""
+        return self.data_dir / "cache-hits"
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -314,6 +314,10 @@ class GapRecords:
         """Remembers how the question of a run was scored."""
         self._rows("INSERT OR REPLACE INTO scored VALUES (?, ?, ?)", (run, kind, int(correct)))
 
+    def scores(self) -> dict[str, bool]:
+        """Whether the answer of each scored run was right."""
+        return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM scored")}
+
     def help_of(self, ids: Iterable[str]) -> dict[str, Help]:
         """How the questions went that were planned with each record, and the others of its kind."""
         found: dict[str, Help] = {}

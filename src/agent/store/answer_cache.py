@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from agent import alita_version
 from agent.answer import Answer
@@ -24,6 +26,22 @@ SECONDS_KEPT = 24 * 3600.0
 
 States = Callable[[Iterable[str]], dict[str, str]]
 """What the tools of these names are now: a text for each, which is another one when the tool is."""
+
+
+class CachedAnswer(NamedTuple):
+    """An answer in the cache."""
+
+    question: str
+    """Empty in files of earlier versions."""
+    answer: Answer
+    at: float
+    """Seconds since 1970."""
+    size: int
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is still given."""
+        return 0 <= time.time() - self.at < SECONDS_KEPT
 
 
 class AnswerCache:
@@ -55,19 +73,46 @@ class AnswerCache:
         tools: dict[str, str],
     ) -> None:
         """Keeps an answer with the states of the tools it rests on, whole or not at all."""
-        kept = {"answer": answer.as_json(), "tools": tools}
+        kept = {"question": question, "answer": answer.as_json(), "tools": tools}
         _keep(self._path(question, files, configuration), json.dumps(kept))
 
-    def clear_old(self) -> None:
-        """Removes the answers that no longer count."""
+    def all(self) -> list[CachedAnswer]:
+        """Every answer, the newest first; what cannot be read is left out."""
+        found = []
         for path in self._folder.glob("*.json"):
-            with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime >= SECONDS_KEPT:
-                    path.unlink()
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                kept, stat = json.loads(path.read_text("utf-8")), path.stat()
+                answer = Answer.from_json(kept["answer"])
+                found.append(CachedAnswer(kept.get("question", ""), answer, stat.st_mtime, stat.st_size))
+        return sorted(found, key=lambda one: one.at, reverse=True)
+
+    def clear(self, *, older: float = 0.0) -> int:
+        """Removes the answers that were given so many seconds ago, and tells how many."""
+        return _clear(self._folder, "*.json", older)
 
     def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
         key = [alita_version(), question, [file.sha256 or file.path for file in files], configuration]
         return self._folder / f"{_name(json.dumps(key, sort_keys=True))}.json"
+
+
+def note_hit(path: Path) -> None:
+    """Writes down, as a line of ten digits, that a question was answered from the cache."""
+    with contextlib.suppress(OSError):
+        private_folder(path.parent)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, b"%d\n" % time.time())
+        finally:
+            os.close(descriptor)
+
+
+def hits_since(path: Path, since: float) -> int:
+    """How often that happened from a time on, in seconds since 1970."""
+    try:
+        lines = path.read_bytes().split()
+    except OSError:
+        return 0
+    return sum(line.isdigit() and int(line) >= since for line in lines)
 
 
 _LONGEST = 8_000
@@ -92,12 +137,26 @@ class AnsweredPrograms:
         if len(program) <= _LONGEST:
             _keep(self._path(question), program)
 
+    def clear(self, *, older: float = 0.0) -> int:
+        """Removes the programs that were kept so many seconds ago, and tells how many."""
+        return _clear(self._folder, "*.py", older)
+
     def _path(self, question: str) -> Path:
         return self._folder / f"{_name(form_of(question).text)}.py"
 
 
 def _name(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _clear(folder: Path, names: str, older: float) -> int:
+    removed, before = 0, time.time() - older
+    for path in folder.glob(names):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime <= before:
+                path.unlink()
+                removed += 1
+    return removed
 
 
 def _keep(path: Path, text: str) -> None:

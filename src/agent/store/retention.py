@@ -1,4 +1,4 @@
-"""Which runs are kept: removing old ones.
+"""Which runs are kept: removing old ones, and taking one away as a single archive.
 
 A run is removed by one rename, so that it is there whole or not at all, whenever alita is killed. What a killed removal
 left is removed by the next.
@@ -11,16 +11,20 @@ import fcntl
 import json
 import os
 import shutil
+import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.configuration.settings import seconds_of
-from agent.store.answer_cache import AnswerCache
-from agent.store.runs import FILE, ID, ids_in, journal_path
-from agent.user_files import unwritable
+from agent.configuration.periods import seconds_of
+from agent.errors import RunError
+from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
+from agent.store.jsonl_log import is_locked
+from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
+from agent.user_files import unwritable, whole_file
 from mcp_tools.atomic import private_folder
 
 if TYPE_CHECKING:
@@ -31,23 +35,40 @@ _JUST_ENDED = 60.0
 """Seconds in which the session that asked may not have noted its run yet."""
 _EVERY = 24 * 3600.0
 _AT_MOST_SECONDS = 1.0
-"""Of a question's time for removing runs; what is left over waits for the next day."""
+"""Of a question's time for removing runs; what is left over waits for the next question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was removed, or would be."""
+
+    removed: tuple[str, ...]
+    kept: dict[str, str]
+    """Runs beyond the limit that are kept all the same, each with the reason."""
+    size: int
+    """Bytes of what was removed."""
+    is_whole: bool = True
+    """Whether nothing was left over for lack of time."""
 
 
 def prune(
-    runs: Path, sessions: Path, *, keep: int | None = None, older: float | None = None, seconds: float | None = None
-) -> list[str]:
-    """Removes runs, but none that is under way, can go on, or is referred to by a session.
+    runs: Path,
+    sessions: Path,
+    *,
+    keep: int | None = None,
+    older: float | None = None,
+    dry_run: bool = False,
+    seconds: float | None = None,
+) -> Pruned:
+    """Removes runs, but none that is under way, can go on, or is needed by a session or a run that is kept.
 
     Args:
         runs: Folder of the runs.
         sessions: Folder of the sessions.
         keep: How many of the newest stay.
         older: Only those that began so many seconds ago.
+        dry_run: Whether nothing is removed.
         seconds: When to stop, so that nobody waits.
-
-    Returns:
-        The ids of those that were removed, the oldest first.
 
     Raises:
         StorageError: One cannot be removed.
@@ -56,17 +77,28 @@ def prune(
     wanted = known[: max(len(known) - keep, 0)] if keep is not None else known
     if older is not None:
         wanted = [run_id for run_id in wanted if begun(run_id) < time.time() - older]
-    for left in runs.glob(f"{_REMOVED}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    referred = _referred(sessions) if wanted else set()
-    removed = []
-    for run_id in wanted:
+    if not dry_run:
+        _sweep(runs)
+    needed = _needed(runs, sessions, set(known) - set(wanted)) if wanted else {}
+    removed: list[str] = []
+    kept: dict[str, str] = {}
+    size, whole = 0, True
+    for run_id in wanted:  # the oldest first
         if seconds is not None and time.monotonic() - began > seconds:
+            whole = False
             break
         with _held(journal_path(runs, run_id)) as is_free:
-            if is_free and run_id not in referred and _has_ended(runs / run_id / FILE) and _remove(runs, run_id):
+            if not (runs / run_id).is_dir():  # another alita removed it meanwhile
+                continue
+            reason = needed.get(run_id) or (_reason(runs, run_id) if is_free else "it is under way")
+            if reason:
+                kept[run_id] = reason
+                continue
+            bytes_of_it = _size(runs / run_id)
+            if dry_run or _remove(runs, run_id):
+                size += bytes_of_it
                 removed.append(run_id)
-    return removed
+    return Pruned(tuple(removed), kept, size, whole)
 
 
 def prune_daily(settings: Settings) -> str:
@@ -79,21 +111,62 @@ def prune_daily(settings: Settings) -> str:
     with suppress(OSError):
         if 0 <= time.time() - stamp.stat().st_mtime < _EVERY:
             return ""
-    AnswerCache(settings.cache_dir / "answers").clear_old()
-    removed: list[str] = []
-    if settings.keep_runs != "all":
+    AnswerCache(settings.cache_dir / "answers").clear(older=SECONDS_KEPT)
+    if settings.keep_runs == "all":
+        found = Pruned((), {}, 0)
+    else:
         keep, older = limits_of(settings.keep_runs)
-        removed = prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
-    with suppress(OSError):
-        private_folder(stamp.parent)
-        stamp.touch(0o600)
-        os.utime(stamp)
-    return f"Removed {len(removed)} old runs: keep_runs is {settings.keep_runs}." if removed else ""
+        found = prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
+    if found.is_whole:
+        with suppress(OSError):
+            private_folder(stamp.parent)
+            stamp.touch(0o600)
+            os.utime(stamp)
+    return f"{told(found)}: keep_runs is {settings.keep_runs}." if found.removed else ""
 
 
 def limits_of(keep_runs: str) -> tuple[int | None, float | None]:
     """How many runs the setting keeps, or from how many seconds ago on."""
     return (int(keep_runs), None) if keep_runs.isdecimal() else (None, seconds_of(keep_runs))
+
+
+def told(pruned: Pruned, *, dry_run: bool = False) -> str:
+    """What was removed, as a sentence without its point."""
+    count = len(pruned.removed)
+    runs = f"{count} {'run' if count == 1 else 'runs'}"
+    first = f" from {_day(pruned.removed[0])} to {_day(pruned.removed[-1])}" if count else ""
+    return f"{'Would remove' if dry_run else 'Removed'} {runs}{first}, {pruned.size / 1e6:,.1f} MB"
+
+
+def export(runs: Path, run_id: str, target: Path) -> list[str]:
+    """Writes a run as one archive: its folder and those of the runs that it was forked from.
+
+    Returns:
+        The ids of the runs that are in it.
+
+    Raises:
+        RunError: It is under way, or cannot be read.
+        StorageError: The archive cannot be written.
+    """
+    ids = [run_id]
+    while (parent := load_run(runs, ids[-1]).parent) and (runs / parent).is_dir():
+        ids.append(parent)
+    if busy := next((each for each in ids if is_locked(journal_path(runs, each))), ""):
+        raise RunError(f"The run {busy} is under way.", remedy="Wait for it to end, or stop it.")
+    try:
+        with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+            for each in ids:
+                archive.add(runs / each, each, filter=_plain)
+    except (OSError, tarfile.TarError) as error:
+        raise RunError(f"The run {run_id} cannot be read: {error}.", remedy="Correct its permissions.") from None
+    return ids
+
+
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Files and folders without their owner; no link leads out of the archive."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member if member.isfile() or member.isdir() else None
 
 
 def begun(run_id: str) -> float:
@@ -104,13 +177,31 @@ def begun(run_id: str) -> float:
         return time.time()
 
 
-def _referred(sessions: Path) -> set[str]:
-    """The runs that a session refers to."""
-    found: set[str] = set()
+def _day(run_id: str) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(begun(run_id)))
+
+
+def _needed(runs: Path, sessions: Path, staying: Collection[str]) -> dict[str, str]:
+    """The runs that a session refers to, or that one which stays was forked from, each with the reason."""
+    found: dict[str, str] = {}
     for session_id in ids_in(sessions, ".json"):
         with suppress(OSError):  # a damaged one is searched like any other
-            found.update(ID.findall((sessions / f"{session_id}.json").read_text("utf-8", "replace")))
+            text = (sessions / f"{session_id}.json").read_text("utf-8", "replace")
+            found |= dict.fromkeys(ID.findall(text), f"the session {session_id} refers to it")
+    for run_id in [*staying, *found]:
+        each, seen = run_id, {run_id}
+        while (parent := _parent(runs, each)) and parent not in seen:
+            found.setdefault(parent, f"the run {run_id} was forked from it")
+            seen.add(parent)
+            each = parent
     return found
+
+
+def _parent(runs: Path, run_id: str) -> str:
+    try:
+        return str(json.loads((runs / run_id / FILE).read_bytes())["parent"] or "")
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 @contextmanager
@@ -131,13 +222,26 @@ def _held(journal: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _has_ended(path: Path) -> bool:
-    """Whether a run that nobody works on can go; not if it can go on, just ended, or cannot be read."""
+def _reason(runs: Path, run_id: str) -> str:
+    """Why a run that nobody works on is kept; empty where it can go."""
+    path = runs / run_id / FILE
     try:
-        just_ended = time.time() - path.stat().st_mtime < _JUST_ENDED
-        return not just_ended and json.loads(path.read_bytes())["status"] not in {"running", "interrupted"}
+        if time.time() - path.stat().st_mtime < _JUST_ENDED:
+            return "it ended less than a minute ago"
+        status = json.loads(path.read_bytes())["status"]
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return "its run.json cannot be read"
+    return "it was interrupted and can go on: alita resume" if status in {"running", "interrupted"} else ""
+
+
+def _size(folder: Path) -> int:
+    """Bytes of its files; what another alita removes meanwhile counts for nothing."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += Path(place, name).lstat().st_size
+    return size
 
 
 def _remove(runs: Path, run_id: str) -> bool:
@@ -151,3 +255,9 @@ def _remove(runs: Path, run_id: str) -> bool:
         raise unwritable(runs, error.strerror) from error
     shutil.rmtree(gone, ignore_errors=True)
     return True
+
+
+def _sweep(runs: Path) -> None:
+    """Removes what a killed removal left."""
+    for folder in runs.glob(f"{_REMOVED}*"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,17 +1,21 @@
-"""Session files: conversations that can be continued, read and deleted.
+"""Session files: conversations that can be continued, read, exported and deleted.
 
-One file for each session, written whole or not at all and readable by its user alone.
+One file for each session, written whole or not at all and readable by its user alone. A file carries a revision;
+who saves a session that another process has gone on with meanwhile gets a session of its own, so that no turn is lost.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import os
+import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.conversation import Conversation, Turn
 from agent.errors import SessionError
@@ -19,7 +23,7 @@ from agent.store.redact import Redactor
 from agent.store.runs import fitting_id, ids_in, list_runs, new_id
 from agent.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder
-from mcp_tools.text import one_line
+from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -37,6 +41,10 @@ class StoredSession:
     model: str
     started: float
     conversation: Conversation = field(default_factory=Conversation)
+    revision: int = 0
+    """How often it was saved; 0 for one that is not on disk."""
+    parent: str | None = None
+    """The session that this one branched off, when two processes went on with one."""
     changed: float = 0.0
 
     @property
@@ -51,10 +59,77 @@ class StoredSession:
 
     def as_json(self) -> dict[str, Json]:
         """The content of its file."""
-        head = {"schema": SCHEMA, "id": self.id, "title": self.title, "model": self.model, "started": self.started}
-        return {**head, **self.conversation.as_json()}
+        return {
+            "schema": SCHEMA,
+            "id": self.id,
+            "title": self.title,
+            "model": self.model,
+            "started": self.started,
+            "revision": self.revision,
+            "parent": self.parent,
+            **self.conversation.as_json(),
+        }
 
 
+Format = Literal["md", "json"]
+_FETCHED = re.compile(
+    r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)",
+    re.I,
+)
+"""What begins a picture in Markdown, and an element of HTML that loads something."""
+_SPELLED = {"!": "&#33;", "<": "&lt;"}
+
+
+def export_session(session: StoredSession, form: Format) -> str:
+    """The session as text, which ends with a line feed.
+
+    Markdown is free of control characters, and whoever opens it fetches no picture from elsewhere.
+    """
+    if form == "json":
+        return json.dumps(session.as_json(), indent=2) + "\n"
+    head = f"# {one_line(session.title)}\n\nSession {session.id}, {_when(session.started)}, model {session.model}\n"
+    return _fetching_nothing(head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1)))
+
+
+def _fetching_nothing(text: str) -> str:
+    """Markdown whose pictures are text. Code shows none and stays; what is code may change by it, hence the loop."""
+    from markdown_it import MarkdownIt
+
+    lines, parse = text.split("\n"), MarkdownIt("commonmark").parse
+    while True:
+        code: set[int] = set()
+        for token in parse("\n".join(lines)):
+            if token.type in ("fence", "code_block") and token.map:
+                code.update(range(*token.map))
+        spelled = [
+            line if number in code else _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
+            for number, line in enumerate(lines)
+        ]
+        if spelled == lines:
+            return "\n".join(lines)
+        lines = spelled
+
+
+def _turn(number: int, turn: Turn) -> str:
+    answer = printable(turn.answer).strip() or f"_No answer: {printable(turn.error or turn.status)}_"
+    asked = "\n".join(f"> {line}".rstrip() for line in printable(turn.question).splitlines())
+    restated = f"Understood as: {one_line(turn.restated, 1000)}\n\n" if turn.restated else ""
+    facts = [
+        turn.status.replace("_", " "),
+        _when(turn.asked),
+        f"{turn.seconds:.1f} s",
+        *([f"created {', '.join(turn.tools_created)}"] if turn.tools_created else []),
+        *([f"used {', '.join(turn.tools_used)}"] if turn.tools_used else []),
+        *([f"run {turn.run_id}"] if turn.run_id else []),
+    ]
+    return f"## {number}. Question\n\n{asked}\n\n{restated}{answer}\n\n_{' · '.join(map(one_line, facts))}_\n"
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+_LOCK = ".lock"
 _LOOKED_BACK = 20
 """Runs among which the last answered one is looked for."""
 
@@ -64,18 +139,25 @@ def new_session(model: str) -> StoredSession:
     return StoredSession(new_id(), model, time.time())
 
 
-def save_session(folder: Path, session: StoredSession, redactor: Redactor) -> None:
-    """Writes a session without keys, whole or not at all; of two processes that go on with it, the last one wins.
+def save_session(folder: Path, session: StoredSession, redactor: Redactor) -> StoredSession:
+    """Writes a session without keys.
+
+    Returns:
+        The session to go on with. It has another id than before when the file was changed by another process since it
+        was read: then both are kept.
 
     Raises:
         StorageError: The folder cannot be written.
     """
-    try:
-        private_folder(folder)
-    except OSError as error:
-        raise unwritable(folder, error.strerror) from error
-    data = json.dumps(redactor.json(session.as_json()), ensure_ascii=False, indent=1)
-    write_file(_path(folder, session.id), data)
+    with _writing(folder):
+        if session.revision != _revision_on_disk(folder, session.id):
+            branched_off = session.id if session.revision else session.parent
+            free = next(each for each in iter(new_id, "") if not _path(folder, each).exists())
+            session = replace(session, id=free, parent=branched_off, revision=0)
+        saved = replace(session, revision=session.revision + 1, changed=time.time())
+        data = json.dumps(redactor.json(saved.as_json()), ensure_ascii=False, indent=1)
+        write_file(_path(folder, saved.id), data)
+    return saved
 
 
 def load_session(folder: Path, session_id: str) -> StoredSession:
@@ -97,6 +179,8 @@ def load_session(folder: Path, session_id: str) -> StoredSession:
             str(data["model"]),
             float(data["started"]),
             Conversation.from_json(data),
+            int(data["revision"]),
+            data["parent"],
             path.stat().st_mtime,
         )
     except FileNotFoundError:
@@ -160,7 +244,7 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
 
 
 def list_sessions(folder: Path, *, limit: int | None = None) -> list[StoredSession]:
-    """Sessions, the one used last first; those that cannot be read are left out."""
+    """Sessions, the one used last first; `damaged_sessions` has those that cannot be read."""
 
     def last_use(session_id: str) -> tuple[int, str]:
         path = _path(folder, session_id)
@@ -175,6 +259,17 @@ def list_sessions(folder: Path, *, limit: int | None = None) -> list[StoredSessi
     return found
 
 
+def damaged_sessions(folder: Path) -> list[SessionError]:
+    """Why files in the folder cannot be read, each with its remedy."""
+    found = []
+    for session_id in ids_in(folder, ".json"):
+        try:
+            load_session(folder, session_id)
+        except SessionError as error:
+            found.append(error)
+    return found
+
+
 def delete_session(folder: Path, session_id: str) -> None:
     """Removes a session by its full id, also a damaged one.
 
@@ -182,14 +277,38 @@ def delete_session(folder: Path, session_id: str) -> None:
         SessionError: There is none.
         StorageError: It cannot be removed.
     """
+    with _writing(folder):
+        try:
+            _path(folder, session_id).unlink()
+        except FileNotFoundError:
+            remedy = "`alita sessions list` shows all sessions."
+            raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
+
+
+def _revision_on_disk(folder: Path, session_id: str) -> int:
+    """0 when there is no file, -1 when it cannot be read."""
+    if not _path(folder, session_id).exists():
+        return 0
     try:
-        _path(folder, session_id).unlink()
-    except FileNotFoundError:
-        remedy = "`alita sessions list` shows all sessions."
-        raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
-    except OSError as error:
-        raise unwritable(folder, error.strerror) from error
+        return load_session(folder, session_id).revision
+    except SessionError:
+        return -1
 
 
 def _path(folder: Path, session_id: str) -> Path:
     return folder / f"{session_id}.json"
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Holds the lock of the folder between processes, for as long as one file takes to write."""
+    try:
+        private_folder(folder)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise unwritable(folder, error.strerror) from error

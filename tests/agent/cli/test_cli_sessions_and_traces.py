@@ -28,8 +28,7 @@ class Shell(Terminal):
         session = new_session("gpt-5-mini")
         for question in questions:
             session.conversation.add(Turn(question, f"answer to {question}", "run-1", "answered", asked=1.0))
-        save_session(self.sessions, session, Redactor())
-        return session
+        return save_session(self.sessions, session, Redactor())
 
     def asks(self) -> str:
         """Asks once, and gives the id of the run."""
@@ -69,6 +68,7 @@ def test_a_damaged_session_is_told_and_the_others_are_listed(shell):
     ended = shell.call("sessions", "list")
     assert (ended.code, len(ended.out.splitlines())) == (0, 1)
     assert good.id in ended.out
+    assert f"alita sessions delete {bad.id}" in ended.err
     ended = shell.call("sessions", "show", bad.id)
     assert (ended.code, ended.out) == (2, "")
     assert "damaged" in ended.err
@@ -86,13 +86,32 @@ def test_a_session_is_shown_by_the_end_of_its_id(shell):
     assert (told["schema"], told["id"], len(told["turns"])) == (1, session.id, 2)
 
 
-@pytest.mark.parametrize("verb", ["show", "delete"])
+@pytest.mark.parametrize("verb", ["show", "export", "delete"])
 def test_a_session_that_is_not_there_exits_with_2(shell, verb):
     shell.keep("one")
     ended = shell.call("sessions", verb, "zzzz")
     assert (ended.code, ended.out) == (2, "")
     assert "no session 'zzzz'" in ended.err
     assert "alita sessions list" in ended.err
+
+
+def test_a_session_is_exported_to_stdout_or_to_a_file(shell):
+    session = shell.keep("What is 2^10?")
+    ended = shell.call("sessions", "export", session.id)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("# What is 2^10?\n")
+    ended = shell.call("sessions", "export", session.id, "--format", "json", "-o", "out.json")
+    assert (ended.code, ended.out) == (0, "")
+    assert json.loads((shell.here / "out.json").read_text())["id"] == session.id
+    assert [p.name for p in shell.here.iterdir() if p.is_file()] == ["out.json"]
+
+
+def test_an_export_that_cannot_be_written_is_told(shell):
+    session = shell.keep("What is 2^10?")
+    ended = shell.call("sessions", "export", session.id, "-o", "no/such/folder.md")
+    assert ended.code == 1
+    assert "no/such/folder.md cannot be written" in ended.err
+    assert shell.call("sessions", "export", session.id, "--format", "pdf").code == 2
 
 
 def test_several_sessions_are_deleted_or_none(shell):

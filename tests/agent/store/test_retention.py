@@ -10,22 +10,23 @@ from pathlib import Path
 import pytest
 
 from agent.answer import Answer
-from agent.configuration.settings import Settings, seconds_of
+from agent.configuration.periods import checked_retention, seconds_of, start_of
+from agent.configuration.settings import Settings
 from agent.conversation import Turn
-from agent.store.answer_cache import AnswerCache
+from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
-from agent.store.retention import prune, prune_daily
+from agent.store.retention import prune, prune_daily, told
 from agent.store.runs import create_run, ids_in, journal_path, new_id, save_run
 from agent.store.sessions import new_session, save_session
 
 DAY = 86_400.0
 
 
-def ended_run(runs: Path, *, days: float, status: str = "answered") -> str:
+def ended_run(runs: Path, *, days: float, status: str = "answered", parent: str | None = None) -> str:
     """A run that began and ended so many days ago."""
     began = time.time() - days * DAY
-    run = create_run(runs, "q", model="m")
+    run = create_run(runs, "q", model="m", parent=parent)
     run_id = new_id(began)
     (runs / run.run_id).rename(runs / run_id)
     run = replace(run, run_id=run_id, status=status, started=began, answer=Answer("1", "answered", run_id=run_id))
@@ -46,16 +47,20 @@ def sessions(tmp_path: Path) -> Path:
 
 def test_the_newest_stay_or_those_of_the_last_days(runs, sessions):
     old, middle, new = (ended_run(runs, days=days) for days in (100, 50, 1))
-    assert prune(runs, sessions, older=40 * DAY, keep=2) == [old]
-    assert prune(runs, sessions, keep=1) == [middle]
+    assert prune(runs, sessions, keep=1, dry_run=True).removed == (old, middle)
+    assert prune(runs, sessions, older=40 * DAY, keep=2, dry_run=True).removed == (old,)
+    found = prune(runs, sessions, older=40 * DAY)
+    assert (found.removed, found.kept, found.is_whole) == ((old, middle), {}, True)
+    assert found.size > 0
+    assert told(found).startswith("Removed 2 runs from ")
     assert [path.name for path in runs.iterdir()] == [new]
-    assert prune(runs, sessions, keep=5) == []
+    assert prune(runs, sessions, keep=5) == replace(found, removed=(), size=0)
 
 
 async def test_runs_that_are_needed_stay(runs, sessions):
     interrupted = ended_run(runs, days=100, status="running")
-    referred, damaged = (ended_run(runs, days=99) for _ in range(2))
-    under_way = ended_run(runs, days=98)
+    referred, damaged, parent = (ended_run(runs, days=99) for _ in range(3))
+    fork, under_way = ended_run(runs, days=1, parent=parent), ended_run(runs, days=98)
     just_ended, unreadable, free = ended_run(runs, days=97), ended_run(runs, days=96), ended_run(runs, days=95)
     session = new_session("m")
     session.conversation.add(Turn("q", "1", referred, "answered"))
@@ -65,10 +70,14 @@ async def test_runs_that_are_needed_stay(runs, sessions):
     (runs / unreadable / "run.json").write_text("{")
     os.utime(runs / unreadable / "run.json", (1, 1))
     journal = Journal.create(journal_path(runs, under_way))
-    assert prune(runs, sessions, older=30 * DAY) == [free]
-    assert {*ids_in(runs)} == {interrupted, referred, damaged, under_way, just_ended, unreadable}
+    found = prune(runs, sessions, older=30 * DAY)
+    assert found.removed == (free,)
+    assert found.kept.keys() == {interrupted, referred, damaged, parent, under_way, just_ended, unreadable}
+    assert session.id in found.kept[referred]
+    assert fork in found.kept[parent]
+    assert found.kept[under_way] == "it is under way"
     await journal.aclose()
-    assert prune(runs, sessions, older=30 * DAY) == [under_way]
+    assert prune(runs, sessions, older=30 * DAY).removed == (under_way,)
 
 
 def test_what_a_killed_removal_left_is_swept_and_two_at_once_remove_each_run_once(runs, sessions):
@@ -80,7 +89,7 @@ def test_what_a_killed_removal_left_is_swept_and_two_at_once_remove_each_run_onc
     made = [ended_run(runs, days=100 + n) for n in range(20)]
     with ThreadPoolExecutor(2) as both:
         found = list(both.map(lambda _: prune(runs, sessions, keep=0), range(2)))
-    assert {*found[0], *found[1]} == set(made)
+    assert set(found[0].removed) | set(found[1].removed) == set(made)
     assert list(runs.iterdir()) == []
 
 
@@ -89,15 +98,14 @@ def test_once_a_day_old_runs_and_old_answers_go(tmp_path):
     runs = settings.runs_dir
     old, new = ended_run(runs, days=91), ended_run(runs, days=89)
     cache = AnswerCache(settings.cache_dir / "answers")
-    cache.put("old", (), {}, Answer("1", "answered"), {})
-    [first] = (settings.cache_dir / "answers").iterdir()
+    for question in ("old", "new"):
+        cache.put(question, (), {}, Answer("1", "answered"), {})
+    first = next(path for path in (settings.cache_dir / "answers").iterdir() if '"old"' in path.read_text())
     os.utime(first, (time.time() - 2 * DAY,) * 2)
-    cache.put("new", (), {}, Answer("1", "answered"), {})
-    assert prune_daily(settings).startswith("Removed 1 old run")
+    assert prune_daily(settings).startswith("Removed 1 run from ")
     assert prune_daily(settings) == ""
     assert ids_in(runs) == [new]
-    assert not first.exists()
-    assert cache.get("new", (), {}, lambda _: {}) is not None
+    assert [one.question for one in cache.all()] == ["new"]
     again = ended_run(runs, days=200)
     assert prune_daily(settings) == ""
     os.utime(settings.cache_dir / "pruned", (1, 1))
@@ -107,14 +115,30 @@ def test_once_a_day_old_runs_and_old_answers_go(tmp_path):
     assert prune_daily(settings.model_copy(update={"keep_runs": "all"})) == ""
 
 
+def test_the_cache_is_cleared_by_age(tmp_path):
+    cache, programs = AnswerCache(tmp_path / "a"), AnsweredPrograms(tmp_path / "p")
+    assert (cache.all(), cache.clear(), programs.clear()) == ([], 0, 0)
+    cache.put("q", (), {}, Answer("1", "answered"), {})
+    programs.put("q", "print(1)")
+    (tmp_path / "a" / "odd.json").write_text("{")
+    assert [(one.question, one.counts) for one in cache.all()] == [("q", True)]
+    assert (cache.clear(older=60), programs.clear(older=60)) == (0, 0)
+    assert (cache.clear(), programs.clear(), cache.all()) == (2, 1, [])
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("90d", 90 * DAY), ("12h", 43_200), (" 2W ", 14 * DAY), ("5m", 300)])
 def test_periods(text, seconds):
     assert seconds_of(text) == seconds
-    assert Settings(keep_runs=text).keep_runs == text.strip().lower()
+    assert checked_retention(text) == text.strip().lower()
+    assert start_of(text, 10 * DAY) == 10 * DAY - seconds
 
 
 @pytest.mark.parametrize("text", ["", "d", "-3d", "3 years", "1.5d", "none"])
 def test_what_is_no_period(text):
-    for read in (seconds_of, lambda each: Settings(keep_runs=each)):
-        with pytest.raises(ValueError, match="is no"):
+    for read in (seconds_of, checked_retention, lambda each: start_of(each, 0.0)):
+        with pytest.raises(ValueError, match="is n"):
             read(text)
+
+
+def test_a_day_begins_a_period():
+    assert time.localtime(start_of("2026-11-01", 0.0))[:4] == (2026, 11, 1, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import stat
 import tempfile
@@ -19,7 +20,9 @@ from agent.models.protocol import Usage
 from agent.store.redact import Redactor
 from agent.store.sessions import (
     StoredSession,
+    damaged_sessions,
     delete_session,
+    export_session,
     find_session,
     list_sessions,
     load_session,
@@ -57,8 +60,7 @@ def kept(folder: Path, *given: Turn) -> StoredSession:
     session = new_session("m")
     for turn in given or (TURN,):
         session.conversation.add(turn)
-    save_session(folder, session, NONE)
-    return session
+    return save_session(folder, session, NONE)
 
 
 @settings(max_examples=50)
@@ -69,10 +71,12 @@ def test_any_turns_survive_the_disk(given: list[Turn], summary: str) -> None:
         for turn in given:
             session.conversation.add(turn)
         session.conversation.fold(len(given) // 2, summary)
-        save_session(Path(place), session, NONE)
-        loaded = load_session(Path(place), session.id)
+        saved = save_session(Path(place), session, NONE)
+        loaded = load_session(Path(place), saved.id)
         assert loaded.conversation == session.conversation
-        assert (loaded.id, loaded.model, loaded.started) == (session.id, "m", session.started)
+        assert (loaded.id, loaded.revision, loaded.model, loaded.started) == (saved.id, 1, "m", session.started)
+        export_session(loaded, "md").encode()
+        assert json.loads(export_session(loaded, "json"))["id"] == saved.id
 
 
 def test_only_its_user_can_read_it(folder):
@@ -80,17 +84,63 @@ def test_only_its_user_can_read_it(folder):
     path = folder / f"{session.id}.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [p.suffix for p in folder.iterdir()] == [".json"], "no draft is left"
+    assert [p.suffix for p in folder.iterdir() if p.name != ".lock"] == [".json"], "no draft is left"
 
 
 def test_no_key_is_written_down(folder):
     own = "very-own-secret"
     session = new_session("m")
     session.conversation.add(replace(TURN, question=f"my key {KEY} and {own}", answer=f"is {own}"))
-    save_session(folder, session, Redactor([own]))
-    text = (folder / f"{session.id}.json").read_text()
+    saved = save_session(folder, session, Redactor([own]))
+    text = (folder / f"{saved.id}.json").read_text()
     assert KEY not in text
     assert own not in text
+
+
+def test_two_who_go_on_with_one_session_both_keep_their_turns(folder):
+    first = kept(folder)
+    second = load_session(folder, first.id)
+    first.conversation.add(replace(TURN, question="first goes on"))
+    second.conversation.add(replace(TURN, question="second goes on"))
+    saved_first = save_session(folder, first, NONE)
+    saved_second = save_session(folder, second, NONE)
+    assert saved_first.id == first.id
+    assert saved_second.id != first.id
+    assert saved_second.parent == first.id
+    assert [t.question for t in load_session(folder, first.id).turns] == [TURN.question, "first goes on"]
+    assert [t.question for t in load_session(folder, saved_second.id).turns] == [TURN.question, "second goes on"]
+    again = save_session(folder, saved_second, NONE)
+    assert (again.id, again.parent) == (saved_second.id, first.id), "from now on it has its own place"
+
+
+def _adds_turns(folder: Path, session_id: str, name: str, count: int) -> None:
+    session = load_session(folder, session_id)
+    for number in range(count):
+        session.conversation.add(replace(TURN, question=f"{name} {number}"))
+        session = save_session(folder, session, NONE)
+
+
+def test_processes_at_once_lose_no_turn(folder):
+    session = kept(folder)
+    names, count = ["a", "b", "c"], 15
+    context = multiprocessing.get_context("spawn")
+    working = [context.Process(target=_adds_turns, args=(folder, session.id, name, count)) for name in names]
+    for process in working:
+        process.start()
+    for process in working:
+        process.join(50)
+        assert process.exitcode == 0
+    found = {turn.question for each in list_sessions(folder) for turn in each.turns}
+    assert found == {TURN.question} | {f"{name} {number}" for name in names for number in range(count)}
+    assert not damaged_sessions(folder)
+
+
+def test_a_session_deleted_meanwhile_is_saved_under_a_new_id(folder):
+    session = kept(folder)
+    delete_session(folder, session.id)
+    saved = save_session(folder, session, NONE)
+    assert saved.id != session.id
+    assert load_session(folder, saved.id).turns == session.turns
 
 
 DAMAGE = [
@@ -99,7 +149,7 @@ DAMAGE = [
     ("[]", "no object"),
     ('{"schema": 1}', "members missing"),
     ('{"schema": 99}', "a later version"),
-    ('{"schema":1,"model":"m","started":1,"turns":[{"question":1}]}', "a turn that is none"),
+    ('{"schema":1,"model":"m","started":1,"revision":1,"parent":null,"turns":[{"question":1}]}', "a turn that is none"),
     ("[" * 100_000, "nested without end"),
 ]
 
@@ -112,9 +162,19 @@ def test_a_damaged_session_is_told_with_a_remedy_and_the_others_are_listed(folde
         load_session(folder, bad.id)
     assert raised.value.remedy
     assert [s.id for s in list_sessions(folder)] == [good.id]
+    [told] = damaged_sessions(folder)
+    assert told.message == raised.value.message
     assert find_session(folder) == good.id
     delete_session(folder, find_session(folder, bad.id))
-    assert list_sessions(folder) == [load_session(folder, good.id)]
+    assert not damaged_sessions(folder)
+
+
+def test_a_session_over_a_damaged_file_is_kept_beside_it(folder):
+    session = kept(folder)
+    (folder / f"{session.id}.json").write_text("{")
+    saved = save_session(folder, session, NONE)
+    assert saved.id != session.id
+    assert (folder / f"{session.id}.json").read_text() == "{"
 
 
 def test_a_session_is_found_by_its_beginning_or_end_and_the_last_used_without(folder):
@@ -149,6 +209,21 @@ def test_where_nothing_can_be_written_it_is_told(tmp_path):
         save_session(tmp_path / "sessions", new_session("m"), NONE)
 
 
+def test_markdown_tells_what_was_asked_and_what_came_of_it(folder):
+    stopped = replace(TURN, question="and\nthe 58th?", answer="", status="interrupted", restated="What is F(58)?")
+    text = export_session(kept(folder, TURN, stopped), "md")
+    assert "> What is the 57th Fibonacci number?\n\n365435296162\n" in text
+    assert "> and\n> the 58th?\n\nUnderstood as: What is F(58)?\n\n_No answer: interrupted_" in text
+    assert "created fib" in text
+
+
+def test_markdown_cannot_steer_a_terminal(folder):
+    text = export_session(kept(folder, replace(TURN, answer="\x1b]0;title\x07red\x1b[2J\u202e")), "md")
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "red" in text
+
+
 SPY = "https://spy.example"
 PICTURES = [
     f"See ![a]({SPY}/1.png) and ![b][1]\n\n[1]: {SPY}/3",
@@ -159,3 +234,19 @@ PICTURES = [
     f"    indented\n![y]({SPY})",
     f"`code ![z]({SPY})",
 ]
+
+
+@pytest.mark.parametrize("answer", PICTURES)
+def test_an_export_fetches_nothing_when_it_is_opened(folder: Path, answer: str) -> None:
+    from markdown_it import MarkdownIt
+
+    asked = f"Look: ![q]({SPY}/q.png)"
+    text = export_session(kept(folder, replace(TURN, question=asked, answer=answer, restated=asked)), "md")
+    tokens = MarkdownIt("commonmark").parse(text)
+    inner = [child for token in tokens for child in token.children or []]
+    assert not [token for token in (*tokens, *inner) if token.type in ("image", "html_block", "html_inline")]
+
+
+def test_code_in_an_export_stays_as_it_is(folder: Path) -> None:
+    code = "```md\n![code](stays)\n<img>\n```"
+    assert code in export_session(kept(folder, replace(TURN, answer=f"So:\n\n{code}")), "md")

@@ -170,12 +170,15 @@ class Terminal:
     def save(self) -> None:
         """Saves the session; where that fails, it goes on all the same."""
         try:
-            save_session(self.settings.sessions_dir, self.session, self.redactor)
+            saved = save_session(self.settings.sessions_dir, self.session, self.redactor)
         except AlitaError as error:
             self.screen.error(error)
             self._saved = False
             return
         self._saved = True
+        if saved.id != self.session.id and self.session.revision:
+            self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
+        self.session = saved
 
     async def _read(self) -> str | None:
         """The next entry; None when the session is left."""

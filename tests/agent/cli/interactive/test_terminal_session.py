@@ -334,6 +334,18 @@ async def test_exit_leaves(sitting: Any) -> None:
     assert "Which?" not in await sitting.types("/exit", "Which?")
 
 
+async def test_two_terminals_on_one_session_lose_no_turn(sitting: Any) -> None:
+    await sitting.plays(says("one")).types("a?")
+    folder, session_id = sitting.terminal.settings.sessions_dir, sitting.terminal.session.id
+    mine = load_session(folder, session_id)
+    theirs = load_session(folder, session_id)
+    await sitting.plays(says("two", when="b?")).types("2 + 2", session=theirs)
+    shown = await sitting.types("3 + 3", session=mine)
+    assert "Another alita process continued this session" in shown
+    answers = {session.id: [turn.answer for turn in session.turns] for session in list_sessions(folder)}
+    assert sorted(answers.values()) == [["one", "4"], ["one", "6"]]
+
+
 async def test_where_nothing_can_be_saved_questions_are_answered_all_the_same(sitting: Any) -> None:
     sitting.plays(says("one"))
     folder = sitting.folder / "home"
