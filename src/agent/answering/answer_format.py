@@ -91,7 +91,6 @@ class Asked:
     separator: str
     """What stands between the elements of a list; empty when no list is asked for."""
     alphabetical: bool
-    """The list is to be sorted."""
     reverse: bool
 
     @property
@@ -165,10 +164,6 @@ _SYSTEM = (
 
 def checked_schema(text: str, name: str) -> dict[str, Any]:
     """The JSON Schema that a text holds.
-
-    Args:
-        text: Of the file.
-        name: How a message calls it.
 
     Raises:
         UsageError: It is none.
@@ -245,10 +240,6 @@ def problem_of(form: str) -> str:
 
 def answer_of(done: Step, question: str) -> str:
     """The answer that a step's result is; empty where it is none.
-
-    Args:
-        done: The step; its form has no problem.
-        question: Which may ask for decimals, of which a float keeps no zeros.
 
     Raises:
         ValueError: The result lacks a part that the form names, or cannot be formatted that way.

@@ -20,7 +20,6 @@ _HEDGE = re.compile(
     r"|best guess|uncertain|no (?:reliable )?(?:source|information) (?:was|could be) found)",
     re.IGNORECASE,
 )
-"""What models write where they are unsure."""
 _COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 _LOOKING = frozenset({"search", "browse", "read_file"})
 
@@ -46,13 +45,7 @@ class Quality:
 
 
 def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
-    """Judges an answer from the steps and sources behind it.
-
-    Args:
-        text: The answer.
-        state: Of the run.
-        cited: The sources that it cites.
-    """
+    """Judges an answer from the steps and sources behind it."""
     steps = state.get("steps", [])
     sites = {urlsplit(one.url).hostname for one in cited}
     agreeing = {urlsplit(one.url).hostname for one in cited if has_words(one.quote, text)}

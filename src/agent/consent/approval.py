@@ -34,7 +34,6 @@ class Proposal:
 
 
 Approve = Callable[[Proposal], Awaitable[bool]]
-"""Says whether a tool is kept."""
 
 
 class RefusedToolError(LibraryError):
@@ -42,14 +41,7 @@ class RefusedToolError(LibraryError):
 
 
 class Approval:
-    """The decisions of one run: each is made once, and stands in the journal.
-
-    Args:
-        journal: Where a decision is kept, so that a replay and a resumed run go the same way.
-        budget: Whose clock stands still while someone is asked.
-        mode: Who decides when `approve` is None.
-        approve: Decides, whatever the mode is.
-    """
+    """The decisions of one run: each is made once, and stands in the journal."""
 
     def __init__(self, journal: Journal, budget: Budget, mode: ApprovalMode, approve: Approve | None = None) -> None:
         self._journal = journal
@@ -82,13 +74,7 @@ class Approval:
 
 
 class ApprovedShelf:
-    """The library to which a tool is added only when that is approved.
-
-    Args:
-        library: The library of the run.
-        approval: Decides; None keeps everything.
-        emit: Is told of a refusal.
-    """
+    """The library to which a tool is added only when that is approved."""
 
     def __init__(self, library: Shelf, approval: Approval | None, emit: Callable[[Event], None]) -> None:
         self.search = library.search
@@ -96,7 +82,6 @@ class ApprovedShelf:
         self._approval = approval
         self._emit = emit
         self.refused = False
-        """Whether a tool was not kept."""
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool.

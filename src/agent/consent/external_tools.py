@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 KIND = "external"
-"""What the journal calls these calls."""
 SERVER = "server"
 """The key that marks a shown tool as external: the name of its server."""
 _LONGEST_NAME, _MOST_WORDS = 64, 4
@@ -63,7 +62,6 @@ class CallProposal:
     name: str
     arguments: dict[str, Json]
     reason: str
-    """Why it is asked about."""
     definition: str = ""
     """What the server now says of the tool, where that has changed."""
     is_doubtful: bool = False
@@ -71,17 +69,10 @@ class CallProposal:
 
 
 Confirm = Callable[[CallProposal], Awaitable[bool]]
-"""Says whether a call is made."""
 
 
 class Consent:
-    """Who allows the calls and actions that need it; the clock of the run stands still meanwhile.
-
-    Args:
-        confirm: Asks; None where nobody can be asked.
-        budget: The run's.
-        each_call: Why every call needs it; empty where only calls of changed tools do.
-    """
+    """Who allows the calls and actions that need it; the clock of the run stands still meanwhile."""
 
     def __init__(self, confirm: Confirm | None, budget: Budget, each_call: str = "") -> None:
         self._confirm = confirm
@@ -138,14 +129,7 @@ class ExternalTools:
 
 
 class JournaledExternalTools(ExternalTools):
-    """External tools whose answers are recorded, so that a replay needs no server.
-
-    Args:
-        servers: None where none is configured, and for a replay.
-        journal: Records every call.
-        consent: Allows the calls that need it.
-        note: Told what the user should know of the servers, in a replay too.
-    """
+    """External tools whose answers are recorded, so that a replay needs no server."""
 
     is_active = True
 
@@ -200,23 +184,16 @@ class JournaledExternalTools(ExternalTools):
 
 
 class ConfiguredServers:
-    """The servers that this user and this project configure, read from their files without starting anything.
-
-    Args:
-        settings: Name the user's folders.
-        project: The folder that the user works in.
-    """
+    """The servers that this user and this project configure, read from their files without starting anything."""
 
     def __init__(self, settings: Settings, project: Path) -> None:
         found = configured(settings.config_dir, project)
         self.decisions = Decisions(settings.data_dir / FILE)
         self.choice = ProjectChoice.of(settings)
-        """What the project's files choose about who answers."""
         self.project = project
         self.problems: tuple[Problem, ...] = found.problems
         self.standings = [standing_of(entry, self.decisions, os.environ, project) for entry in found.entries]
         self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
-        """The servers that may be started."""
         self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
         """Those that the project defines and the user has not decided about."""
         self.secrets = tuple(secret for server in self.ready for secret in server.secrets)

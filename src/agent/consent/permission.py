@@ -46,13 +46,6 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
 
     What is doubtful is decided by a model that sees what the user wrote and the action, and no foreign text. Where it
     does not find the action wanted, and for a small model, which is not asked, the user decides, if somebody is there.
-
-    Args:
-        verdict: Of the action.
-        name: What kind of action it is.
-        action: As it is shown.
-        wanted: What the user wrote.
-        context: Of the run.
     """
     if verdict.ruling == "fine":
         return True

@@ -33,7 +33,6 @@ _TOKENS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBERED = re.compile(r"\d(?:[ ./-]?\d){4,}|\w+(?:[-./]\w+)*")
 _END = ".,;:!?"
-"""What may follow an address in a sentence."""
 _PIECE = 24
 """Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
 _PASSAGE = 48
@@ -183,12 +182,7 @@ class Origins:
         return bool(host := host_of(url)) and host in named
 
     def is_worded_by_others(self, task: str, new: int = 0) -> bool:
-        """Whether a longer run of words stands in foreign text, and not in the user's.
-
-        Args:
-            task: The text.
-            new: So many words of the run at least are not the user's.
-        """
+        """Whether a longer run of words stands in foreign text, and not in the user's."""
         own = set(map(_squeezed, self.wanted.split()))
         words = [_squeezed(word) for word in task.split()]
         for at in range(len(words) - 1):

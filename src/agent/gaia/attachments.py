@@ -21,7 +21,6 @@ from agent.user_files import whole_file
 from mcp_tools.text import one_line
 
 _USUAL_FOLDER = Path("gaia_files")
-"""Of the current folder."""
 _SPLITS = ("2023/validation", "2023/test")
 """Where the dataset keeps its files; a copy of the whole dataset is a folder to look into, too."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -56,7 +56,6 @@ class Attempt:
     answer: str = ""
     """In its final form: what is scored."""
     raw_answer: str = ""
-    """As the agent gave it."""
     correct: bool | None = None
     """None when the question set holds no answer to compare with."""
     score_path: str = ""
@@ -76,7 +75,6 @@ class Attempt:
     tools_reused: tuple[str, ...] = ()
     tools_failed: tuple[str, ...] = ()
     servers_failed: tuple[str, ...] = ()
-    """External servers of which a tool failed."""
     confidence: str = ""
     """How sure the answer is, as it was judged without the truth: high, medium or low."""
     resolution: str = ""
@@ -128,7 +126,6 @@ class Lesson:
     record: str = ""
     """The id of the gap record; empty where none was made."""
     problem: str = ""
-    """Why none was made."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None

@@ -43,12 +43,7 @@ class SubmissionResult:
 
 
 class CourseApi:
-    """The server. Methods raise `CourseError` where it refuses, fails, cannot be reached, or cannot be understood.
-
-    Args:
-        base: Its address.
-        waits: Seconds before what was only asked for is asked again, when the server is busy or asleep.
-    """
+    """The server. Methods raise `CourseError` where it refuses, fails, cannot be reached, or cannot be understood."""
 
     def __init__(self, base: str = COURSE_URL, *, waits: Sequence[float] = WAITS) -> None:
         if urlsplit(base).scheme not in {"http", "https"} or not urlsplit(base).hostname:

@@ -62,7 +62,6 @@ class Choice:
     """Which questions count, as the runner was told at a start."""
 
     tasks: tuple[Task, ...]
-    """Without their questions."""
     epochs: int = 1
     fingerprint: str = ""
 
@@ -85,7 +84,6 @@ class Records:
     begun: tuple[Begun, ...] = ()
     """Runs of which no attempt follows: the runner was killed, or is at work on them."""
     lessons: tuple[Lesson, ...] = ()
-    """What was learned from wrong attempts."""
     problems: tuple[str, ...] = ()
     """Lines that cannot be read, each in a sentence; they are left where they are."""
 
@@ -172,17 +170,12 @@ class Ledger:
         self.lessons = records.lessons
         self.problems = records.problems
         self.attempts = list(records.attempts)
-        """Every attempt, in the order of writing."""
         self._fingerprint = fingerprint
         self._file = file
 
     @classmethod
     def open(cls, path: Path, *, fingerprint: Fingerprint) -> Self:
         """Opens or creates a ledger, takes it for this process, and cuts what a crash left behind its last whole line.
-
-        Args:
-            path: The file.
-            fingerprint: Of the questions and the configuration whose attempts will be added.
 
         Raises:
             RunError: Another runner has it, it is no ledger, a later version wrote it, or it holds attempts of other

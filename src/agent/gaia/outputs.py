@@ -28,7 +28,6 @@ _ERRORS = re.compile(
     r"|traceback \(most recent call last\)|(?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\s*:))",
     re.IGNORECASE,
 )
-"""What programs write where an answer should stand."""
 RESULTS_SCHEMA = 1
 """Of the results: members are added within it, never changed or removed."""
 _TRACED = 300
@@ -64,12 +63,7 @@ def results_of(
 
 
 class Steps:
-    """What attempts did, from the journals of their runs; without keys.
-
-    Args:
-        runs: Folder of the runs.
-        redactor: Removes keys.
-    """
+    """What attempts did, from the journals of their runs; without keys."""
 
     def __init__(self, runs: Path, redactor: Redactor) -> None:
         self._runs = runs
@@ -132,9 +126,7 @@ class Taken(NamedTuple):
     """What a submission file holds."""
 
     answers: dict[str, str]
-    """By task id."""
     problems: tuple[str, ...]
-    """Lines that are not taken, each in a sentence."""
     has_traces: bool
 
 
@@ -174,12 +166,6 @@ def write_answers(
     path: Path, dataset: Dataset, attempts: Sequence[Attempt], trace: Callable[[Attempt], str] | None = None
 ) -> tuple[str, ...]:
     """Writes the leaderboard's file: the answers of the first epoch in the order of the questions, and no error.
-
-    Args:
-        path: The file.
-        dataset: The questions.
-        attempts: What counts for each question and epoch.
-        trace: Gives the `reasoning_trace` of an attempt; without it none is written.
 
     Returns:
         Ids of the questions that have no answer and are left out, which the leaderboard counts as wrong.

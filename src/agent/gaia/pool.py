@@ -99,7 +99,6 @@ class Asked:
         self._model = ""
         self._usage = Usage()
         self._noted: defaultdict[str, list[str]] = defaultdict(list)
-        """By the names of an attempt's members."""
 
     def note(self, event: dict[str, Any]) -> None:
         """Notes an event."""
@@ -150,7 +149,6 @@ class _Worker:
         self._writer = writer
         self._pool = pool
         self._clock = asyncio.timeout(pool.patience.start)
-        """Ends a process that shows no sign of life."""
         self._listening: asyncio.Task[None]
 
     @classmethod
@@ -244,16 +242,7 @@ class _Worker:
 
 
 class Pool:
-    """Workers that share the questions under way.
-
-    Args:
-        setup: What each worker is told.
-        workers: Processes, beside those in which a question is alone.
-        tell: Told the events of each job, as JSON.
-        patience: When a process is given up.
-        spared: Processes that no worker takes along when it is killed.
-        main: What a worker does; `agent.gaia.worker.work` when not given.
-    """
+    """Workers that share the questions under way."""
 
     def __init__(
         self,

@@ -22,7 +22,6 @@ class AttemptsPlanned:
     """The last attempts of earlier runs, with and without a result."""
     todo: int
     problems: tuple[str, ...] = ()
-    """Lines of the ledger that cannot be read."""
     epochs: int = 1
 
 
@@ -57,11 +56,7 @@ _ANSWER_WIDTH = 60
 
 
 class Display:
-    """A line on stderr for each attempt. Each question and epoch counts once, as it was last.
-
-    Args:
-        verbose: Whether each step gets a line, too.
-    """
+    """A line on stderr for each attempt. Each question and epoch counts once, as it was last."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from agent.gaia.attachments import Attachments
 
 Done = Mapping[tuple[str, int], Attempt]
-"""What counts so far, by question and epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +149,7 @@ class BenchmarkOutcome:
 
 
 class Benchmark:
-    """A benchmark that can be interrupted.
-
-    Args:
-        options: What is run.
-        on_event: Told what happens.
-    """
+    """A benchmark that can be interrupted."""
 
     def __init__(self, options: RunOptions, on_event: Callable[[Event], None]) -> None:
         self._options = options

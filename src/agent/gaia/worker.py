@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _EVERY = 0.5
 """Seconds between two looks at the clock of a question."""
 _BEATS_EVERY = 1.0
-"""Seconds between two signs of life."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STATUS: dict[str, AttemptStatus] = {
     "answered": "ok",
@@ -44,12 +43,10 @@ _STATUS: dict[str, AttemptStatus] = {
     "interrupted": "interrupted",
 }
 _FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, WeightsError)
-"""Failures that every other question would meet too."""
 _TOLD = (
     events.RunStarted | events.StepStarted | events.ModelCalled | events.ModelStarting | events.Note | events.Warned
     | events.LeakBlocked | events.ToolRegistered
 )  # fmt: skip
-"""Events that the runner hears of as they are."""
 
 
 @dataclass(frozen=True, slots=True)

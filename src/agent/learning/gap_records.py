@@ -25,7 +25,6 @@ from mcp_tools.tool import Json
 RecordStatus = Literal["new", "approved", "rejected"]
 """`new` until a person has looked at it. A rejected record stays, so that the same is not written again."""
 LONGEST = {"kind": 60, "situation": 400, "pattern": 600, "advice": 600}
-"""Characters of each text."""
 _BUSY_SECONDS = 10.0
 _VERSION = 1
 _SCHEMA = f"""
@@ -72,19 +71,14 @@ class GapRecord:
     kind: str
     """The kind of question, in the words of `agent.learning.kinds`."""
     situation: str
-    """When it applies."""
     pattern: str
-    """What goes wrong."""
     advice: str
-    """What to do instead."""
     status: RecordStatus = "new"
     seen: int = 1
-    """How often the overseer found it."""
     created: float = 0.0
     """In seconds since 1970."""
     updated: float = 0.0
     id: str = ""
-    """12 hexadecimal digits of what it says."""
 
     @property
     def text(self) -> str:
@@ -172,13 +166,6 @@ class GapRecords:
         """The records that fit a question best, best first; never one that came from the same question.
 
         Words and kind are ranked apart and then together; what helped counts more, what is old less.
-
-        Args:
-            question: The question.
-            kind: Its kind.
-            limit: How many at most.
-            reviewed: Whether only approved ones count.
-            now: Seconds since 1970; the clock's without.
         """
         words = search_words(question)[:_MOST_WORDS]
         wanted = {
@@ -210,10 +197,6 @@ class GapRecords:
 
     def add(self, record: GapRecord, question: str = "") -> GapRecord:
         """Keeps a record; one that says the same as another makes that count once more.
-
-        Args:
-            record: What was found.
-            question: The question that it came from; only its hash is kept.
 
         Returns:
             The record as it is kept: the new one, or the one that it was merged with.

@@ -30,12 +30,7 @@ _COMPUTES = re.compile(
 
 
 def kind_of(question: str, files: Iterable[str] = ()) -> str:
-    """The kind of a question: that of its first file, else of its address, else what its words ask for.
-
-    Args:
-        question: The question.
-        files: Names of its files.
-    """
+    """The kind of a question: that of its first file, else of its address, else what its words ask for."""
     for name in files:
         return _BY_ENDING.get(PurePath(name).suffix.lower().lstrip("."), "data file")
     addresses = addresses_in(question)

@@ -47,11 +47,9 @@ class Insight:
     """What the overseer made of a wrong attempt."""
 
     diagnosis: str
-    """Its words, whole."""
     record: str = ""
     """The id of the gap record; empty where none was made."""
     problem: str = ""
-    """Why none was made."""
     usage: Usage = field(default_factory=Usage)
 
 

@@ -16,13 +16,7 @@ _ALLOWED = frozenset(("python", "wikipedia", "arxiv", "youtube", "excel", "json"
 
 
 def particulars_in(record: str, question: str, truth: str) -> list[str]:
-    """What of a question or its true answer stands in a record: names, numbers, quotations, phrases; each once.
-
-    Args:
-        record: All texts of the record.
-        question: The question that it came from.
-        truth: Its true answer.
-    """
+    """What of a question or its true answer stands in a record: names, numbers, quotations, phrases; each once."""
     return list(dict.fromkeys(_particulars(record, question, truth)))
 
 

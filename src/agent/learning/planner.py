@@ -49,13 +49,7 @@ _PLAN = _object({"known": _LINES, "to_find": _LINES, "plan": _LINES})
 
 
 async def brief(state: State, context: Context, functions: Sequence[str]) -> Update:
-    """The brief of a question; nothing, and no model call, where no gap record fits it.
-
-    Args:
-        state: At the beginning of the run.
-        context: Of the run.
-        functions: What can be called, by name.
-    """
+    """The brief of a question; nothing, and no model call, where no gap record fits it."""
     if context.gaps is None:
         return {}
     files = state.get("files", [])
@@ -91,12 +85,7 @@ def brief_text(brief: dict[str, Any]) -> str:
 
 
 def why_replan(state: State, every: int) -> str:
-    """Why a new plan is due now; empty where none is.
-
-    Args:
-        state: Of the run.
-        every: After so many steps; 0 for never.
-    """
+    """Why a new plan is due now; empty where none is."""
     steps = state.get("steps", [])
     since = steps[max((plan["step"] for plan in state.get("plans", [])), default=0) :]
     if not every or not since:

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
 
 KIND = "session"
-"""What the journal calls these calls."""
 LIMITS = Limits(wall_seconds=120, cpu_seconds=120, memory_mb=2048, output_bytes=400_000, file_bytes=256_000_000)
-"""Of one block of code."""
 
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
 
@@ -79,13 +77,6 @@ class PythonSession:
         answer: Answering,
     ) -> SessionOutcome:
         """Runs a block.
-
-        Args:
-            code: The block.
-            files: Files that it may read besides the folders; those of the first block count.
-            modules: Sources of library tools by the name to import.
-            functions: Functions that it may call, as names or signatures; those of the first block count.
-            answer: Answers these calls.
 
         Raises:
             StoppedError: The run's time is over.
@@ -138,7 +129,6 @@ class PythonSession:
 
 
 _MOST_CALLS = 100
-"""Of one block to the run's functions."""
 _SHOWN = 8_000
 """Characters of output that an observation shows; the whole is kept in a file."""
 _LONGEST_TEXT = 2_000_000
@@ -223,7 +213,6 @@ class _Host:
         self._asking = asyncio.Lock()
         self.asked = HandOvers(state)
         self.shown: list[Place] = []
-        """The pictures that the program shows."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         """The result of a call.

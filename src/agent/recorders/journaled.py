@@ -132,7 +132,6 @@ class JournaledSandbox:
 
 
 GAPS = "gaps"
-"""What the journal calls these calls."""
 
 
 class JournaledGaps:

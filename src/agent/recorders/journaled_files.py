@@ -19,32 +19,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 KIND = "file"
-"""What the journal calls these calls."""
 _WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
 """Kinds that programs can hardly read, and of which the reader makes no file for them."""
 _MOST_NAMED = 200
 """Files that were made of one; programs find the others in the same folder."""
 _BEGINNING = 1_500
-"""Characters."""
 _MOST_PAGES = 100_000
 _SHOWN = "shown"
 """The folder of the pictures that models are sent, called after their content."""
 _LONGEST_TEXT = 5_000_000
-"""Characters."""
 _LONGEST_SCRIPT = 1_000_000
-"""Bytes."""
 
 
 class JournaledFiles:
-    """Looks at files and reads them, or gives what was recorded.
-
-    Args:
-        folder: Where is kept what programs can use better than the files themselves, as an absolute path; made when it
-            is needed.
-        journal: Records every call.
-        before_speech: Gets ready what writes down speech; awaited before a sound or a film is looked at.
-        budget: Ends what outlasts the run.
-    """
+    """Looks at files and reads them, or gives what was recorded."""
 
     def __init__(
         self,
@@ -61,14 +49,7 @@ class JournaledFiles:
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
     async def look(self, path: Path, name: str, *, section: int = SECTION, ocr: bool = True) -> AttachedFile:
-        """What a file is and how it begins; why it cannot be read is in the result.
-
-        Args:
-            path: The file.
-            name: How the user calls it.
-            section: Characters of a page.
-            ocr: Whether the text of pictures is read.
-        """
+        """What a file is and how it begins; why it cannot be read is in the result."""
         nothing: AttachedFile = {
             "name": name,
             "path": str(path),
@@ -142,11 +123,6 @@ class JournaledFiles:
 
     async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
         """How a picture, or a page of a PDF, looks, as a copy that models take.
-
-        Args:
-            path: The file.
-            name: How the user calls it.
-            page: Of a PDF.
 
         Returns:
             See `agent.files.media.image.save_shown`; or a `problem`.

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KIND = "web"
-"""What the journal calls these calls."""
 _LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 
 
@@ -61,16 +60,7 @@ _HEARD: ContextVar[list[WebSearched] | None] = ContextVar("_HEARD", default=None
 
 
 class JournaledWeb:
-    """Searches and reads, or gives what was recorded.
-
-    Args:
-        engines: None for a replay, which searches nothing. What they tell should go through `heard`.
-        reader: None for a replay, which reads nothing.
-        journal: Records every call.
-        tell: Told of each search and each page, in a replay too.
-        guard: Asked before anything is opened, and before what was found is given; None lets everything pass.
-        budget: Ends what outlasts the run.
-    """
+    """Searches and reads past the leak guard, or gives what was recorded; a replay has neither engines nor reader."""
 
     def __init__(
         self,
@@ -242,7 +232,6 @@ def _raise_problem(output: dict[str, Any]) -> None:
 
 
 BROWSE = "browse"
-"""What the journal calls these calls."""
 
 
 class JournaledBrowser:
@@ -268,14 +257,6 @@ class JournaledBrowser:
         self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, driver: str, origins: Origins
     ) -> BrowserOutcome:
         """Does a task, or gives what came of it.
-
-        Args:
-            question: What is asked, or to be done.
-            url: Where it begins.
-            files: What a page that asks for a file is given.
-            ask: Asks the browser role's model; its calls are part of the task, and recorded besides.
-            driver: The module that drives the browser in its process.
-            origins: What the run knows, by where it comes from.
 
         Raises:
             WebProblem: There is no browser, it does not start, or the address is a known leak.

@@ -41,9 +41,7 @@ _MOST_IMPLEMENTATIONS = 2
 _SECONDS = 30.0
 """What a proof may take: with less time left it is not begun."""
 _MOST_PARAMETERS = 5
-"""More of them tell a story."""
 _DESCRIPTION = 120
-"""Characters of what is said of a parameter."""
 _DESCRIBING_TOKENS = 300
 _CODE_TOKENS = 400
 _TEMPERATURE = 0.6
@@ -127,12 +125,6 @@ async def keep(source: str, printed: str, state: State, context: Context) -> Upd
     """Keeps the function of a program as a tool, after the program has answered.
 
     Three model calls at most: one describes the parameters, two write implementations that vouch for the function.
-
-    Args:
-        source: The program.
-        printed: The answer that it gave.
-        state: Of the run.
-        context: Of the run.
     """
     call, left = call_in(source), context.budget.seconds_left
     if call is None or state.get("attached"):

@@ -39,15 +39,7 @@ _TELLING = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 
 
 async def without_instructions(answer: str, texts: Texts, question: str, ask: Ask, tell: Tell) -> Texts | None:
-    """None where the answer may be believed; else the texts without the passages that tell the reader to give it.
-
-    Args:
-        answer: The model's, which may stand in the texts.
-        texts: What it was shown.
-        question: What was asked: the passage that shares most of its words is looked at first.
-        ask: Asks the model that answered.
-        tell: Told what was set apart.
-    """
+    """None where the answer may be believed; else the texts without the passages that tell the reader to give it."""
     texts = [(source, printable(text)) for source, text in texts]
     asked = set(plain(question).split())
     for value in _claims(answer, texts, question):

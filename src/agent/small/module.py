@@ -152,16 +152,7 @@ def _bound(node: ast.stmt) -> list[str]:
 def documented(
     call: LiteralCall, value: Json, summary: str, about: dict[str, str], returns: str, refused: dict[str, str]
 ) -> str:
-    """The source with a whole docstring, and with what is missing: annotations, and checks of the input.
-
-    Args:
-        call: The function and a call of it.
-        value: What the call gives, which becomes the docstring's example.
-        summary: What the function computes.
-        about: What each parameter is.
-        returns: What the result is.
-        refused: What is said of input that the function cannot take, by the condition.
-    """
+    """The source with a whole docstring, and with what is missing: annotations, and checks of the input."""
     node = call.function
     for parameter in parameters(node):
         parameter.annotation = parameter.annotation or _annotation(call.arguments.get(parameter.arg))
@@ -239,7 +230,6 @@ class Particulars:
 
     numbers: frozenset[Decimal]
     texts: frozenset[str]
-    """What it quotes and names, in lower case."""
 
     def found_in(self, constant: object, given: Sequence[Json]) -> str:
         """What of the question a constant of the code holds; empty for nothing, and for what is common and given."""

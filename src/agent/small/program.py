@@ -85,7 +85,6 @@ def holds_tables(file: AttachedFile) -> bool:
 
 _LONGEST = 2_000
 _EMPTY = re.compile(r"nan|NaN|NaT|None|<NA>|Empty DataFrame\n.*|Series\(\[\], .*|\[\]|\{\}|", re.DOTALL)
-"""How Python and pandas print that there is nothing."""
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2}) 00:00:00")
 

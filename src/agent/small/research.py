@@ -21,7 +21,6 @@ from agent.web.quoting import ReadPage
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
 
 _ROOM = 1_800
-"""Characters of quotations in one question."""
 _TOKENS = 60
 _ANSWER: dict[str, Any] = {"type": "string", "maxLength": 200}
 _QUERY_TOKENS = 40

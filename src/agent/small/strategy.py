@@ -67,17 +67,12 @@ _EXPLETIVE = re.compile(
 )
 """Words that refer to nothing."""
 _LONGEST_FRAGMENT = 6
-"""Words."""
 _LONG = 400
 """Characters from which on a message brings what it speaks of."""
 
 
 def refers_back(message: str) -> bool:
-    """Whether a message needs the conversation before it can be understood.
-
-    Args:
-        message: What was typed, in English; in other languages nothing is seen.
-    """
+    """Whether a message needs the conversation before it can be understood."""
     text = " ".join(_QUOTED.sub("“”", message).split())
     if len(message) > _LONG:
         return False

@@ -34,10 +34,6 @@ def rows_of_runs(folder: Path, limit: int) -> list[Row]:
 def rows_of_ledger(ledger: Path, runs: Path | None = None) -> list[Row]:
     """The attempts of a benchmark, in the order of its ledger.
 
-    Args:
-        ledger: The ledger.
-        runs: Folder of its runs; beside the ledger without.
-
     Raises:
         RunError: It is no ledger.
     """

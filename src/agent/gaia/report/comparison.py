@@ -118,7 +118,6 @@ def _change(here: Sequence[Counted], there: Sequence[Counted]) -> Change:
 
 
 _NAMED = 20
-"""Questions that are named where they are not compared."""
 
 
 def shown(comparison: Comparison) -> Shown:

@@ -15,7 +15,6 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 SCHEMA = 1
-"""Of the report as JSON."""
 _SHOWN_FLAWS = 20
 
 _NOT_OF_A_ROUTE = {"plan", "answer", "evaluate"}
@@ -222,13 +221,7 @@ class Summary:
 
 
 def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: int = 1) -> Summary:
-    """What the attempts came to.
-
-    Args:
-        attempts: Every attempt of the ledger, in its order; the last of a question and epoch counts.
-        selected: Every question that was to be answered: the denominator, whatever became of it.
-        epochs: How often.
-    """
+    """What the attempts came to."""
     chosen = {task.task_id for task in selected}
     mine = [attempt for attempt in attempts if attempt.task_id in chosen]
     cells = counted(mine, selected, epochs)

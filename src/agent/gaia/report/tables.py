@@ -17,7 +17,6 @@ _LONGEST = 40
 """Rows of one table; what is left out is told."""
 _LONGEST_CELL = 400
 _FIGURE = 25
-"""Characters from which on a cell may be broken."""
 
 
 def percent(share: float | None) -> str:
@@ -208,12 +207,7 @@ def as_markdown(parts: Shown) -> str:
 
 
 def as_terminal(parts: Shown, *, width: int | None = None) -> str:
-    """Plain text in columns.
-
-    Args:
-        parts: What is shown.
-        width: Columns of the terminal; lines are as long as they like if not given.
-    """
+    """Plain text in columns."""
     from rich.console import Console
     from rich.table import Table as Columns
     from rich.text import Text

@@ -34,7 +34,6 @@ class Action:
     deed: Literal["click", "type", "select", "scroll", "back", "read", "done"]
     on: Element | None = None
     text: str = ""
-    """What is typed, or which option is selected."""
     why: str = ""
     found: str = ""
     """What the page says of the task, in its own words."""
@@ -49,11 +48,6 @@ class Action:
 
 async def perform(page: Page, action: Action, logins: Sequence[Login] = ()) -> str:
     """Does it, waits until the page stands still, and says what was in the way; empty when nothing was.
-
-    Args:
-        page: The tab.
-        action: What to do.
-        logins: What is typed in place of placeholders, each in documents of its own host only.
 
     Raises:
         playwright.async_api.Error: The page is gone.

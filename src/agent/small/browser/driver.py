@@ -39,13 +39,11 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
 _GARBAGE = 3
-"""Answers in a row that are no answer."""
 _OPENING = 30_000
 """Milliseconds for the first page."""
 _MOST_HEARD = 200
 """Characters of what a page says in a dialog of the browser."""
 _MOST_SAID = 1_500
-"""Characters of a page that stand for an answer."""
 
 
 class Compact:

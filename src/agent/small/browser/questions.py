@@ -30,7 +30,6 @@ _SENDS = re.compile(
 _QUESTION = re.compile(r"\b(?:what|which|who|whose|when|where|how (?:many|much|long|old|far))\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.;,]\s|\band\b|\bthen\b", re.IGNORECASE)
 _GOES = re.compile(r"(?:please )?(?:go|open|visit|log|sign|look|search|browse|use|on|at|in|from)\b", re.IGNORECASE)
-"""How clauses begin that only lead somewhere."""
 _CONFIRMED = re.compile(
     r"\b(?:thank(?:s| you)|success\w*|received|saved|sent|submitted|subscribed|booked|reserved|confirmed|added|updated"
     r"|changed|deleted|removed|registered|accepted|recorded|counted|posted|published|complete[d]?"
@@ -38,7 +37,6 @@ _CONFIRMED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_BUTTON = 40
-"""Characters of what closes a banner."""
 _BANNER = 3
 """Lines below one about cookies in which the buttons of a banner stand."""
 _SEVERAL = re.compile(r"\b(?:and|then|also)\b|[,;]", re.IGNORECASE)
@@ -58,12 +56,7 @@ def questions_in(task: str) -> int:
 
 
 def banner(view: View, closed: set[str]) -> Action | None:
-    """Closes what asks for consent, with as little consent as it offers.
-
-    Args:
-        view: The page.
-        closed: Names of buttons, in lower case, that were pressed before.
-    """
+    """Closes what asks for consent, with as little consent as it offers."""
     texts = [_ELEMENT.sub("", line) for line in view.lines]
     near = "\n".join(
         line for at, line in enumerate(view.lines) if any(map(_COOKIES.search, texts[max(at - _BANNER, 0) : at + 1]))
@@ -143,24 +136,14 @@ def finished(view: View, memory: Memory) -> bool:
 PART = 1_600
 """Characters of a page in one question: a small model reads some fifteen tokens in the time in which it writes four."""
 _FOUND = 120
-"""Characters of what the page says of the task."""
 _TOLD = 8
-"""Things done that the model is told of."""
 _TOKENS = 70
 VALUE_FORM: dict[str, Any] = {"type": "string", "maxLength": 200}
-"""Of what is typed into a field."""
 _NOTHING = re.compile(r"(?:nothing|unknown|none|not (?:stated|given|known|found)|n/?a)?[.\s]*", re.IGNORECASE)
 
 
 async def ask_next(ask: Ask, memory: Memory, view: View, part: str, possible: Sequence[str]) -> Action:
     """What is to be done next.
-
-    Args:
-        ask: Asks the model.
-        memory: Of the task.
-        view: The page.
-        part: What is shown of it.
-        possible: The choices, such as `click 3`.
 
     Raises:
         ModelOutputError: The model did not answer in the form that was asked for.

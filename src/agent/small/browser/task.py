@@ -40,7 +40,6 @@ class Quote:
 
     value: str
     before: str
-    """The words before it."""
 
     @property
     def is_excluded(self) -> bool:
@@ -139,7 +138,6 @@ def _place(name: str, task: str) -> int:
 
 
 _MOST_SEEN = 200_000
-"""Characters of earlier pages that are remembered."""
 _BOXES = frozenset({"checkbox", "radio", "switch"})
 _ONCE = _BOXES | {"link", "tab"}
 """What is used once on a page: a second time leads to the same place, or undoes the first."""
@@ -151,13 +149,10 @@ class Memory:
     def __init__(self, task: str) -> None:
         self.task = task
         self.done: list[str] = []
-        """What was done, oldest first."""
         self.notes: list[str] = []
         """What pages said of a task that asks for several things."""
         self.used: set[str] = set()
-        """What the task quotes and was used."""
         self.followed: set[str] = set()
-        """Names of elements, in lower case."""
         self.logged_in = False
         self.submitted = False
         """Whether the last action was a button, or ended in a download, and changed something."""
@@ -166,7 +161,6 @@ class Memory:
         self.filling = False
         """Whether the last action filled in a part of a form."""
         self.seen = ""
-        """The text of earlier pages."""
         self._there: set[tuple[object, ...]] = set()
         self._visited: set[str] = set()
 

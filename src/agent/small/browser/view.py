@@ -38,12 +38,9 @@ class Element:
     ref: str
     """Playwright's name of it in the newest snapshot."""
     value: str = ""
-    """What stands in it."""
     options: tuple[str, ...] = ()
-    """What a select offers."""
     states: tuple[str, ...] = ()
     url: str = ""
-    """Where a link leads."""
 
     @property
     def use(self) -> str:
