@@ -36,7 +36,10 @@ def write_ledger(path: Path, attempts: Iterable[Attempt], selected: Iterable[Tas
     """A ledger as a runner leaves it."""
     header = {"kind": "header", "ledger": 1, "alita": "0", "created": "2026-01-02T03:04:05+00:00", "fingerprint": "f1"}
     chosen = [{"task_id": t.task_id, "level": t.level, "file_name": t.file_name} for t in selected]
-    lines = [header, *([{"kind": "selection", "epochs": epochs, "tasks": chosen}] if chosen else [])]
+    lines = [
+        header,
+        *([{"kind": "selection", "fingerprint": "f1", "epochs": epochs, "tasks": chosen}] if chosen else []),
+    ]
     lines += [a.as_json() for a in attempts]
     path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines), encoding="utf-8")
     return path

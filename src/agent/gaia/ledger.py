@@ -118,8 +118,8 @@ def read_ledger(path: Path) -> Records:
                 case "header":
                     _require_known(line, path)
                     header = from_line(Header, line)
-                case "selection":  # an earlier version wrote no fingerprint: it is for the header before it
-                    choices.append(from_line(Choice, {"fingerprint": header.fingerprint if header else "", **line}))
+                case "selection":
+                    choices.append(from_line(Choice, line))
                 case "attempt":
                     made.append(from_line(Attempt, line))
                 case "lesson":

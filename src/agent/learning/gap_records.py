@@ -11,7 +11,8 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -360,9 +361,20 @@ class GapRecords:
         )
         return record
 
-    def writing(self) -> _Writing:
-        """Makes what is written inside one change."""
-        return _Writing(self)
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Makes what is written inside one change; inside another one it is a part of that."""
+        with self._threads:
+            if self._database.in_transaction:
+                yield
+                return
+            self._rows("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._rows("ROLLBACK")
+                raise
+            self._rows("COMMIT")
 
     def _rows(self, statement: str, values: tuple[object, ...] | dict[str, object] = ()) -> list[Any]:
         with self._threads:
@@ -370,27 +382,6 @@ class GapRecords:
                 return self._database.execute(statement, values).fetchall()
             except sqlite3.Error as error:
                 raise _unusable(self.path, error) from None
-
-
-class _Writing:
-    """A transaction; inside another one it is a part of that."""
-
-    def __init__(self, records: GapRecords) -> None:
-        self._records = records
-        self._is_outer = False
-
-    def __enter__(self) -> None:
-        self._records._threads.acquire()
-        if not self._records._database.in_transaction:
-            self._records._rows("BEGIN IMMEDIATE")
-            self._is_outer = True
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if self._is_outer:
-                self._records._rows("COMMIT" if kind is None else "ROLLBACK")
-        finally:
-            self._records._threads.release()
 
 
 def _unusable(path: Path, error: Exception) -> StorageError:

@@ -13,7 +13,7 @@ import pytest
 from agent.errors import StorageError, UsageError
 from agent.learning.gap_records import GapRecord, GapRecords, checked
 from agent.learning.kinds import kind_of
-from agent.learning.particulars import particulars_in
+from agent.learning.overseer import particulars_in
 from support.command import Terminal
 
 SUBTOTALS = GapRecord(
