@@ -28,8 +28,7 @@ from mcp_tools.create.bench import misfits
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Test
 from mcp_tools.create.same_answer import answer_key
-from mcp_tools.create.unused import alternatives
-from mcp_tools.create.variations import edges, variations
+from mcp_tools.create.variations import alternatives, edges, variations
 from mcp_tools.create.written import leaves
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox

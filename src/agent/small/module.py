@@ -15,7 +15,7 @@ from decimal import Decimal
 from agent.answering.arithmetic import compute
 from mcp_tools.checks.source import free_names, parameters
 from mcp_tools.create.question_template import spoken_numbers
-from mcp_tools.create.unused import without_parameter
+from mcp_tools.create.variations import without_parameter
 from mcp_tools.text import words
 from mcp_tools.tool import Json
 

@@ -17,17 +17,19 @@ from mcp_tools.create.examination import Examination
 from mcp_tools.create.examiner import told
 from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, Shelf, Test, Watcher
 from mcp_tools.create.question_template import remembered
-from mcp_tools.create.reuse import equivalent
+from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Trial, fitted_call
 from mcp_tools.create.written import read_function
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import validate_result
+from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Tool, ToolSpec
 
 _CRASHES_TOLD = 3
+_NEIGHBOURS = 4
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
 
@@ -79,8 +81,8 @@ class _Proof:
         draft, first = await self._first_call(findings)
         if self.problems or draft is None:
             return self._scratch(first)
-        varied = await self.trial.varied(draft)
-        found, self.rejected = await equivalent(self.trial, draft, varied, self.library)
+        varied = self.trial.varied(draft)
+        found, self.rejected = await _equivalent(self.trial, draft, varied, self.library)
         if found:
             return self._creation(found, "reuse", first, f"{found.name} of the library gives the same results")
         suite = await self._examples(draft, varied)
@@ -230,3 +232,38 @@ def _listed(problems: Sequence[str]) -> str:
 
 def _failure(spec: ToolSpec, problem: Problem) -> str:
     return f"{spec.name} fails with the question's own arguments: {problem.message}\n{problem.traceback}".strip()
+
+
+async def _equivalent(
+    trial: Trial, draft: Tool, varied: Sequence[dict[str, Json]], library: Shelf
+) -> tuple[Tool | None, list[str]]:
+    """A tool that takes the same arguments and gives the same results, also in its own tests; why others do not."""
+    spec = trial.written.spec
+    rejected = []
+    for tool in await library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", _NEIGHBOURS):
+        if tool.status not in SERVED:
+            rejected.append(f"{tool.name}: {tool.status}")
+            continue
+        if unfit := misfits(tool, trial.arguments):
+            rejected.append(f"{tool.name}: takes other arguments ({unfit[0]:.80})")
+            continue
+        tests = tool.provenance.get("tests") or []
+        own = [test["arguments"] for test in tests if "arguments" in test and "files" not in test]
+        if await _same(trial, tool, draft, [trial.arguments, *varied, *own]):
+            return tool, rejected
+        rejected.append(f"{tool.name}: gives other results")
+    return None, rejected
+
+
+async def _same(trial: Trial, tool: Tool, draft: Tool, sets: Sequence[dict[str, Json]]) -> bool:
+    results = set()
+    for arguments in sets:
+        ours = await trial.bench.run(draft, TrialCall(arguments))
+        if ours is None:
+            return False
+        theirs = await trial.bench.call_anew(tool, arguments)
+        if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
+            return False
+        if ours.ok:
+            results.add(json.dumps(ours.value, sort_keys=True))
+    return len(results) > 1

@@ -10,8 +10,7 @@ from mcp_tools.create.bench import Bench, TrialCall, fitted, misfits
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Proposal, Watcher
 from mcp_tools.create.shortcomings import shortcomings
-from mcp_tools.create.unused import alternatives, without_effect, without_parameter
-from mcp_tools.create.variations import edges, other_values, variations
+from mcp_tools.create.variations import alternatives, edges, variations, without_effect, without_parameter
 from mcp_tools.create.written import Written, read_function
 from mcp_tools.definition import definition_of
 from mcp_tools.packages import imported
@@ -73,11 +72,9 @@ class Trial:
         fixed = self.bench.paths(self.arguments)
         return {name: value for name, value in self.arguments.items() if name not in fixed}
 
-    async def varied(self, draft: Tool) -> list[dict[str, Json]]:
-        """Other arguments of the same shape: near ones, what else the files hold, and each choice of the schema."""
-        free = self.free
-        others = await other_values(free, self.proposal, self._sandbox) if free != self.arguments else []
-        others += variations(free, count=_VARIATIONS)
+    def varied(self, draft: Tool) -> list[dict[str, Json]]:
+        """Other arguments of the same shape: near ones, and each choice of the schema."""
+        others = variations(self.free, count=_VARIATIONS)
         for name, schema in draft.input_schema["properties"].items():
             if "enum" in schema or schema.get("type") == "boolean":
                 given = self.arguments.get(name, schema.get("default"))

@@ -1,21 +1,24 @@
-"""Other arguments of the same shape: what a general tool must also survive."""
+"""Other arguments: those that a general tool must also survive, and parameters that change no result whatever they are.
+
+Such parameters are taken out of the source by their spans.
+"""
 
 from __future__ import annotations
 
+import ast
 import datetime
+import io
 import math
 import re
-from collections.abc import Sequence
+import tokenize
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
-from mcp_tools.packages import imported
-from mcp_tools.sandbox.protocol import Job, Sandbox
+from mcp_tools.checks.source import parameters
+from mcp_tools.create.bench import TrialCall
+from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Json
-
-if TYPE_CHECKING:
-    from mcp_tools.create.interfaces import Proposal
-
 
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _TIME = re.compile(r"^(\d{1,2}):(\d{2})$")
@@ -117,90 +120,154 @@ def _vary_list(value: list[Json], random: Random) -> list[Json]:
     return [vary(inner, random) if i == position else inner for i, inner in enumerate(value)]
 
 
-_MOST_SETS = 4
-_WORKBOOKS = (".xlsx", ".xlsm", ".xls")
-_BESIDE = """import csv
-import json
+Run = Callable[[TrialCall], Awaitable[Outcome | None]]
+"""Calls the tool; None where its schema does not take the arguments."""
+
+_FEWEST = 2
+"""Successful runs with another value that must show no effect, unless the parameter has fewer other values."""
+_NEAR = 3
+_WIDE: dict[type, tuple[Json, ...]] = {
+    int: (0, 1, 2, -1, 1000),
+    float: (0.0, 1.0, -1.0, 0.001, 1e6),
+    str: ("", "a", "Z z", "10"),
+}
 
 
-def beside(paths: list[str], wanted: list[str], most: int) -> dict[str, list[str]]:
-    found = {}
-    for path in paths:
-        try:
-            columns = list(_columns(path))
-        except Exception:
-            continue
-        for text in wanted:
-            for column in columns:
-                others = [value for value in dict.fromkeys(column) if value and value.casefold() != text.casefold()]
-                if len(others) < len(dict.fromkeys(filter(None, column))):
-                    found.setdefault(text, others[:most])
+async def without_effect(
+    schema: dict[str, Json], bases: Sequence[TrialCall], run: Run, *, fixed: Collection[str] = ()
+) -> list[str]:
+    """The parameters that change no result, whatever values they take beside the others.
+
+    An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
+    known.
+
+    Args:
+        schema: The tool's inputSchema.
+        bases: Calls, of which some give results.
+        run: Calls the tool.
+        fixed: Parameters that cannot take other values here.
+    """
+    found = []
+    for name, of_parameter in schema["properties"].items():
+        if name not in fixed and await _is_idle(name, of_parameter, bases, run):
+            found.append(name)
     return found
 
 
-def _columns(path: str):
-    if path.lower().endswith(('.xlsx', '.xlsm', '.xls')):
-        import pandas
-        for sheet in pandas.read_excel(path, sheet_name=None, header=None, dtype=str).values():
-            for name in sheet:
-                yield [str(value).strip() for value in sheet[name].dropna()][1:]
-        return
-    with open(path, encoding='utf-8-sig', newline='') as file:
-        text = file.read()
-    if path.lower().endswith(('.json', '.jsonl')):
-        columns = {}
-        is_one = path.lower().endswith('.json')
-        for record in [text] if is_one else filter(None, text.splitlines()):
-            _collect(json.loads(record), (), columns)
-        yield from columns.values()
-        return
-    rows = list(csv.reader(text.splitlines(keepends=True), csv.Sniffer().sniff(text[:10_000], ',;|\\t')))
-    for place in range(max(map(len, rows))):
-        yield [row[place].strip() for row in rows[1:] if len(row) > place]
-
-
-def _collect(value, key, columns):
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _collect(inner, (*key, name), columns)
-    elif isinstance(value, list):
-        for inner in value:
-            _collect(inner, key, columns)
-    else:
-        columns.setdefault(key, []).append(str(value))
-"""
-"""For each text the other values of the first column, or of the first key, that holds it."""
-
-
-async def other_values(arguments: dict[str, Json], proposal: Proposal, sandbox: Sandbox) -> list[dict[str, Json]]:
-    """Sets of arguments with other values of the same columns: each changed alone, then all at once."""
-    scalars = {name: value for name, value in arguments.items() if isinstance(value, str | int | float)}
-    named = {name: value for name, value in scalars.items() if not isinstance(value, bool)}
-    found = await _beside(list(map(str, named.values())), proposal, sandbox)
-    others = {name: values for name, value in named.items() if (values := _read_as(value, found.get(str(value), [])))}
-    sets = [{**arguments, name: values[0]} for name, values in others.items()]
-    for turn in range(_MOST_SETS):
-        sets.append({**arguments, **{name: values[turn % len(values)] for name, values in others.items()}})
-    return [new for place, new in enumerate(sets) if new != arguments and new not in sets[:place]][:_MOST_SETS]
-
-
-async def _beside(wanted: list[str], proposal: Proposal, sandbox: Sandbox) -> dict[str, list[str]]:
-    if not wanted:
-        return {}
-    paths = [str(path) for path in proposal.files]
-    holds_workbook = any(path.lower().endswith(_WORKBOOKS) for path in paths)
-    packages = imported("import pandas\npandas.read_excel", proposal.capabilities.packages) if holds_workbook else ()
-    arguments: dict[str, Json] = {"paths": paths, "wanted": wanted, "most": _MOST_SETS}
-    outcome = await sandbox.run(Job(_BESIDE, "beside", arguments, read=proposal.files, packages=packages))
-    return dict(outcome.value) if outcome.ok else {}
-
-
-def _read_as(value: str | float, texts: Sequence[str]) -> list[Json]:
-    """The texts as values of the same kind; what is none is left out."""
-    read: list[Json] = []
-    for text in texts:
-        try:
-            read.append(type(value)(text))
-        except ValueError:
+async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[TrialCall], run: Run) -> bool:
+    compared = 0
+    known = [base.arguments[name] for base in bases if name in base.arguments]
+    for base in bases:
+        before = await run(base)
+        if before is None or not before.ok:
             continue
-    return read
+        given = base.arguments.get(name, schema.get("default"))
+        for other in [*alternatives(given, schema), *(value for value in known if value != given)]:
+            after = await run(replace(base, arguments={**base.arguments, name: other}))
+            if after is not None and after.ok:
+                compared += 1
+                if after.value != before.value:
+                    return False
+    return compared >= _FEWEST
+
+
+def alternatives(value: Json, schema: dict[str, Json]) -> list[Json]:
+    """Other values that a parameter may take: all of a choice, else some near the given one and some far from it."""
+    choices = [branch["enum"] for branch in (schema, *schema.get("anyOf", ())) if "enum" in branch]
+    if choices:
+        found: list[Json] = [choice for choice in choices[0] if choice != value]
+    elif isinstance(value, bool):
+        found = [not value]
+    else:
+        random = Random(0)  # noqa: S311 - repeatable trial data, nothing secret
+        found = [vary(value, random) for _ in range(_NEAR)]
+        found += _WIDE.get(type(value), ())
+        if isinstance(value, str):
+            found += [value.swapcase(), value[::-1]]
+        elif isinstance(value, list):
+            found += [value[::-1], value[:1], []]
+        elif isinstance(value, dict):
+            found += [dict(list(value.items())[:-1]), {}]
+        elif value is None:
+            found += [True, *_WIDE[int], *_WIDE[str]]
+    unlike = [other for other in found if type(other) is not type(value) or other != value]
+    return [other for place, other in enumerate(unlike) if other not in unlike[:place]]
+
+
+def without_parameter(source: str, function: str, name: str) -> str | None:
+    """The source without a parameter and without its line in the docstring; everything else stays as it is written.
+
+    Returns:
+        None where it cannot be taken out cleanly: it is read in the body, passed in a call, or spoken of elsewhere.
+    """
+    tree = ast.parse(source)
+    node = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function)
+    read = any(isinstance(n, ast.Name) and n.id in {name, function} for n in ast.walk(tree))
+    passed = any(isinstance(n, ast.keyword) and n.arg == name for n in ast.walk(tree))
+    if read or passed:
+        return None
+    try:
+        cut = _without_entry(_without_argument(source, node, name), node, name)
+        if cut is None:
+            return None
+        after = next(n for n in ast.parse(cut).body if isinstance(n, ast.FunctionDef) and n.name == function)
+    except SyntaxError:
+        return None
+    left = [parameter.arg for parameter in parameters(after)]
+    is_clean = left == [parameter.arg for parameter in parameters(node) if parameter.arg != name]
+    spoken_of = re.search(rf"\b{name}\b", ast.get_docstring(after) or "")
+    return cut if is_clean and not spoken_of else None
+
+
+def _without_argument(source: str, node: ast.FunctionDef, name: str) -> str:
+    arguments = node.args
+    listed = [*arguments.posonlyargs, *arguments.args]
+    defaults = dict(zip(reversed([p.arg for p in listed]), reversed(arguments.defaults), strict=False))
+    defaults |= {p.arg: value for p, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
+    parameter = next(p for p in parameters(node) if p.arg == name)
+    last = defaults.get(name) or parameter.annotation or parameter
+    lines = source.splitlines(keepends=True)
+    start = (parameter.lineno, _column(lines, parameter.lineno, parameter.col_offset))
+    end = (last.end_lineno or 0, _column(lines, last.end_lineno or 0, last.end_col_offset or 0))
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in {tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE}
+    ]
+    after = next(place for place, token in enumerate(tokens) if token.start >= end)
+    before = max(place for place, token in enumerate(tokens) if token.end <= start)
+    if tokens[after].string == ",":
+        end = tokens[after].end
+        if tokens[after + 1].start[0] == end[0] and lines[start[0] - 1][: start[1]].strip():
+            end = tokens[after + 1].start
+    elif tokens[before].string == ",":
+        start = tokens[before].start
+    head, tail = lines[start[0] - 1][: start[1]], lines[end[0] - 1][end[1] :]
+    if not head.strip() and re.fullmatch(r"\s*(#.*)?\s*", tail):
+        head = tail = ""  # its own lines, with the comment behind it
+    return "".join([*lines[: start[0] - 1], head + tail, *lines[end[0] :]])
+
+
+def _column(lines: list[str], line: int, column: int) -> int:
+    """Characters for the bytes that the syntax tree counts."""
+    return len(lines[line - 1].encode()[:column].decode())
+
+
+def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
+    """The source without what the docstring's Args say of a parameter; None where that is not a line of its own."""
+    after = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == node.name), None)
+    text = after.body[0] if after else None
+    if not isinstance(text, ast.Expr) or not text.end_lineno:
+        return None
+    lines = source.splitlines(keepends=True)
+    entry = re.compile(rf"(\s+)\*{{0,2}}{name}\s*(?:\([^)]*\))?\s*:")
+    first = next((n for n in range(text.lineno, text.end_lineno) if entry.match(lines[n])), None)
+    if first is None:
+        return source
+    match = entry.match(lines[first])
+    margin = len(match[1]) if match else 0
+    following = range(first + 1, text.end_lineno)
+    last = next((n for n in following if len(lines[n]) - len(lines[n].lstrip()) <= margin), text.end_lineno)
+    if last == text.end_lineno:  # the quotes that end the docstring stand behind it
+        return None
+    return "".join(lines[:first] + lines[last:])

@@ -7,7 +7,7 @@ import ast
 
 import pytest
 
-from mcp_tools.create.unused import alternatives, without_parameter
+from mcp_tools.create.variations import alternatives, without_parameter
 
 DOC = '    """Sum.\n\n    Args:\n        a: First.\n        idle: Says nothing,\n            over two lines.\n        b: Last.\n    """\n'
 SHORT = '    """Sum.\n\n    Args:\n        a: First.\n        b: Last.\n    """\n'
