@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +65,7 @@ def _surely_keeps(keyword: str, wanted: Any, value: Any, schema: dict[str, Any],
 
 
 _MOST_SHOWN = 8
-_VALIDATORS = 512
+_LONGEST = 200
 
 
 def validate_arguments(tool: Tool, arguments: dict[str, Json]) -> None:
@@ -76,9 +75,7 @@ def validate_arguments(tool: Tool, arguments: dict[str, Json]) -> None:
         ArgumentsError: They do not fit; the message names each misfit, where it is, what came and what is expected.
     """
     if not isinstance(arguments, dict):
-        raise ArgumentsError(
-            f"the arguments of {tool.name!r} must be one JSON object, and are {_shown(arguments)}", remedy=_usage(tool)
-        )
+        raise ArgumentsError(f"the arguments of {tool.name!r} must be one JSON object", remedy=_usage(tool))
     misfits = _misfits(tool.input_schema, arguments)
     if misfits:
         listed = "\n".join(f"- {misfit}" for misfit in misfits)
@@ -104,13 +101,10 @@ def _expected(schema: Json) -> str:
     """A schema in few words: integer, array of string, one of 1, 2."""
     if not isinstance(schema, dict):
         return "anything"
-    if "const" in schema:
-        return _shown(schema["const"])
     if isinstance(schema.get("enum"), list):
-        return "one of " + ", ".join(map(_shown, schema["enum"]))
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list):
-            return " or ".join(_expected(choice) for choice in schema[key])
+        return "one of " + ", ".join(map(repr, schema["enum"]))
+    if isinstance(schema.get("anyOf"), list):
+        return " or ".join(map(_expected, schema["anyOf"]))
     kind = schema.get("type", "anything")
     if isinstance(kind, list):
         return " or ".join(map(str, kind))
@@ -131,13 +125,13 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
     except RecursionError:
         return ["it is nested too deeply"]
     except (SchemaError, Unresolvable) as error:
-        return [f"the tool's own schema cannot be used: {_cut(str(error).partition(chr(10))[0], 200)}"]
-    messages = list(dict.fromkeys(message for error in errors for message in _described(error)))
+        return [f"the tool's own schema cannot be used: {str(error).partition(chr(10))[0][:_LONGEST]}"]
+    messages = list(dict.fromkeys(map(_described, errors)))
     more = [f"and {len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
     return messages[:_MOST_SHOWN] + more
 
 
-@lru_cache(maxsize=_VALIDATORS)
+@lru_cache(maxsize=512)
 def _validator(schema: str) -> Draft202012Validator:
     """The validator of a schema given as JSON text. A reference to elsewhere is an error, never a request."""
     from jsonschema import Draft202012Validator
@@ -149,49 +143,9 @@ def _validator(schema: str) -> Draft202012Validator:
     return Draft202012Validator(content, registry=registry)
 
 
-def _described(error: ValidationError) -> Iterable[str]:
-    where = error.json_path.removeprefix("$.") if error.absolute_path else "the arguments"
-    instance: Any = error.instance
-    wanted: Any = error.validator_value
-    schema: Any = error.schema
-    match error.validator:
-        case "required":
-            for name in wanted:
-                if name not in instance:
-                    expected = _expected(schema.get("properties", {}).get(name, {}))
-                    yield f"{_inside(error, name)} is missing, expected {expected}"
-        case "additionalProperties":
-            known = list(schema.get("properties", {}))
-            yield from (
-                f"{_inside(error, name)} is unknown{_nearest(name, known)}" for name in instance if name not in known
-            )
-        case "type" | "enum" | "const" | "anyOf" | "oneOf":
-            yield f"{where} is {_shown(instance)}, expected {_expected(schema)}"
-        case _:
-            yield f"{where} is {_shown(instance)}: {_cut(error.message, 200)}"
-
-
-def _inside(error: ValidationError, name: str) -> str:
-    path = error.json_path.removeprefix("$").removeprefix(".")
-    return f"{path}.{name}" if path else name
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f", did you mean {near[0]!r}?"
-    return f", known are {', '.join(known)}" if known else ""
-
-
-def _shown(value: Json) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        text = f"a {type(value).__name__}"
-    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    kind = kinds.get(type(value))
-    return f"{_cut(text, 60)} ({kind})" if kind else _cut(text, 60)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _described(error: ValidationError) -> str:
+    """An error with its place; of a long value in its message, the beginning is shown."""
+    place = error.json_path.removeprefix("$.") if error.absolute_path else "the arguments"
+    text = error.message
+    half = _LONGEST // 2
+    return f"{place}: {text}" if len(text) <= _LONGEST else f"{place}: {text[:half]} … {text[-half:]}"

@@ -44,7 +44,7 @@ async def test_what_goes_wrong_is_in_the_reply(start):
     assert "not what the tool's outputSchema promises: " in reply.text
     reply = await call(servers, "calc__add", a="x")
     assert (reply.ok, reply.kind) == (False, "arguments")
-    assert 'a is "x" (string), expected integer' in reply.text
+    assert "a: 'x' is not of type 'integer'" in reply.text
     reply = await call(servers, "calc__ad")
     assert (reply.kind, "did you mean calc__add" in reply.text) == ("unknown", True)
 

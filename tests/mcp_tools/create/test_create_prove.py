@@ -503,7 +503,7 @@ async def test_an_unreadable_ruling_leaves_the_test_as_it_was(case: Case) -> Non
 async def test_arguments_that_do_not_fit_are_told(case: Case) -> None:
     creation = await case.prove(COUNT, {"text": "one", "least": 4})
     assert not creation.answered
-    assert "minimum_length is missing" in creation.reason
+    assert "'minimum_length' is a required property" in creation.reason
 
 
 async def test_two_tools_in_one_file_are_told_apart_by_the_name(case: Case) -> None:

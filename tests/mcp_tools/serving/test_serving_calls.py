@@ -35,11 +35,11 @@ async def test_a_result_is_structured_and_text_and_says_how_it_was_isolated(desk
 async def test_arguments_are_checked_before_anything_runs(desk: Desk, mode: str) -> None:
     desk.has(tool())
     wrong = {
-        "n is missing": {},
-        'n is "x"': {"n": "x"},
-        "m is unknown": {"n": 1, "m": 2},
-        "n is 1.5": {"n": 1.5},
-        "n is true": {"n": True},
+        "'n' is a required property": {},
+        "n: 'x' is not of type 'integer'": {"n": "x"},
+        "'m' was unexpected": {"n": 1, "m": 2},
+        "n: 1.5 is not of type": {"n": 1.5},
+        "n: True is not of type": {"n": True},
     }
     async with desk.client(mode) as client:
         for said, arguments in wrong.items():
