@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_tools.library.folder import PRIVATE, opened, within
+from mcp_tools.library.folder import PRIVATE, made, within
 
 _BUSY_SECONDS = 5.0
 _FILE = "calls.sqlite"
@@ -69,8 +69,8 @@ class Calls:
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
         with self._threads, contextlib.suppress(OSError, sqlite3.Error):
-            with opened(self._folder, PRIVATE, create=True):
-                path = within(self._folder, PRIVATE, _FILE)
+            made(self._folder, PRIVATE)
+            path = within(self._folder, PRIVATE, _FILE)
             try:
                 return self._opened(path).execute(statement, values).fetchall()
             except sqlite3.DatabaseError as error:

@@ -1,8 +1,5 @@
 """A library's folder: nothing in it is read, written or removed through a link, and a tool's two files change as one.
 
-Files are opened relative to the descriptor of the folder that holds them, so that no folder on the way can be exchanged
-for a link meanwhile. SQLite and the lock open by path: they get paths from `within`.
-
 Both files of a tool are first written whole to `pending/`. Then the source is moved into place, then the JSON file:
 that move is the commit. What a killed process left is rolled forward when its source is in place already, and dropped
 otherwise. All of it happens under the lock of the library.
@@ -61,51 +58,26 @@ def within(folder: Path, *names: str) -> Path:
     return path
 
 
-@contextlib.contextmanager
-def opened(folder: Path, *names: str, create: bool = False) -> Iterator[int]:
-    """The descriptor of a library's folder, or of a folder in it.
+def made(folder: Path, *names: str) -> Path:
+    """A folder in a library's folder, made where it is missing.
 
     Raises:
-        OSError: It is not there, or a part of the way is a link.
+        OSError: It cannot be made, or a part of the way is a link.
     """
-    if create:
-        folder.mkdir(parents=True, exist_ok=True)
-    path, descriptor = folder, os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for name in names:
-            path = path / name
-            if create:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=descriptor)
-            outer, descriptor = descriptor, _opened(name, os.O_RDONLY | os.O_DIRECTORY, descriptor, path)
-            os.close(outer)
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    path = within(folder, *names)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
-def _opened(name: str | Path, flags: int, directory: int | None, path: Path) -> int:
-    try:
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    except OSError as error:
-        # A link is ELOOP, or ENOTDIR where a folder is wanted: neither says what is wrong.
-        if error.errno in {errno.ELOOP, errno.ENOTDIR} and path.is_symlink():
-            raise OSError(errno.ELOOP, f"{path} is a link") from None
-        raise
-
-
-def read(path: Path, directory: int | None = None) -> bytes:
+def read(path: Path) -> bytes:
     """The content of a file; of a pipe, a device or a link there is none.
-
-    Args:
-        path: The file, of which only the name counts where a directory is given.
-        directory: The descriptor of the folder that holds it.
 
     Raises:
         OSError: It is not there, is no file, or is too large.
     """
-    name = path if directory is None else path.name
-    with os.fdopen(_opened(name, os.O_RDONLY | os.O_NONBLOCK, directory, path), "rb") as file:
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path} is a link")
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no file")
         content = file.read(LARGEST + 1)
@@ -114,18 +86,20 @@ def read(path: Path, directory: int | None = None) -> bytes:
     return content
 
 
-def _write(name: str, content: bytes, directory: int) -> None:
-    _remove(name, directory)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, 0o666, dir_fd=directory), "wb") as file:
+def _write(path: Path, content: bytes) -> None:
+    path.unlink(missing_ok=True)
+    with path.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _remove(name: str, directory: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=directory)
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -139,8 +113,8 @@ def writing(folder: Path) -> Iterator[None]:
 
     require_own_place(folder)
     try:
-        with opened(folder, PRIVATE, create=True):
-            lock, *_ = [within(folder, PRIVATE, name) for name in _PLACES]
+        made(folder, PRIVATE)
+        lock, *_ = [within(folder, PRIVATE, name) for name in _PLACES]
         with FileLock(lock, timeout=_LOCK_SECONDS):
             _settle(folder)
             yield
@@ -162,17 +136,17 @@ def write_pair(folder: Path, name: str, source: bytes, document: bytes) -> None:
     Raises:
         OSError: A file could not be written; the tool is as it was before.
     """
-    contents = {f"{name}.py": source, f"{name}.json": document}
-    with opened(folder, *PENDING, create=True) as pending, opened(folder) as here:
-        try:
-            for file, content in contents.items():
-                _write(file, content, pending)
-            os.fsync(pending)
-            for file in contents:
-                os.replace(file, file, src_dir_fd=pending, dst_dir_fd=here)
-        finally:
-            _settle(folder)
-        os.fsync(here)
+    pending = made(folder, *PENDING)
+    files = {f"{name}.py": source, f"{name}.json": document}
+    try:
+        for file, content in files.items():
+            _write(pending / file, content)
+        _sync(pending)
+        for file in files:
+            (pending / file).replace(folder / file)
+    finally:
+        _settle(folder)
+    _sync(folder)
 
 
 def remove_pair(folder: Path, name: str) -> None:
@@ -181,31 +155,30 @@ def remove_pair(folder: Path, name: str) -> None:
     Raises:
         OSError: A file cannot be removed.
     """
-    source, document = f"{name}.py", f"{name}.json"
-    with opened(folder, *PENDING, create=True) as pending, opened(folder) as here:
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(document, document, src_dir_fd=here, dst_dir_fd=pending)
-        _remove(source, here)
-        _remove(document, pending)
-        os.fsync(here)
+    held = made(folder, *PENDING) / f"{name}.json"
+    with contextlib.suppress(FileNotFoundError):
+        (folder / held.name).replace(held)
+    (folder / f"{name}.py").unlink(missing_ok=True)
+    held.unlink(missing_ok=True)
+    _sync(folder)
 
 
 def _settle(folder: Path) -> None:
     """Finishes or drops what an interrupted write left."""
-    with contextlib.suppress(FileNotFoundError), opened(folder, *PENDING) as pending, opened(folder) as here:
-        left = os.listdir(pending)  # noqa: PTH208 - of a descriptor, which pathlib cannot list
-        for document in sorted(left):
-            source = Path(document).with_suffix(".py").name
-            if document.endswith(".json") and source not in left and _belongs(document, pending, source, here):
-                os.replace(document, document, src_dir_fd=pending, dst_dir_fd=here)
-        for file in left:
-            _remove(file, pending)
+    pending = within(folder, *PENDING)
+    left = sorted(pending.iterdir()) if pending.is_dir() else []
+    for document in left:
+        source = folder / f"{document.stem}.py"
+        if document.suffix == ".json" and document.with_suffix(".py") not in left and _belongs(document, source):
+            document.replace(folder / document.name)
+    for file in left:
+        file.unlink(missing_ok=True)
 
 
-def _belongs(document: str, pending: int, source: str, here: int) -> bool:
+def _belongs(document: Path, source: Path) -> bool:
     try:
-        wanted = json.loads(read(Path(document), pending))["_meta"][META_HASH]
-        return bool(wanted == hashlib.sha256(read(Path(source), here)).hexdigest())
+        wanted = json.loads(read(document))["_meta"][META_HASH]
+        return bool(wanted == hashlib.sha256(read(source)).hexdigest())
     except (ValueError, KeyError, TypeError, RecursionError, OSError):
         return False
 
@@ -217,29 +190,28 @@ def keep_version(folder: Path, name: str) -> None:
         OSError: A file cannot be read, or none can be written.
     """
     found: dict[str, bytes] = {}
-    with opened(folder) as here:
-        for suffix in (".py", ".json"):
-            try:
-                found[suffix] = read(folder / f"{name}{suffix}", here)
-            except OSError as error:  # a link, a pipe, a device or something huge is no version
-                if error.errno not in {errno.ENOENT, errno.ELOOP, errno.EINVAL, errno.EFBIG}:
-                    raise
+    for suffix in (".py", ".json"):
+        try:
+            found[suffix] = read(folder / f"{name}{suffix}")
+        except OSError as error:  # a link, a pipe, a device or something huge is no version
+            if error.errno not in {errno.ENOENT, errno.ELOOP, errno.EINVAL, errno.EFBIG}:
+                raise
     if not found:
         return
     label = hashlib.sha256(next(iter(found.values()))).hexdigest()[:12]
-    with opened(folder, *PENDING, create=True) as pending, opened(folder, *_VERSIONS, name, create=True) as kept:
-        for suffix, content in found.items():
-            _write(f"{label}{suffix}", content, pending)
-            os.replace(f"{label}{suffix}", f"{label}{suffix}", src_dir_fd=pending, dst_dir_fd=kept)
-        os.fsync(kept)
+    kept = made(folder, *_VERSIONS, name)
+    for suffix, content in found.items():
+        written = made(folder, *PENDING) / f"{label}{suffix}"
+        _write(written, content)
+        written.replace(kept / written.name)
 
 
 def kept_version(folder: Path, name: str, source_hash: str) -> tuple[bytes, bytes] | None:
     """The source and the JSON file of an old version; None unless its source has that very hash."""
     label = source_hash[:12]
     try:
-        with opened(folder, *_VERSIONS, name) as kept:
-            source, document = read(Path(f"{label}.py"), kept), read(Path(f"{label}.json"), kept)
+        kept = within(folder, *_VERSIONS, name)
+        source, document = read(kept / f"{label}.py"), read(kept / f"{label}.json")
     except OSError:
         return None
     return (source, document) if hashlib.sha256(source).hexdigest() == source_hash else None

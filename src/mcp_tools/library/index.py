@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
-from mcp_tools.library.folder import PENDING, PRIVATE, opened, within, writing
+from mcp_tools.library.folder import PENDING, PRIVATE, made, within, writing
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.tool import Status, Tool
 
@@ -301,7 +301,8 @@ class CurrentIndex:
 
     def _path(self) -> Path | None:
         """The index's file; None where nothing can be written."""
-        with contextlib.suppress(OSError), opened(self._folder, PRIVATE, create=True):
+        with contextlib.suppress(OSError):
+            made(self._folder, PRIVATE)
             path = within(self._folder, PRIVATE, "index.sqlite")
             return path if os.access(path.parent, os.W_OK) else None
         return None
