@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
 from mcp_tools.create.bench import usable, with_files
 from mcp_tools.create.same_answer import agree, answer_key
-from mcp_tools.definition import Flag, definition_of, flag, lint
+from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Flaw, Library
 from mcp_tools.library.approvals import SERVED
@@ -26,25 +25,6 @@ from mcp_tools.packages import imported
 from mcp_tools.run import limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
-
-_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), ("i", "l"), ("5", "s"))
-
-
-def look_alikes(name: str, others: Iterable[str]) -> list[str]:
-    """Those of the other names that look like this one; the name itself is not among them."""
-    wanted = _drawn(name)
-    return [other for other in others if other != name and _drawn(other) == wanted]
-
-
-def _drawn(name: str) -> str:
-    """A name as it looks from afar. A number at its end tells versions apart and is left alone."""
-    joined = re.sub(r"[-_.]", "", name.casefold())
-    plain = joined.rstrip("0123456789")
-    number = joined[len(plain) :]
-    for letters, drawn in _ALIKE:
-        plain = plain.replace(letters, drawn)
-    return f"{plain} {number}"
-
 
 _LONGEST_PATH = 4096
 
@@ -101,8 +81,7 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
     standing = library.standing(name)
     is_edited = isinstance(standing, Flaw)
     tool = await _rederived(library, standing, open_sandbox) if isinstance(standing, Flaw) else standing
-    twins = look_alikes(name, (other.name for other in library.list()))
-    flags = [*lint(definition_of(tool)), *(flag("look-alike", "name", f"it passes for the tool {t}") for t in twins)]
+    flags = lint(definition_of(tool))
     errors = [found for found in flags if found.severity == "error"]
     before, now = library.approvals.read().by_name.get(name), None if errors else Approval.of(tool)
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors)]

@@ -99,11 +99,6 @@ LINT_RULES: tuple[LintRule, ...] = (
     LintRule("markup", "warning", "no tags and markers that speak to a model, such as <IMPORTANT>"),
     LintRule("other-tools", "warning", "nothing that steers the use of other tools"),
     LintRule("secret-path", "warning", "no files in which secrets are kept"),
-    LintRule(
-        "look-alike",
-        "warning",
-        "no words that mix Latin letters with Cyrillic ones, no names that pass for another tool's",
-    ),
 )
 
 SEVERITIES: dict[str, Severity] = {rule.id: rule.severity for rule in LINT_RULES}
@@ -197,7 +192,6 @@ _PHRASES: dict[str, tuple[str, ...]] = {
         r"\b(?:wallet\.dat|login data|keychain(?:s)?[/\\])",
     ),
 }
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
@@ -206,8 +200,6 @@ def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
     for rule, pattern in _compiled().items():
         if found := pattern.search(folded):
             yield rule, found[0]
-    if not text.isascii():
-        yield from (("look-alike", word) for word in _WORD.findall(text) if _mixes_scripts(word))
 
 
 @cache
@@ -221,11 +213,6 @@ def _folded(text: str) -> str:
     if not text.isascii():
         text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in {"Cf", "Mn"})
     return " ".join(text.replace("’", "'").casefold().split())
-
-
-def _mixes_scripts(word: str) -> bool:
-    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
-    return {"LATIN", "CYRILLIC"} <= scripts
 
 
 _LONGEST_KEY = 128

@@ -294,10 +294,3 @@ async def test_a_source_that_is_no_text_is_told(library: Library, sandbox: Sandb
     library.path("times_two").write_bytes(b"\xff\xfe")
     with pytest.raises(LibraryError, match=r"damaged|UTF-8"):
         await look(library, sandbox)
-
-
-async def test_a_name_that_passes_for_another_is_flagged(library: Library, sandbox: Sandbox) -> None:
-    library.path("t1mes_two").write_text(SOURCE.replace("times_two", "t1mes_two"))
-    seen = await look(library, sandbox, "t1mes_two")
-    assert [(flag.rule, flag.severity) for flag in seen.flags] == [("look-alike", "warning")]
-    assert "passes for the tool times_two" in seen.flags[0].message
