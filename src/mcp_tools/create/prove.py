@@ -13,12 +13,11 @@ from dataclasses import replace
 
 from mcp_tools.checks import check
 from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
-from mcp_tools.create.examination import Examination
 from mcp_tools.create.examiner import told
 from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, Shelf, Test, Watcher
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
-from mcp_tools.create.trial import Trial, fitted_call
+from mcp_tools.create.trial import Examination, Trial, fitted_call
 from mcp_tools.create.written import read_function
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import validate_result

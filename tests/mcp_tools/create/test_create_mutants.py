@@ -14,8 +14,6 @@ SOURCES = {
     "membership": "def f(n): return n in (1, 2)",
     "operators": "def f(n):\n    n += n * 2\n    return n % 7 // 2",
     "loop": "def f(n):\n    total = 0\n    while n > 0:\n        total += n % 10\n        n //= 10\n    return total",
-    "nothing but a call": "def f(n): return math.factorial(n)",
-    "early return": "def f(n):\n    if not n:\n        return None\n    return abs(n)",
     "helper": "def g(n): return n + 1\ndef f(n): return g(n)",
 }
 
@@ -44,12 +42,6 @@ def test_the_same_seed_gives_the_same_mutants() -> None:
     assert len(mutants(source, count=2)) == 2
 
 
-def test_a_result_is_left_out_only_where_nothing_else_can_be_changed() -> None:
-    assert not any("return None" in version for version in mutants(SOURCES["operators"], count=50))
-    assert [version.strip() for version in mutants(SOURCES["nothing but a call"])] == ["def f(n):\n    return None"]
-    assert len(mutants(SOURCES["early return"], count=50)) == 1
-
-
 def test_annotations_and_defaults() -> None:
     versions = mutants("def f(n: Literal[3], m: int = 5) -> Literal[7]:\n    return n", count=50)
     assert len(versions) == 1
@@ -57,4 +49,4 @@ def test_annotations_and_defaults() -> None:
 
 
 def test_code_with_nothing_to_change_has_no_mutants() -> None:
-    assert mutants("def f(n):\n    pass") == []
+    assert mutants("def f(n):\n    return abs(n)") == []
