@@ -78,21 +78,14 @@ def add(
     ] = "user",
     timeout: Annotated[float | None, opt("--timeout S", "Time limit for one call, in seconds.")] = None,
     roots: Annotated[bool, opt("--roots", "Tell the server the current folder when it asks.")] = False,
-    file: Annotated[Path | None, opt("--from FILE", "Import servers from another client's settings.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Adds a server: NAME and its command, or NAME and --url. With --from, imports servers from a file."""
-    given, settings = list(words or ()), options.settings()
-    if file is not None:
-        added = _imported(settings, file, given, scope)
-    else:
-        own = {**({"callSeconds": timeout} if timeout is not None else {}), **({"roots": True} if roots else {})}
-        more = {"env": _pairs(env, "--env", "="), "headers": _pairs(header, "--header", "=:"), "alita": own}
-        added = [_kept(settings, _described(given, url, more), scope)]
-    if as_json:
-        print_json({"ok": True, "added": [entry.name for entry in added]})
-    for entry in added:
-        print_note(f"Added {entry.name} to {entry.path}. Try it: alita mcp test {entry.name}")
+    """Adds a server: NAME and its command, or NAME and --url."""
+    own = {**({"callSeconds": timeout} if timeout is not None else {}), **({"roots": True} if roots else {})}
+    more = {"env": _pairs(env, "--env", "="), "headers": _pairs(header, "--header", "=:"), "alita": own}
+    entry = _kept(options.settings(), _described(words or (), url, more), scope)
+    note = f"Added {entry.name} to {entry.path}. Try it: alita mcp test {entry.name}"
+    print_done(as_json, note, added=entry.name)
 
 
 def _described(words: Sequence[str], url: str, more: dict[str, Any]) -> ServerEntry:
@@ -119,28 +112,6 @@ def _pairs(given: Sequence[str] | None, option: str, signs: str) -> dict[str, st
             raise UsageError(f"{option} {pair!r} is not NAME=VALUE.", remedy=f"Write {option} NAME=VALUE.")
         found[pair[:at].strip()] = pair[at + 1 :].strip()
     return found
-
-
-def _imported(settings: Settings, file: Path, names: Sequence[str], scope: Scope) -> list[ServerEntry]:
-    """Adds the servers of another client's settings file, those named or all; known names are left as they are."""
-    if not file.is_file():
-        raise UsageError(f"There is no file {file}.")
-    parsed = read(file, "user")
-    for problem in parsed.problems:
-        print_note(f"{problem.where}: {problem.message}")
-    found = {entry.name: entry for entry in parsed.entries}
-    if missing := [name for name in names if name not in found]:
-        raise UsageError(f"{file} has no server {missing[0]!r}.", remedy=f"It has: {', '.join(found) or 'none'}.")
-    if not found:
-        raise UsageError(f"{file} has no server that can be used.")
-    path, added = _file(settings, scope), []
-    known = {entry.name for entry in read(path, scope).entries}
-    for name in names or found:
-        if name in known:
-            print_note(f"{name} was skipped: {path} already has it.")
-        else:
-            added.append(_kept(settings, found[name], scope))
-    return added
 
 
 def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
@@ -356,7 +327,7 @@ def install(
     project = "\nThe entry contains paths on this machine; other users of the project need their own."
     told = (
         f"Added {name} to {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
-        "No key is written: keep yours in your settings file, `alita config path` shows where."
+        "No key is written: keep yours with: alita keys set"
     )
     unchanged = f"{host.title} already has it. {path} is unchanged."
     _change(host, planned(host, path, name, entry), told, unchanged, as_json, entry=entry)

@@ -78,12 +78,12 @@ def _print_runs(runs: list[Run], as_json: bool, none: str) -> None:
 
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> None:
-    """Shows a run: question, answer and every call."""
+    """Shows a run: question and answer; with --json, every call too."""
     folder = options.settings().runs_dir
     run_id = find_run(folder, run)
     found, path = load_run(folder, run_id), journal_path(folder, run_id)
-    records = list(Journal.replay(path).records()) if path.exists() else []
     if as_json:
+        records = Journal.replay(path).records() if path.exists() else ()
         calls = [fields(record, "step kind request output error seconds") for record in records]
         print_json({**found.as_json(), "calls": calls})
         return
@@ -98,16 +98,7 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> None:
             *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
         ]
     )
-    if records:
-        print_text("")
-        results = [r.error["message"] if r.error else _preview(r.output) for r in records]
-        told = zip(records, results, strict=True)
-        print_rows([(str(r.step), r.kind, f"{r.seconds:.3f} s", one_line(result, 90)) for r, result in told])
-
-
-def _preview(output: Any) -> str:
-    told = [output.get(name) for name in ("text", "value", "problem")] if isinstance(output, dict) else []
-    return str(next(filter(None, told), output))
+    print_note(f"Every step and call: alita traces show {run_id}")
 
 
 @app.command()

@@ -39,7 +39,6 @@ from mcp_tools.tool import Capabilities, Json, Tool
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.approve import Review
-    from mcp_tools.library import Approval
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
 
 
@@ -247,7 +246,7 @@ def approve(
             "Name the tools to approve, or use --all.", remedy="`alita tools list` shows which are withheld, and why."
         )
     wanted = [one.name for one in library.withheld() if one.is_approvable] if everything else names or ()
-    report = exits.run(_approve_all(settings, library, list(dict.fromkeys(wanted)), grant_read or (), tell=not as_json))
+    report = exits.run(_approve_all(settings, library, list(dict.fromkeys(wanted)), grant_read or (), as_json=as_json))
     if as_json:
         print_json(report)
     raise typer.Exit(0 if report["ok"] else 1)
@@ -303,19 +302,17 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 async def _approve_all(
-    settings: Settings, library: Library, names: list[str], read: Sequence[Path], *, tell: bool
+    settings: Settings, library: Library, names: list[str], read: Sequence[Path], *, as_json: bool
 ) -> dict[str, Any]:
-    """Approves tools whose tests pass, refuses the others one by one, and gives what `--json` prints.
-
-    The sandbox is opened when the first tool needs it. With `tell`, people read along.
-    """
+    """Approves tools whose tests pass, refuses the others one by one, and gives what `--json` prints."""
     approved: list[str] = []
     refused: list[dict[str, str]] = []
-    seen: list[dict[str, Any]] = []
-    opened: list[Sandbox] = []
-    if tell and (damage := library.approvals.read().damage):
+    if damage := library.approvals.read().damage:
         print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
+    if not names:
+        print_note("Every tool is already approved.")
     async with AsyncExitStack() as stack:
+        opened: list[Sandbox] = []
 
         async def sandbox() -> Sandbox:
             if not opened:
@@ -325,20 +322,15 @@ async def _approve_all(
         for name in names:
             try:
                 found = await review(library, name, sandbox, read)
-                seen.append(_as_json(found))
-                if tell:
-                    _show(found)
+                _show(found)
                 approve_tool(library, found)
                 approved.append(name)
-                if tell:
+                if not as_json:
                     print_text(f"Approved {name}.")
             except UserError as error:
                 refused.append({"name": name, "reason": error.message, "remedy": error.remedy})
-                if tell:
-                    print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
-    if tell and not names:
-        print_note("Every tool is already approved.")
-    return {"ok": not refused, "approved": approved, "refused": refused, "tools": seen}
+                print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
+    return {"ok": not refused, "approved": approved, "refused": refused}
 
 
 _MOST_DIFF_LINES = 60
@@ -346,16 +338,13 @@ _MOST_DIFF_LINES = 60
 
 def _show(seen: Review) -> None:
     """What a person should know before the tool is served."""
-    name, before, now = seen.tool.name, seen.before, seen.now
+    name, before = seen.tool.name, seen.before
     if seen.is_approved:
         print_note(f"{name} is already approved.")
     elif before is None:
         print_note(f"{name} was never approved here: {seen.tool.description.partition(chr(10))[0]}")
     else:
         print_note(f"{name} was approved on {before.approved[:10]}; since then changed: {', '.join(seen.changed)}")
-    for part in ("source", "definition"):
-        old, new = (f"{getattr(one, part)[:12]}…" if one else "" for one in (before, now))
-        print_note(f"  {part:<10}  {new if old in ('', new) else f'{old} → {new}'}")
     lines = seen.diff.splitlines()
     more = [f"… {len(lines) - _MOST_DIFF_LINES} more lines"] if len(lines) > _MOST_DIFF_LINES else []
     for line in [*lines[:_MOST_DIFF_LINES], *more, *seen.flags]:
@@ -372,20 +361,3 @@ def _show(seen: Review) -> None:
         print_note(f"  {'may':<10}  {wanted}")
     if seen.tests.passed:
         print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
-
-
-def _as_json(seen: Review) -> dict[str, Any]:
-    def hashes(approval: Approval | None) -> dict[str, str] | None:
-        return fields(approval, "source definition") if approval else None
-
-    return {
-        "name": seen.tool.name,
-        "changed": seen.changed,
-        "edited": seen.is_edited,
-        "before": hashes(seen.before),
-        "now": hashes(seen.now),
-        "diff": seen.diff,
-        "flags": [fields(flag, "rule where message severity") for flag in seen.flags],
-        "passed_tests": len(seen.tests.passed),
-        "failed_tests": seen.tests.failed,
-    }

@@ -71,7 +71,7 @@ def require_allowed(settings: Settings) -> None:
         raise SettingsError(
             f"This folder's settings choose which model answers, and {why}: {choice.told}.",
             remedy="If you trust them: alita config trust. Otherwise choose a model with --model and --base-url, "
-            "or in your own settings file (`alita config path`).",
+            "or in your own settings file (`alita config edit`).",
         )
 
 

@@ -176,7 +176,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
             if name in NOT_FOR_PROJECTS and name not in allowed:
                 raise SettingsError(
                     f"{source} sets {name}, which a project may not do: {NOT_FOR_PROJECTS[name]}.",
-                    remedy=f"Export {variables(name)[0]}, or set it in your own settings file (`alita config path`).",
+                    remedy=f"Export {variables(name)[0]}, or set it in your own settings file (`alita config edit`).",
                 )
             # A scripted model is a program: it comes from the user alone.
             models = split_names(value) if name in ("model", "fallback", *ROLES) else ()
@@ -208,7 +208,7 @@ def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
             raise SettingsError(
                 f"{source} lets {name} use the key of {value['key']} at {address}, "
                 "but your own settings do not use it there.",
-                remedy=f"If you trust it, put [{name}] in your own settings file (`alita config path`).",
+                remedy=f"If you trust it, put [{name}] in your own settings file (`alita config edit`).",
             )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Self
 
@@ -20,11 +19,8 @@ from agent.records import from_plain
 from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
 from agent.web.page import WebProblem
-from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-_SHOWN_BEFORE = 30
-"""Characters before the place where two texts differ."""
 LONG = 200
 """Strings longer than this are stored once and referred to."""
 
@@ -84,24 +80,6 @@ class Blobs:
         if isinstance(value, dict) and "$" in value:
             return self._values[value["$"]]
         return value
-
-
-def first_difference(recorded: Json, asked: Json, where: str = "request") -> str | None:
-    """One sentence that names the place and both values, or None when they are equal."""
-    pairs: list[tuple[str, Json, Json]] = []
-    if isinstance(recorded, dict) and isinstance(asked, dict):
-        pairs = [(f"{where}.{k}", recorded.get(k), asked.get(k)) for k in sorted({*recorded, *asked})]
-    elif isinstance(recorded, list) and isinstance(asked, list):
-        pairs = [(f"{where}[{i}]", a, b) for i, (a, b) in enumerate(zip_longest(recorded, asked))]
-    if pairs:
-        return next(filter(None, (first_difference(one, other, place) for place, one, other in pairs)), None)
-    if recorded == asked:
-        return None
-    if isinstance(recorded, str) and isinstance(asked, str):
-        at = next(i for i, (one, other) in enumerate(zip_longest(recorded, asked)) if one != other)
-        where = f"{where}, character {at}"
-        recorded, asked = (text[max(at - _SHOWN_BEFORE, 0) :] for text in (recorded, asked))
-    return f"{where}: recorded {one_line(repr(recorded), 80)}, now {one_line(repr(asked), 80)}"
 
 
 SCHEMA = 1
@@ -253,7 +231,7 @@ class Journal:
                 raise _restored(record.error)
             return record.output
         if self._file is None:
-            raise self._miss(kind, request)
+            raise self._miss(kind)
         step = _STEP.get() or self.step
         # Their blobs are known from now on: another call may refer to them before this one has ended.
         self._write(fresh)
@@ -378,16 +356,10 @@ class Journal:
             elif record.step < last:
                 return
 
-    def _miss(self, kind: str, request: dict[str, Json]) -> RunError:
-        unasked = (r for r in self._by_key.values() if r.kind == kind and r.nth >= self._asked[r.key])
-        expected = min(unasked, key=lambda r: (abs(r.step - self.step), r.seq), default=None)
-        found = None
-        if expected is not None:
-            found = first_difference(self._blobs.expand(expected.request), self._redactor.json(request))
+    def _miss(self, kind: str) -> RunError:
         run_id = self.path.parent.name
         return RunError(
-            f"The {kind} call of step {self.step} is not in the journal of run {run_id}: "
-            f"{found or 'the run made no more calls of this kind'}.",
+            f"The {kind} call of step {self.step} is not in the journal of run {run_id}.",
             remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` continues live from there.",
         )
 

@@ -123,17 +123,6 @@ def test_a_remote_server_with_a_key_and_a_timeout(alita, home):
     assert (unreached.code, "it is not reached" in unreached.err) == (1, True)
 
 
-def test_servers_of_another_client_are_imported(alita, here, home):
-    path = write_servers(here / "claude_desktop_config.json", calc=plain(), web={"url": "https://a.example"}, bad={})
-    ended = alita("mcp", "add", "--from", str(path), "--json")
-    assert (ended.code, ended.json["added"]) == (0, ["calc", "web"])
-    assert "bad: it has neither `command` nor `url`" in ended.err
-    again = alita("mcp", "add", "--from", str(path), "calc", "--json")
-    assert (again.code, again.json["added"]) == (0, [])
-    assert "calc was skipped" in again.err
-    assert alita("mcp", "add", "--from", str(path), "nothing").code == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -144,7 +133,6 @@ def test_servers_of_another_client_are_imported(alita, here, home):
         (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is not NAME=VALUE"),
         (("add", "x", "--scope", "world", "run"), "'world' is not one of 'user', 'project'"),
         (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds`: Input should be greater than 0"),
-        (("add", "--from", "nothing.json"), "There is no file nothing.json"),
         (("test", "x"), "There is no server 'x'"),
         (("remove", "x"), "There is no server 'x'"),
         (("disable", "x"), "There is no server 'x'"),
