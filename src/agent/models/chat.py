@@ -7,13 +7,14 @@ import contextlib
 import difflib
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
 from agent.models.functions import FunctionRequest, in_words
 from agent.models.json_text import NoJsonError
-from agent.models.ladder import RUNGS, Step, Traits, TraitsCache, climb, structured_step
+from agent.models.ladder import RUNGS, Ladder, Step, Traits, TraitsCache, climb, structured_step
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
@@ -24,6 +25,8 @@ _OPTIONAL = (
 )
 """Parameters that some models refuse; the request is sent again without the refused one."""
 _RENAMED = {"max_tokens": "max_completion_tokens"}
+_PLAIN = "plain"
+"""The only rung of a request for text."""
 _NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 
@@ -116,7 +119,7 @@ class ChatModel:
         if has_pictures and self.known.is_blind:
             raise PicturesRefusedError(f"{self.name} takes no pictures", remedy=_NO_PICTURES)
         try:
-            return await self._climb(request, has_pictures=has_pictures)
+            return await climb(partial(self._ask, request, has_pictures=has_pictures), *self._ladder(request))
         except Failure as failure:
             error = failure.error(models=await self._known_models(failure))
             if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
@@ -124,8 +127,32 @@ class ChatModel:
                 raise PicturesRefusedError(error.message, remedy=error.remedy) from None
             raise error from None
 
-    async def _climb(self, request: Request, *, has_pictures: bool) -> Completion:
-        messages, schema, on_delta = request.messages, request.schema, request.on_delta
+    def _ladder(self, request: Request) -> Ladder:
+        """The ways in which the endpoint may be asked, from what is known of it."""
+        messages, schema, known = request.messages, request.schema, self.known
+        if request.tools:
+            functions = FunctionRequest(messages, request.tools, request.tool_choice)
+            rungs = functions.rungs
+            return (
+                rungs,
+                functions.step,
+                rungs[0] if known.tools and known.tools not in rungs else known.tools,
+                # A reply without calls comes from an endpoint that does not heed functions, too.
+                lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
+            )
+        if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
+            messages = in_words(messages)
+        if schema is None:
+            return (_PLAIN,), lambda _: Step(messages), _PLAIN, lambda *_: None
+        return (
+            RUNGS,
+            lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
+            known.rung,
+            lambda rung, _: None if self._enforced else self._learn(rung=rung),
+        )
+
+    async def _ask(self, request: Request, step: Step, *, has_pictures: bool) -> Completion:
+        """Sends one request, as a rung of the ladder wants it."""
         wanted = {
             "max_tokens": request.max_tokens,
             "temperature": request.temperature if self._temperature is None else self._temperature,
@@ -133,44 +160,20 @@ class ChatModel:
             "stop": list(request.stop or ()) or None,
         }
         options = {key: value for key, value in wanted.items() if value is not None}
-
-        async def ask(step: Step) -> Completion:
-            hear = None if step.tells_whole else on_delta
-            try:
-                response = await self._send({"messages": list(step.messages), **options, **step.extra}, hear)
-            except Failure as failure:
-                if not (has_pictures and failure.is_about_pictures):
-                    raise
-                self._learn(is_blind=True)
-                raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
-            completion = read_completion(response, self._wire.endpoint, self._price)
-            if on_delta and step.tells_whole:
-                with contextlib.suppress(NoJsonError):  # whoever asked hears of it, too
-                    on_delta(step.read(completion).text)
-            return completion
-
-        known = self.known
-        if request.tools:
-            functions = FunctionRequest(messages, request.tools, request.tool_choice)
-            return await climb(
-                ask,
-                functions.rungs,
-                functions.step,
-                held=functions.rungs[0] if known.tools and known.tools not in functions.rungs else known.tools,
-                # A reply without calls comes from an endpoint that does not heed functions, too.
-                hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
-            )
-        if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
-            messages = in_words(messages)
-        if schema is None:
-            return await ask(Step(messages))
-        return await climb(
-            ask,
-            RUNGS,
-            lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
-            held=known.rung,
-            hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
-        )
+        on_delta = request.on_delta
+        try:
+            body = {"messages": list(step.messages), **options, **step.extra}
+            response = await self._send(body, None if step.tells_whole else on_delta)
+        except Failure as failure:
+            if not (has_pictures and failure.is_about_pictures):
+                raise
+            self._learn(is_blind=True)
+            raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
+        completion = read_completion(response, self._wire.endpoint, self._price)
+        if on_delta and step.tells_whole:
+            with contextlib.suppress(NoJsonError):  # whoever asked hears of it, too
+                on_delta(step.read(completion).text)
+        return completion
 
     async def aclose(self) -> None:
         """Closes connections."""

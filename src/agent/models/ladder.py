@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
@@ -109,13 +109,14 @@ class Step:
 
 Ask = Callable[[Step], Awaitable[Completion]]
 """Sends one request, repeats what can be repeated, raises Failure."""
+Ladder: TypeAlias = tuple[Sequence[Any], Callable[[Any], Step], str | None, Callable[[Any, Completion], None]]
+"""The rungs of a request, and what else `climb` needs of them."""
 
 
 async def climb(
     ask: Ask,
     rungs: Sequence[R],
     step: Callable[[R], Step],
-    *,
     held: R | None,
     hold: Callable[[R, Completion], None],
 ) -> Completion:

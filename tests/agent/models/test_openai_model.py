@@ -255,8 +255,9 @@ async def test_concurrency_is_limited_across_models_of_an_endpoint(
 
 async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model: Open) -> None:
     slots = asyncio.Semaphore(1)
-    openai_server.hang().answer("next")
+    openai_server.answer("first").hang().answer("next")
     model = open_model(slots=slots)
+    assert (await model.complete(Request(ASK))).text == "first"
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await model.complete(Request(ASK))
