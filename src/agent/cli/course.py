@@ -95,7 +95,7 @@ def run(
         resume=resume,
         verbose=verbose,
     )
-    code = benchmark({**flags, "use_cache": False, "leak_guard": True}, choices)
+    code = benchmark({**flags, "leak_guard": True}, choices)
     if code or not send:
         print_note(f"Nothing was submitted. To preview: alita course submit {ledger} --username … --agent-code …")
         raise typer.Exit(code)

@@ -110,10 +110,6 @@ def run(
     seed: Annotated[int | None, opt("--seed N", "Seed for model calls.", min=0)] = None,
     mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Scoring rules: gaia or course.")] = "gaia",
     learning: Annotated[Literal["off", "use", "grow"], opt("--learning MODE", _LEARNING)] = "off",
-    cache: Annotated[bool, opt("--cache/--no-cache", "Reuse cached answers, and cache new ones.")] = False,
-    retry_errors: Annotated[
-        bool, opt("--retry-errors/--keep-errors", "With --resume, retry failed questions (default).")
-    ] = True,
 ) -> None:
     """Runs a question file and records every attempt in a ledger. Limits apply to each question (30 minutes).
 
@@ -128,7 +124,7 @@ def run(
         submission=submission,
         with_traces=with_traces,
         details=details,
-        selection=Selection(tuple(level or ()), chosen, max_questions, epochs, retry_errors),
+        selection=Selection(tuple(level or ()), chosen, max_questions, epochs),
         totals=Totals(total_seconds, total_tokens, total_cost, total_steps),
         concurrency=concurrency,
         library=library,
@@ -138,7 +134,7 @@ def run(
         verbose=verbose,
     )
     flags |= {"without": ",".join(without) if without else None, "seed": seed}
-    raise typer.Exit(benchmark({**flags, "use_cache": cache, "leak_guard": leak_guard == "on"}, choices))
+    raise typer.Exit(benchmark({**flags, "leak_guard": leak_guard == "on"}, choices))
 
 
 @app.command()
@@ -189,7 +185,7 @@ def learn(
         library="read-only",
         learning="use",
     )
-    own = {**flags, "seed": seed, "use_cache": False, "leak_guard": True}
+    own = {**flags, "seed": seed, "leak_guard": True}
     own["gaps_file"] = stem.with_name(f"{stem.name}.gaps.sqlite").absolute()
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
         print_note(f"— {title}: {len(choices.selection.ids)} questions")
@@ -254,8 +250,6 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     Raises:
         UserError: It cannot begin, or the ledger cannot be written.
     """
-    if flags["use_cache"] and choices.selection.epochs > 1:
-        raise UsageError("With --cache, every epoch would repeat the first.", remedy="Remove --cache or --epochs.")
     if choices.with_traces and choices.submission is None:
         raise UsageError("--with-traces needs --submission.", remedy="Add --submission FILE")
     settings = _settings(flags, choices)
@@ -329,7 +323,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
 def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
     """The settings of a benchmark, with the folder of its library."""
     ask_about_project(flags)
-    settings = with_limit(read_settings(flags))
+    settings = with_limit(read_settings({**flags, "use_cache": False}))
     require_allowed(settings)
     if choices.library == "warm" and flags.get("tools_dir") is None:
         return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})

@@ -34,7 +34,7 @@ from mcp_tools.library import Flaw, Library
 from mcp_tools.library.tool_files import as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
 from mcp_tools.text import one_line
-from mcp_tools.tool import Capabilities, Json, Tool
+from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -194,7 +194,6 @@ def _result(
 def check(
     flags: dict[str, Any],
     tool: NameOrFile,
-    may_read: Annotated[bool, opt("--may-read", "Allow the tool to read files granted to a call.")] = False,
     grant_read: TestsMayRead = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -207,7 +206,7 @@ def check(
     settings, tests = options.settings(flags), Tests()
     library = _library(settings)
     if _is_file(tool):
-        report = apply(_read(Path(tool)), capabilities=Capabilities(read=may_read))
+        report = apply(_read(Path(tool)))
     else:
         found = as_written(library, tool)
         report = apply(found.source, capabilities=found.capabilities, function=tool)

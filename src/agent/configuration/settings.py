@@ -195,12 +195,14 @@ class Settings(BaseModel):
             raise ValueError(f"[models.{value}] does not say that it hears")
         return value
 
-    @field_validator("engines")
+    @field_validator("engines", "agent", "without")
     @classmethod
-    def _are_engines(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := [name for name in value if name not in ENGINES]:
-            raise ValueError(f"{', '.join(unknown)} is none of {', '.join(ENGINES)}")
-        return tuple(dict.fromkeys(value))
+    def _are_known(cls, value: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
+        known = {"engines": ENGINES, "agent": tuple(SPECIALISTS), "without": ABILITIES}[str(info.field_name)]
+        names = value if isinstance(value, tuple) else (value,) if value else ()
+        if unknown := [name for name in names if name not in known]:
+            raise ValueError(f"{', '.join(unknown)} is none of {', '.join(known)}")
+        return value
 
     @field_validator("browser_hosts")
     @classmethod
@@ -209,21 +211,6 @@ class Settings(BaseModel):
             if not _HOST.fullmatch(name):
                 raise ValueError(f"{name} is no host: a name such as shop.example is wanted, without https:// and path")
         return tuple(dict.fromkeys(name.lower() for name in value))
-
-    @field_validator("agent")
-    @classmethod
-    def _is_agent(cls, value: str) -> str:
-        if value and value not in SPECIALISTS:
-            raise ValueError(f"{value} is none of {', '.join(SPECIALISTS)}")
-        return value
-
-    @field_validator("without")
-    @classmethod
-    def _are_abilities(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        named = {"browse" if name == "browser" else name for name in value}
-        if unknown := named - set(ABILITIES):
-            raise ValueError(f"{', '.join(sorted(unknown))} is none of {', '.join(ABILITIES)}")
-        return tuple(name for name in ABILITIES if name in named)
 
     def remember(
         self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]

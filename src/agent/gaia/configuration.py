@@ -74,8 +74,6 @@ def fingerprint_of(
         configuration["tools"] = digest.hexdigest()[:16]
     if learning != "off":
         configuration["learning"] = learning
-    if settings.use_cache:
-        configuration["cache"] = True
     return Fingerprint(dataset.fingerprint, configuration)
 
 

@@ -39,7 +39,6 @@ class Selection:
     max_questions: int | None = None
     """Of those still to do."""
     epochs: int = 1
-    retry_errors: bool = True
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
         """The chosen tasks, in the order of the set.
@@ -83,12 +82,11 @@ def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list
 
     What goes wrong each time comes last, so that it never keeps a limited run from getting on.
     """
-    finished = DONE if selection.retry_errors else DONE | {"error"}
     left = [
         Todo(task, epoch, done.get((task.task_id, epoch)))
         for epoch in range(1, selection.epochs + 1)
         for task in tasks
-        if (before := done.get((task.task_id, epoch))) is None or before.status not in finished
+        if (before := done.get((task.task_id, epoch))) is None or before.status not in DONE
     ]
     left.sort(key=lambda todo: 1 if todo.before is None else 0 if todo.before.status == "interrupted" else 2)
     if selection.max_questions is None:
@@ -215,7 +213,7 @@ class Benchmark:
                 await self._lessons.aclose()
             done = newest(ledger.attempts, digest)
         ids = {task.task_id for task in chosen}
-        left = still_to_do(Selection(epochs=epochs, retry_errors=selection.retry_errors), tasks, done)
+        left = still_to_do(Selection(epochs=epochs), tasks, done)
         return BenchmarkOutcome(
             how=self._how,
             selected=tasks,

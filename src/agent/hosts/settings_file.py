@@ -23,7 +23,6 @@ from mcp_tools.atomic import write_whole
 from mcp_tools.clients.config_parser import has_comments, load_jsonc
 from mcp_tools.text import one_line
 
-_BOM = "\ufeff"
 _INDENT = re.compile(r"\n([ \t]+)")
 _YAML_COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 
@@ -121,7 +120,7 @@ def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> 
         SettingsError: The file is damaged, or written in a way that only its owner can edit.
     """
     before = _read(path)
-    text = (before or "").removeprefix(_BOM).replace("\r\n", "\n")
+    text = before or ""
     try:
         settings = read_text(host.format, text)
     except ValueError as damage:
@@ -143,9 +142,7 @@ def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> 
     except (_UneditableError, TOMLKitError) as problem:
         what = f"Add this yourself:\n{snippet(host, name, entry)}" if entry else f"Remove {name!r} yourself."
         raise SettingsError(f"{path} was not edited: {problem}.", remedy=what) from None
-    if "\r\n" in (before or ""):
-        after = after.replace("\n", "\r\n")
-    return Change(path.resolve(), before, (_BOM if (before or "").startswith(_BOM) else "") + after)
+    return Change(path.resolve(), before, after)
 
 
 def write(change: Change) -> Path | None:

@@ -138,7 +138,6 @@ def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path
         (["{q}", "--submission", "no/where/s.jsonl"], "no/where is not a folder"),
         (["{q}", "--with-traces"], "--with-traces needs --submission"),
         (["{q}", "--details", "{q}"], "would be both the questions and --details"),
-        (["{q}", "--cache", "--epochs", "2"], "every epoch would repeat the first"),
         (["{q}", "--attached_files_dir", "gone"], "gone is not a folder"),
     ],
 )

@@ -54,10 +54,6 @@ def test_what_is_no_result_is_done_again(status):
     assert ("a", 1) not in todo(Selection(), had("a", status), had("a", "ok"))
 
 
-def test_errors_stay_where_the_user_says_so():
-    assert ("a", 1) not in todo(Selection(retry_errors=False), had("a", "error"))
-
-
 def test_each_epoch_is_asked_once_and_other_configurations_do_not_count():
     made = [had("a", "ok", 1), had("a", "ok", 2, "other")]
     assert todo(Selection(ids=("a",), epochs=3), *made) == [("a", 2), ("a", 3)]

@@ -205,15 +205,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert len(list((tmp_path / "dotfiles").glob("settings.json.backup-*"))) == 1
 
 
-def test_a_byte_order_mark_and_windows_lines_stay(tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
-    path.write_bytes(b'\xef\xbb\xbf{\r\n  "a": 1\r\n}\r\n')
-    put(path)
-    content = path.read_bytes()
-    assert content.startswith(b'\xef\xbb\xbf{\r\n  "a": 1,\r\n  "mcpServers": {\r\n')
-    assert content.count(b"\n") == content.count(b"\r\n")
-
-
 def test_what_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes("{}".encode("utf-16"))
