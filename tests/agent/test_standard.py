@@ -442,7 +442,7 @@ async def test_a_program_imports_a_tool_of_the_library(talk):
     library.close()
     code = "from nth_fibonacci import nth_fibonacci\nprint(sum(nth_fibonacci(n) for n in range(1, 11)))"
     answer = await talk.ask("The sum of the first ten Fibonacci numbers?", program(code, final_answer="{}"))
-    assert answer.text == "143"
+    assert (answer.text, answer.tools_used) == ("143", ("nth_fibonacci",))
 
 
 @pytest.mark.parametrize("refused", [["strict"], ["tools"], ["tools", "json_schema"]], ids=["native", "form", "text"])

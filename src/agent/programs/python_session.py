@@ -32,6 +32,7 @@ from agent.strategy import Update
 from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, ModelFixableError, StoppedError
+from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Limits, Problem, Sandbox, Session, SessionOutcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, call_text
@@ -144,11 +145,12 @@ async def run_in_session(state: State, context: Context) -> Update:
     """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
     assert context.python is not None
     decision, host = decision_of(state), _Host(state, context)
+    tools = await modules_of(state, context)
     try:
         outcome = await context.python.run(
             decision.code,
             files=granted(state, context),
-            modules=await modules_of(state, context),
+            modules=tools,
             functions=_functions(state, context),
             answer=host.answer,
         )
@@ -168,7 +170,9 @@ async def run_in_session(state: State, context: Context) -> Update:
     pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
     finding = "\n".join(filter(None, [_finding(outcome, text), seen]))
     done = step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)
-    return {"steps": [done | host.asked.marks], **host.asked.update}
+    update = host.asked.update
+    used = [*update.get("used", []), *(imported(decision.code, tuple(tools)) if outcome.ok else ())]
+    return {"steps": [done | host.asked.marks], **update, "used": used}
 
 
 def _finding(outcome: SessionOutcome, text: str) -> str:
