@@ -186,10 +186,8 @@ def _piped(*, typed: bool) -> str:
 
 
 Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Coroutine[Any, Any, Answer]]
-"""What is done with an open Alita, the listener for its events, and who can be asked whether a tool is kept."""
 
 _CLOSING = 10.0
-"""Seconds that a run has for its end once it is over, stopped or out of time: for saving and closing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +199,6 @@ class Output:
     quiet: bool = False
     verbose: bool = False
     file: Path | None = None
-    """Where the answer goes instead of stdout."""
 
 
 def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = False) -> int:
@@ -238,7 +235,6 @@ class _Run:
         self._turn: Turn | None = None
         self._result: Answer | None = None
         self._ends = math.inf
-        """When it must have ended, on the monotonic clock."""
 
     async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita

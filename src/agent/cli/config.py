@@ -93,7 +93,6 @@ _FOR_AN_EDITOR = (
     *("TERM*", "COLOR*", "LC_*", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIM*", "NVIM_*", "EMACS*", "ALTERNATE_EDITOR"),
     *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*"),
 )
-"""Variables that an editor needs, on a terminal or a desktop."""
 
 
 def _open_editor(file: Path) -> None:

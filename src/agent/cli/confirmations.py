@@ -160,7 +160,6 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 FIRST_LINES = 20
-"""Lines of a source that are shown unasked."""
 Word = Literal["yes", "no", "always"]
 
 

@@ -61,9 +61,7 @@ class Finding(NamedTuple):
     ok: bool
     detail: str
     remedy: str = ""
-    """What to do when it is not there."""
     needed: bool = True
-    """Whether a question cannot be answered without it."""
 
 
 def diagnose(settings: Settings) -> list[Finding]:

@@ -37,7 +37,6 @@ def exit_code(status: str) -> int:
 
 
 _THREADS_SECONDS = 2.0
-"""What threads are given to end when all else is done."""
 _BEFORE = {thread.ident for module in [sys.modules.get("threading")] if module for thread in module.enumerate()}
 """Threads of whoever runs the program as a part of itself."""
 _WITHOUT_PYTHON = 10.0

@@ -211,7 +211,6 @@ _CLOSING = 60.0
 """Seconds between the order to stop every question and the end; before, processes that hang are killed."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 _LOOKED_AT = 1 << 16
-"""Bytes of a file that tell whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +218,6 @@ class Choices:
     """What the command line says of a benchmark, beside settings."""
 
     questions: Path
-    """The question file, or the name of a split of the hub."""
     output: Path | None
     attached: Path | None = None
     submission: Path | None = None

@@ -32,7 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("resume", "ask:resume_app", "continue an interrupted run"),
     Command("runs", "runs:app", "list, search, show, replay, export and prune runs"),
     Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
-    Command("stats", "stats:app", "show calls, cost, tools and failures of a period"),
+    Command("stats", "runs:stats_app", "show calls, cost, tools and failures of a period"),
     Command("cache", "runs:cache_app", "list and clear the cached answers"),
     Command("traces", "runs:traces_app", "show what a run did, in the terminal or as a page"),
     Command("tools", "tools:app", "list, show, search, run, check, approve and delete tools"),

@@ -193,7 +193,6 @@ def _server(weights: Path) -> LocalServer:
 
 
 _LENGTH = 4_000
-"""Tokens of a reply at most: a few words, and room to think."""
 _GREETING: list[Message] = [{"role": "user", "content": "Reply with the one word: ready"}]
 _SUM: list[Message] = [{"role": "user", "content": "What is 17 + 25? Use the function."}]
 _CITY: list[Message] = [{"role": "user", "content": "Which city is the capital of France, and is it in Europe?"}]

@@ -31,7 +31,6 @@ def opt(names: str, help: str = "", group: str | None = None, **more: Any) -> An
 
 
 _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits", "Tools and safety"
-"""The groups of options in the help of a question."""
 
 Files = Annotated[list[Path] | None, opt("-f --file PATH", "Attach a file; may be repeated.", _INPUT)]
 Continue = Annotated[bool, opt("-c --continue", "Continue the last conversation.", _INPUT)]
@@ -70,7 +69,6 @@ _SETTINGS: dict[str, Any] = {
         bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)
     ],
 }
-"""Options that are settings."""
 LIMITS = ("max_steps", "max_seconds", "max_cost", "max_tokens")
 
 
@@ -131,7 +129,7 @@ def period(text: str | None, option: str) -> float | None:
     Raises:
         UsageError: It is no period.
     """
-    from agent.configuration.periods import seconds_of
+    from agent.configuration.settings import seconds_of
     from agent.errors import UsageError
 
     try:

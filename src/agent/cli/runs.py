@@ -1,4 +1,4 @@
-"""What was asked before: `alita runs …`, `alita sessions …`, `alita cache …` and `alita traces …`."""
+"""What was asked before: `alita runs …`, `alita sessions …`, `alita cache …`, `alita stats` and `alita traces …`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,16 +19,18 @@ from agent.cli.completion import run_ids
 from agent.cli.options import opt
 from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
 from agent.cli.screen import count_of
+from agent.configuration.settings import start_of
 from agent.errors import UsageError
+from agent.learning.gap_records import GapRecords
 from agent.store import retention, sessions
-from agent.store.answer_cache import AnswerCache, AnsweredPrograms
+from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
-from agent.traces.page import render_page
 from agent.traces.read import read_trace
-from agent.traces.terminal import render
+from agent.traces.render import render, render_page
+from agent.traces.statistics import statistics_of
 from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.text import one_line
@@ -275,13 +278,42 @@ def clear_cache(
     print_done(as_json, told, answers=answers, programs=programs)
 
 
+stats_app = options.new_app("Statistics of the questions that were asked.")
+
+
+@stats_app.command()
+def stats(
+    since: Annotated[
+        str | None,
+        opt("--since PERIOD", "From 7d, 12h … ago, or a day such as 2026-11-01; all kept runs if not given."),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Shows questions, answers, calls, tokens, cost, tools, failures and times of a period."""
+    settings = options.settings()
+    try:
+        begin = None if since is None else start_of(since, time.time())
+    except ValueError as error:
+        raise UsageError(f"--since: {error}.", remedy="For example: alita stats --since 7d") from None
+    scores: dict[str, bool] = {}
+    if settings.gaps_file.exists():
+        records = GapRecords(settings.gaps_file)
+        scores = records.scores()
+        records.close()
+    hits = hits_since(settings.cache_hits_file, begin or 0.0)
+    found = statistics_of(settings.runs_dir, since=begin, scores=scores, cache_hits=hits)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_rows(found.rows)
+
+
 traces_app = options.new_app("Traces: every step and every call of a run.")
 
 _DESKTOP = (
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
     "TMPDIR",
 )  # fmt: skip
-"""What the user's browser needs."""
 
 Full = Annotated[bool, opt("--full", "Show prompts and outputs in full.")]
 

@@ -34,7 +34,6 @@ class Line(NamedTuple):
     text: str
     mark: str = " "
     style: str = ""
-    """A rich style."""
     whole: bool = False
     """Never shortened: it says what went wrong, and where."""
 
@@ -129,7 +128,6 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.Note: lambda it: Line("note", it.text, style="yellow", whole=True),
     e.RunFinished: lambda it: summary(it.answer),
 }
-"""The line of each kind of event; the others have none."""
 
 
 def summary(answer: Answer) -> Line:
@@ -167,7 +165,6 @@ def time_text(seconds: float) -> str:
 
 
 _UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
-"""Signs that draw, of which a reader would say the names."""
 _WIDTH_OF_A_FILE = 160
 MOST_STREAMED = 12
 """Rows of a growing answer that are shown; what scrolled away could not be drawn over."""

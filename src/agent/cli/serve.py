@@ -59,9 +59,7 @@ def serve(
 
 
 _CLOSING = 10.0
-"""Seconds between a signal and the end."""
 _WIDTH = 200
-"""Characters of a line of progress."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,6 @@ class Turn:
         self.run_id = ""
         self.is_draining = False
         self.is_cancelled = False
-        """Whether Ctrl-C was pressed twice."""
 
     async def take(self, ask: Ask) -> Answer:
         """Gives the answer; one that was stopped says so in its status.

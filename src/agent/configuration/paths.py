@@ -9,9 +9,7 @@ from pathlib import Path
 from agent.errors import SettingsError
 
 CONFIG_FILE = "config.toml"
-"""The user's settings, in the config folder."""
 PROJECT_FILE = "alita.toml"
-"""A project's settings, in the current folder."""
 TOOLS_FOLDER = "generated_tools"
 
 

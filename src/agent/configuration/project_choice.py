@@ -34,7 +34,6 @@ class ProjectChoice:
     digest: str
     """SHA-256 of the values: a changed one is asked about again."""
     verdict: Verdict | None
-    """What the user decided."""
 
     @classmethod
     def of(cls, settings: Settings) -> ProjectChoice | None:

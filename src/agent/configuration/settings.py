@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -24,7 +25,6 @@ from pydantic import (
     field_validator,
 )
 
-from agent.configuration.periods import checked_retention
 from agent.models.named import NamedModel, endpoint_address
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 ABILITIES = ("search", "browse", "create")
-"""What the agent can be told to go without."""
 ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
@@ -59,6 +58,45 @@ def _usable(key: SecretStr | None) -> SecretStr | None:
     if key is not None:
         require_header_text(key.get_secret_value())
     return key
+
+
+_PERIOD = re.compile(r"(\d{1,6})\s*([mhdw])")
+_SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+
+
+def seconds_of(period: str) -> float:
+    """How long `90d` is: minutes, hours, days or weeks.
+
+    Raises:
+        ValueError: It is no period.
+    """
+    if (found := _PERIOD.fullmatch(period.strip().lower())) is None:
+        raise ValueError(f"{period!r} is no period such as 12h, 30d or 4w")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def start_of(text: str, now: float) -> float:
+    """When a period began, in seconds since 1970: `7d` before now, or a day such as `2026-11-01`, local time.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return now - seconds_of(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a period such as 7d nor a day such as 2026-11-01") from None
+
+
+def _retention(value: object) -> str:
+    """What the setting `keep_runs` says: a period, a number of runs, or `all`."""
+    told = str(value).strip().lower()
+    if told != "all" and not told.isdecimal() and not _PERIOD.fullmatch(told):
+        raise ValueError(f"{told!r} is no period such as 90d, no number of runs, and not all")
+    return told
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
@@ -134,7 +172,7 @@ class Settings(BaseModel):
     )
     plain: bool = Field(False, description="Write whole sentences without animation or symbols, for screen readers.")
     use_cache: bool = Field(True, description="Answer repeated questions from the cache.")
-    keep_runs: Annotated[str, BeforeValidator(str), AfterValidator(checked_retention)] = Field(
+    keep_runs: Annotated[str, BeforeValidator(_retention)] = Field(
         "90d", description="Runs to keep: those of the last 90d, 12w …; a number of the newest; or all."
     )
 
@@ -329,7 +367,6 @@ RULES = "rules"
 EARLIER = "earlier"
 """In a run's configuration: the program that answered a question of the same form before."""
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
-"""The settings that end a run."""
 _AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
 """What a run that says nothing of them had none of."""
 _RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "web_index", "browser_hosts", "allow_private")

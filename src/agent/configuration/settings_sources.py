@@ -35,7 +35,6 @@ _WORDS = {
     **dict.fromkeys(("float_parsing", "float_type"), "it is not a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "write true or false"),
 }
-"""What pydantic says of a value, in plain words."""
 _USERINFO = re.compile(r"//[^/]*@")
 KEYS = tuple(name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation))
 _FOLDERS = tuple(name for name in Settings.model_fields if name.endswith(("_dir", "gaps_file")) and name != "tools_dir")

@@ -17,7 +17,7 @@ from agent.learning.overseer import Failure, learn
 from agent.models.protocol import Role
 from agent.models.roles import Models
 from agent.traces.read import read_trace
-from agent.traces.terminal import render
+from agent.traces.render import render
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

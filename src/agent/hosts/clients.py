@@ -26,7 +26,6 @@ class ServerCommand:
     """What a client starts."""
 
     command: str
-    """The program, absolute."""
     args: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
     """Where alita keeps its things, where that is not the default. Never a key."""
@@ -42,9 +41,7 @@ class Host:
     """One client of MCP servers."""
 
     name: str
-    """As the command line calls it."""
     title: str
-    """As people call it."""
     format: FormatName
     key: str
     """The top-level key under which servers stand."""
@@ -55,11 +52,9 @@ class Host:
     project_file: str | None
     """Relative to the project; None where the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
-    """How it writes down a server of that name."""
     afterwards: str
     """What a person does for it to be seen."""
     variable: str = ""
-    """Names another folder."""
 
     def path(self, scope: Scope, project: Path) -> Path:
         """The settings file.

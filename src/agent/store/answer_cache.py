@@ -35,7 +35,6 @@ class CachedAnswer(NamedTuple):
     """Empty in files of earlier versions."""
     answer: Answer
     at: float
-    """Seconds since 1970."""
     size: int
 
     @property
@@ -116,7 +115,6 @@ def hits_since(path: Path, since: float) -> int:
 
 
 _LONGEST = 8_000
-"""Characters of a program that is kept: a prompt may show it."""
 
 
 class AnsweredPrograms:

@@ -22,7 +22,6 @@ from agent.web.page import WebProblem
 from mcp_tools.tool import Json
 
 LONG = 200
-"""Strings longer than this are stored once and referred to."""
 
 
 def canonical(value: Json) -> str:
@@ -84,7 +83,6 @@ class Blobs:
 
 SCHEMA = 1
 _SHORT = 1_000
-"""Characters of what a step worked on, and of what it found."""
 FILE = "journal.jsonl"
 _STEP: ContextVar[int] = ContextVar("_STEP", default=0)
 """The step for which a task works ahead; 0 for the step that is under way."""
@@ -99,7 +97,6 @@ class Record:
     kind: str
     """`model`, `sandbox`, `web` …"""
     key: str
-    """Hash of kind and request."""
     nth: int
     """How many equal requests came before it."""
     request: dict[str, Json]
@@ -155,7 +152,6 @@ class Journal:
         self.marks = {
             line["step"]: Mark(line["step"], line["mark"], line["why"]) for line in recorded if "mark" in line
         }
-        """The newest decision of each step."""
         self.found = {line["step"]: from_plain(Found, line) for line in recorded if "found" in line}
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.configuration.periods import seconds_of
+from agent.configuration.settings import seconds_of
 from agent.errors import RunError
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
 from agent.store.jsonl_log import is_locked
@@ -46,7 +46,6 @@ class Pruned:
     kept: dict[str, str]
     """Runs beyond the limit that are kept all the same, each with the reason."""
     size: int
-    """Bytes of what was removed."""
     is_whole: bool = True
     """Whether nothing was left over for lack of time."""
 

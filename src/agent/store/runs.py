@@ -80,7 +80,6 @@ class Run:
     question: str
     model: str
     started: float
-    """Seconds since 1970."""
     files: tuple[InputFile, ...] = ()
     configuration: dict[str, str] = field(default_factory=dict)
     """What the answer depends on: models, endpoint, limits and library."""

@@ -131,7 +131,6 @@ def _when(seconds: float) -> str:
 
 _LOCK = ".lock"
 _LOOKED_BACK = 20
-"""Runs among which the last answered one is looked for."""
 
 
 def new_session(model: str) -> StoredSession:

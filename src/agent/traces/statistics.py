@@ -50,14 +50,11 @@ class Statistics:
     cost: float | None
     """US dollars of the runs whose price is known; None where no run's is."""
     priced: int
-    """Runs whose price is known."""
     tools_used: dict[str, int]
     """Runs that called each tool, the most used first."""
     tools_created: int
     calls: dict[str, int]
-    """Made, by kind."""
     failed: dict[str, int]
-    """Of these, the ones that failed."""
     median_seconds: float | None
     p95_seconds: float | None
 

@@ -53,7 +53,6 @@ class TraceStep:
     why: str
     calls: tuple[RecordedCall, ...]
     input: str = ""
-    """What it worked on, in short."""
     found: str = ""
     """What it came to, in short; empty where the run ended before that."""
 
@@ -169,7 +168,6 @@ def sized_line(text: str, width: int) -> str:
 
 
 _WORTH_SHARING = 300
-"""Characters from which on a text that came before is referred to."""
 
 
 class Seen:

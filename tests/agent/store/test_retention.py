@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.answer import Answer
-from agent.configuration.periods import checked_retention, seconds_of, start_of
-from agent.configuration.settings import Settings
+from agent.configuration.settings import Settings, seconds_of, start_of
 from agent.conversation import Turn
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
@@ -129,13 +128,13 @@ def test_the_cache_is_cleared_by_age(tmp_path):
 @pytest.mark.parametrize(("text", "seconds"), [("90d", 90 * DAY), ("12h", 43_200), (" 2W ", 14 * DAY), ("5m", 300)])
 def test_periods(text, seconds):
     assert seconds_of(text) == seconds
-    assert checked_retention(text) == text.strip().lower()
+    assert Settings(keep_runs=text).keep_runs == text.strip().lower()
     assert start_of(text, 10 * DAY) == 10 * DAY - seconds
 
 
 @pytest.mark.parametrize("text", ["", "d", "-3d", "3 years", "1.5d", "none"])
 def test_what_is_no_period(text):
-    for read in (seconds_of, checked_retention, lambda each: start_of(each, 0.0)):
+    for read in (seconds_of, lambda each: Settings(keep_runs=each), lambda each: start_of(each, 0.0)):
         with pytest.raises(ValueError, match="is n"):
             read(text)
 

@@ -12,9 +12,8 @@ import pytest
 from agent.errors import RunError, UsageError
 from agent.store.journal import Record
 from agent.store.runs import journal_path
-from agent.traces.page import LONGEST_TEXT, render_page
 from agent.traces.read import call_of, read_trace
-from agent.traces.terminal import render
+from agent.traces.render import LONGEST_TEXT, render, render_page
 from agent.traces.trace import Trace
 from support.fibonacci import ANSWER, QUESTION, STORY, decide
 

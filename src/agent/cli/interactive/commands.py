@@ -156,7 +156,7 @@ async def cost(terminal: Terminal, argument: str) -> None:
 async def trace(terminal: Terminal, argument: str) -> None:
     """Show every call of the last run."""
     from agent.traces.read import read_trace
-    from agent.traces.terminal import render
+    from agent.traces.render import render
 
     found = read_trace(terminal.settings.runs_dir, _run_id(terminal, argument))
     terminal.screen.quote(render(found, width=max(terminal.screen.width - 2, 30)))
@@ -352,7 +352,6 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Ctrl-D", "on an empty line: leave"),
     ("@file", 'attach a file to the question; @"a name" if it has spaces'),
 )
-"""Each key, or what is typed like one, and what it does."""
 
 
 class Command(NamedTuple):
@@ -402,7 +401,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "", mcp),
     Command("doctor", "", doctor),
 )
-"""The one registry."""
 _BY_NAME = {command.name: command for command in COMMANDS}
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 

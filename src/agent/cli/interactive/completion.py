@@ -73,9 +73,7 @@ class Choice(NamedTuple):
 
 Source = Callable[[], Iterable[Choice]]
 MOST = 200
-"""Choices that are offered at once."""
 NEWEST = 50
-"""Runs and sessions that are offered."""
 _AFTER_AT = re.compile(r'(?:^|\s)@(?:"([^"\n]*)|([^\s"]*))$')
 _COMMAND = re.compile(r"/([a-z]*)")
 _ARGUMENT = re.compile(r"/([a-z]+)[ \t]+(.*)", re.DOTALL)

@@ -63,15 +63,12 @@ class Terminal:
         self.mode: ApprovalMode = "ask" if source == "default" else settings.approval
         self.verbose = False
         self.attached: list[Path] = []
-        """Files that go with the next question."""
         self.leaving = False
         self.refused: list[str] = []
-        """Tools that the user did not want."""
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
         self._alita: Alita | None = None
         self._turn: Turn | None = None
-        """The question under way."""
         self._saved = session is not None
         self.reader = reader(self)
 

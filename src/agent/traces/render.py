@@ -1,17 +1,18 @@
-"""A trace as lines for the terminal: the run as a tree of steps and their calls."""
+"""A trace as lines for the terminal, a tree of steps and their calls; and as one HTML page that needs no network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 
 from agent.errors import UsageError
 from agent.steps import preview
-from agent.traces.trace import FORMS, Seen, Trace, TraceStep, call_facts, sized_line, step_facts, trace_facts
+from agent.traces.trace import FORMS, Seen, Trace, TraceStep, call_facts, duration, sized_line, step_facts, trace_facts
 from mcp_tools.text import one_line, printable
 
 _PREVIEWED = 1_500
-"""Characters of each text that one step shows."""
 _LABEL = 12
+LONGEST_TEXT = 20_000
 
 
 def render(trace: Trace, *, width: int, step: int | None = None, full: bool = False) -> str:
@@ -69,3 +70,23 @@ def _step_lines(step: TraceStep, width: int, seen: Seen, *, is_outline: bool, fu
 
 def _block(text: str, *, full: bool) -> list[str]:
     return (printable(text) if full else preview(text, _PREVIEWED)).rstrip().split("\n")
+
+
+def render_page(trace: Trace, *, full: bool = False) -> str:
+    """The trace as a page without scripts, everything escaped; with `full`, every text whole, whatever its size."""
+    from jinja2 import Environment
+
+    def sized(text: str) -> str:
+        if full or len(text) <= LONGEST_TEXT:
+            return text
+        return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full has it whole)"
+
+    # Nothing in a text is markup, and nothing is invisible: every value that is shown passes through `finalize`.
+    page = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=lambda v: printable(v) if type(v) is str else v
+    )
+    page.filters |= {"sized": sized, "line": one_line, "sized_line": sized_line, "duration": duration}
+    template = files("agent.traces").joinpath("page.html").read_text(encoding="utf-8")
+    longest = max((call.seconds for call in trace.calls), default=0.0) or 1.0
+    facts = {"facts": trace_facts(trace), "step_facts": step_facts, "call_facts": call_facts}
+    return page.from_string(template).render(trace=trace, seen=Seen().before, longest=longest, **facts)
