@@ -112,8 +112,9 @@ def submit(
     as_json: options.AsJson = False,
 ) -> None:
     """Submits answers. Without --submit, only shows what would be sent. Both are kept in submission_payload.log."""
-    api, given = CourseApi(course), read_answers(answers)
-    asked = [task.task_id for task in api.questions().tasks]
+    api = CourseApi(course)
+    questions = api.questions()
+    given, asked = read_answers(answers, questions), [task.task_id for task in questions.tasks]
     submission = submission_of(username, agent_code, given, asked)
     log = Path(PAYLOAD_LOG)
     log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission)

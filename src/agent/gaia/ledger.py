@@ -156,6 +156,15 @@ def object_in(text: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def is_ledger(path: Path) -> bool:
+    """Whether a file is empty or begins as a ledger does."""
+    try:
+        with path.open("rb") as file:
+            return _BEGINNING.startswith(file.read(len(_BEGINNING)))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
 def _no_ledger(path: Path) -> RunError:
     return RunError(f"{path} is not a ledger: it has no header.", remedy="Choose another --output.")
 
@@ -182,11 +191,8 @@ class Ledger:
                 questions or another configuration.
             StorageError: It cannot be written.
         """
-        if path.is_file():
-            with path.open("rb") as file:
-                begins = file.read(len(_BEGINNING))
-            if not _BEGINNING.startswith(begins):
-                raise _no_ledger(path)  # it is not ours to be repaired
+        if path.is_file() and not is_ledger(path):
+            raise _no_ledger(path)  # it is not ours to be repaired
         try:
             lines = AppendedLines.open(path)
         except RunError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agent.answering.final_answer import final_answer
 from agent.errors import RunError, StorageError, SubmissionError
 from agent.gaia.attempt import Attempt, Dataset, Task
-from agent.gaia.ledger import Fingerprint, object_in, read_ledger
+from agent.gaia.ledger import Fingerprint, is_ledger, object_in, read_ledger
 from agent.gaia.report.figures import counted, group_of
 from agent.store.jsonl_log import AppendedLines
 from agent.store.redact import Redactor
@@ -154,7 +154,7 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
         elif task_id in answers:
             problem = f"answers {task_id!r} a second time; the first answer is kept"
         elif not _is_answer(str(answer)):
-            problem = f"has no answer to {task_id!r}: {one_line(str(answer), 80)!r}; it is asked again"
+            problem = f"has no answer to {task_id!r}: {one_line(str(answer), 80)!r}"
         else:
             answers[task_id] = str(answer).strip()
             continue
@@ -232,47 +232,28 @@ def require_person(username: str, agent_code: str) -> None:
         )
 
 
-def read_answers(path: Path) -> dict[str, str]:
+def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     """Answers by task id from a benchmark's ledger or a leaderboard file.
 
     Of a ledger, these are the results of the first epoch under the configuration of its newest attempt: answers of
     several configurations are nobody's result.
 
     Raises:
-        SubmissionError: It cannot be read, or a line of it is neither.
+        SubmissionError: A line of it is neither, or no answer to a question.
+        RunError, StorageError: It cannot be read.
     """
-    try:
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        records = read_ledger(path) if b'"header"' in lines[0] else None
-    except OSError as error:
-        raise SubmissionError(
-            f"The answers {path} cannot be read: {error.strerror}.",
-            remedy="Check the path, or create a ledger with: alita course run",
-        ) from None
-    except RunError as error:
-        raise SubmissionError(error.message, remedy=error.remedy) from None
-    if records is None:
-        return {task_id: text for task_id, text in _leaderboard_answers(path, lines) if text}
+    if not is_ledger(path):
+        taken = read_submission(path, dataset)
+        if taken.problems:
+            raise SubmissionError(taken.problems[0], remedy=f"Write each line like {_FORM}, or use a ledger.")
+        return taken.answers
+    records = read_ledger(path)
     if records.problems:
         raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
     newest = records.attempts[-1].fingerprint if records.attempts else ""
     last = {a.task_id: a for a in records.attempts if a.fingerprint == newest and a.epoch == 1}
     ended = {"ok", "limit", "missing-file"}
     return {task_id: a.answer for task_id, a in last.items() if a.status in ended and a.answer}
-
-
-def _leaderboard_answers(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        record = object_in(line) or {}
-        task_id = record.get("task_id")
-        text = next((record[name] for name in ("answer", "model_answer", "submitted_answer") if name in record), None)
-        if not isinstance(task_id, str) or not task_id or not isinstance(text, str):
-            raise SubmissionError(
-                f"Line {number} of {path} has no answer.", remedy=f"Write each line like {_FORM}, or use a ledger."
-            )
-        yield task_id, text
 
 
 def log_submission(path: Path, **entry: Json) -> None:

@@ -134,16 +134,24 @@ def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
         ([{"task_id": "card-1", "model_answer": "x"}], (), "The Hugging Face user name is missing."),
         ([{"task_id": "card-1", "model_answer": "x"}], ("--username", "ann"), "'' is not a URL of the agent's code."),
         ([], WHO, "There is no answer to submit."),
-        ([{"task_id": "card-1", "model_answer": "ERROR"}], WHO, "The answer to card-1 is no answer: 'ERROR'."),
-        ([{"task_id": "other", "model_answer": "x"}], WHO, "The course has no question other."),
-        ([{"task_id": "card-1"}], WHO, "Line 1 of answers.jsonl has no answer."),
-        (["no json"], WHO, "Line 1 of answers.jsonl has no answer."),
+        (
+            [{"task_id": "card-1", "model_answer": "ERROR"}],
+            WHO,
+            "Line 1 of answers.jsonl has no answer to 'card-1': 'ERROR'.",
+        ),
+        (
+            [{"task_id": "other", "model_answer": "x"}],
+            WHO,
+            "Line 1 of answers.jsonl answers 'other', which is none of the questions.",
+        ),
+        ([{"task_id": "card-1"}], WHO, "Line 1 of answers.jsonl is damaged: "),
+        (["no json"], WHO, "Line 1 of answers.jsonl is damaged: "),
     ],
 )
 def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: tuple[str, ...], told: str) -> None:
     ended = shell.ask("submit", shell.write("answers.jsonl", *lines), *who, "--submit")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"alita: {told}\n       ")
+    assert ended.err.startswith(f"alita: {told}")
     assert not (shell.here / "submission_payload.log").exists()
 
 

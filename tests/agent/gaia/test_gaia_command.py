@@ -73,7 +73,7 @@ def test_a_submission_file_alone_is_gone_on_with_and_details_and_traces_are_writ
     assert code == 0, err
     assert len(server.requests) == 3  # t1 twice, t2 once
     for told in (
-        "Line 2 of mine.jsonl has no answer to 't1': 'ERROR: timeout'; it is asked again.",
+        "Line 2 of mine.jsonl has no answer to 't1': 'ERROR: timeout'.",
         "Line 3 of mine.jsonl answers 't0' a second time; the first answer is kept.",
         "Line 4 of mine.jsonl answers 'gone', which is none of the questions.",
         "Line 5 of mine.jsonl is damaged",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import RunError
-from agent.gaia.attempt import Task
+from agent.gaia.attempt import Task, dataset_of
 from agent.gaia.outputs import read_answers
 from agent.gaia.report.figures import open_report, report_of, summarise
 from agent.gaia.report.tables import as_markdown, as_terminal, seconds_text, shown
@@ -164,7 +164,7 @@ def test_of_a_ledger_that_an_earlier_version_mixed_the_newest_configuration_coun
     report = open_report(path)
     assert (report.summary.overall.right, report.summary.overall.of, report.summary.retried) == (1, 2, 0)
     assert "1 attempts of another configuration are not counted" in report.notices
-    assert read_answers(path) == {"q1": "42"}
+    assert read_answers(path, dataset_of(tasks(2), {}, "")) == {"q1": "42"}
 
 
 def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():
