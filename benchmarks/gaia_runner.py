@@ -89,7 +89,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 def family() -> list[int]:
     """This process and the Python processes that came of it; the sandbox's own are left out."""
-    from agent.gaia.process_tree import descendants
+    from mcp_tools.child import descendants
 
     found = [os.getpid()]
     for pid in descendants(os.getpid()):

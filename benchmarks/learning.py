@@ -29,7 +29,7 @@ from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.events import PageRead
 from agent.learning.gap_records import GapRecord, GapRecords
-from agent.learning.kinds import KINDS, kind_of
+from agent.learning.planner import KINDS, kind_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = 3

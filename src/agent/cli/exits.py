@@ -80,7 +80,7 @@ def end_now(code: object) -> NoReturn:
         with contextlib.suppress(Exception):
             stream.flush()
     with contextlib.suppress(Exception):
-        from agent.gaia.process_tree import kill_descendants
+        from mcp_tools.child import kill_descendants
 
         server = sys.modules.get("agent.models.embedded.local_server")  # it is shared with other processes, and stays
         kill_descendants(os.getpid(), spared={process.pid for process in server.started()} if server else ())

@@ -12,8 +12,8 @@ from agent.errors import AlitaError, ModelError, UsageError
 from agent.gaia.attempt import DONE, Attempt, Lesson
 from agent.gaia.ledger import Ledger
 from agent.gaia.progress import Event, Said
-from agent.learning.kinds import kind_of
 from agent.learning.overseer import Failure, learn
+from agent.learning.planner import kind_of
 from agent.models.protocol import Role
 from agent.models.roles import Models
 from agent.traces.read import read_trace
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from agent.gaia.runner import RunOptions
     from agent.learning.gap_records import GapRecords
 
-_TRIES = 3
-_PAUSE = 5.0
-"""Seconds before a lesson is tried again that failed for a passing reason."""
 _WIDTH = 200
 
 
@@ -101,18 +98,12 @@ class Lessons:
     async def _work(self) -> None:
         while True:
             attempt = await self._queue.get()
-            for number in range(_TRIES):
-                try:
-                    await self._learn(attempt)
-                    break
-                except ModelError as failure:
-                    if number + 1 == _TRIES:
-                        self._say(attempt, f"nothing is learned now: {failure.message}; --resume tries again")
-                    else:
-                        await asyncio.sleep(_PAUSE * (number + 1))
-                except AlitaError as failure:
-                    self._say(attempt, f"nothing is learned: {failure.message}")
-                    break
+            try:
+                await self._learn(attempt)
+            except ModelError as failure:
+                self._say(attempt, f"nothing is learned now: {failure.message}; --resume tries again")
+            except AlitaError as failure:
+                self._say(attempt, f"nothing is learned: {failure.message}")
             self._queue.task_done()
 
     async def _learn(self, attempt: Attempt) -> None:

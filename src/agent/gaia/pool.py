@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.process_tree import kill_tree
 from agent.models.protocol import Usage
 from mcp_tools import child
+from mcp_tools.child import kill_tree
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess

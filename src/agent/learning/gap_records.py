@@ -70,7 +70,7 @@ class GapRecord:
     """A failure pattern that other questions may meet, too."""
 
     kind: str
-    """The kind of question, in the words of `agent.learning.kinds`."""
+    """The kind of question, in the words of `agent.learning.planner`."""
     situation: str
     pattern: str
     advice: str

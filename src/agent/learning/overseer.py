@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.errors import ModelOutputError, UsageError
 from agent.learning.gap_records import LONGEST, GapRecords, checked
-from agent.learning.kinds import kind_of
+from agent.learning.planner import kind_of
 from agent.models.protocol import Model, Request, Usage
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
 

@@ -107,8 +107,7 @@ async def test_nonsense_of_the_overseer_is_told_and_harms_nothing(bench, learner
     assert all(lesson.problem for lesson in bench.records.lessons)
 
 
-async def test_what_was_not_learned_is_learned_when_it_goes_on(bench, learner, monkeypatch):
-    monkeypatch.setattr("agent.gaia.lessons._PAUSE", 0.0)
+async def test_what_was_not_learned_is_learned_when_it_goes_on(bench, learner):
     learner.server.default = lambda body: (
         Step(status=401) if body["messages"][0]["content"].startswith("You read") else learner.reply(body)
     )

@@ -12,8 +12,8 @@ import pytest
 
 from agent.errors import StorageError, UsageError
 from agent.learning.gap_records import GapRecord, GapRecords, checked
-from agent.learning.kinds import kind_of
 from agent.learning.overseer import particulars_in
+from agent.learning.planner import kind_of
 from support.command import Terminal
 
 SUBTOTALS = GapRecord(
