@@ -13,14 +13,15 @@ from pathlib import Path
 
 from mcp_tools.checks.check import check
 from mcp_tools.create.bench import usable, with_files
-from mcp_tools.create.same_answer import agree, answer_key
+from mcp_tools.create.same_answer import agree
+from mcp_tools.create.written import read_function
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Flaw, Library
 from mcp_tools.library.approvals import SERVED
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
-from mcp_tools.library.tool_files import CAPABILITIES, EXAMPLES, META_PROVENANCE, object_path
+from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, object_path
 from mcp_tools.packages import imported
 from mcp_tools.run import limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
@@ -90,8 +91,8 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
         tests = await run_tests(library, tool, await open_sandbox(), read)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
         if not tests_of(tool):
-            form = '{"examples": [{"arguments": {…}, "result": …}]}'
-            obstacles.append(f"no test shows that it works: write calls with their results into {name}.json: {form}")
+            example = f">>> {name}(...)"
+            obstacles.append(f"no test shows that it works: write a call with its result into its docstring: {example}")
     difference = _difference(library.kept(name, before.source) if before else None, tool)
     return Review(tool, is_edited, before, now, difference, flags, obstacles, tests)
 
@@ -138,7 +139,7 @@ def as_written(library: Library, name: str) -> Tool:
         raise LibraryError(f"{name}.py is not UTF-8: {error.reason} at byte {error.start}") from None
     # It is what an approval would make of it: its tests decide whether it does.
     tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_provenance(library, name))
-    if tool.provenance.get("parent_version") == tool.source_hash:  # only examples or capabilities are new
+    if tool.provenance.get("parent_version") == tool.source_hash:  # only capabilities are new
         del tool.provenance["parent_version"]
     return tool
 
@@ -156,6 +157,7 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
         )
     return replace(
         tool,
+        provenance={**tool.provenance, "tests": tests_of(tool)},
         description=described.description,
         input_schema=described.input_schema,
         output_schema=described.output_schema,
@@ -175,7 +177,7 @@ async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequen
         job = Job(source, tool.name, arguments, read=granted, packages=packages, limits=limits)
         outcome = await sandbox.run(job)
         refuses = test.get("raises") is True
-        if (not outcome.ok) if refuses else outcome.ok and _is_expected(outcome.value, test):
+        if (not outcome.ok) if refuses else outcome.ok and agree(outcome.value, test["expected"]):
             done.passed.append(test)
             continue
         came = repr(outcome.value) if outcome.problem is None else outcome.problem.message
@@ -187,19 +189,17 @@ async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequen
 
 
 def tests_of(tool: Tool) -> list[dict[str, Json]]:
-    """The tests that a tool's file holds; what is no test is not one of them."""
+    """The tests that a tool's file holds; of one that was edited, before them the examples in its docstring."""
     listed = tool.provenance.get("tests")
-    return [
+    kept = [
         test
         for test in (listed if isinstance(listed, list) else [])
         if isinstance(test, dict) and isinstance(test.get("arguments"), dict) and "expected" in test
     ]
-
-
-def _is_expected(value: Json, test: dict[str, Json]) -> bool:
-    if test.get("origin") in {"examiner", "agreement"}:  # a model wrote it, with the digits and quotes of its taste
-        return answer_key(value) == answer_key(test["expected"])
-    return agree(value, test["expected"], exact=True)
+    written = read_function(tool.source, tool.name, tool.capabilities) if tool.provenance.get("edited") else None
+    examples = [test.as_json() for test in written.examples] if written else []
+    shown = [test["arguments"] for test in examples]
+    return [*examples, *(test for test in kept if test["arguments"] not in shown)]
 
 
 def _with_files(
@@ -226,16 +226,16 @@ def _with_files(
 
 
 def _provenance(library: Library, name: str) -> dict[str, Json]:
-    """What the JSON file of an edited source says of its origin, with the examples that a person wrote as tests.
+    """What the JSON file of an edited source says of its origin.
 
     Raises:
-        LibraryError: The examples or the capabilities in it are not of their form.
+        LibraryError: The capabilities in it are not of their form.
     """
     path = object_path(library.folder, name)
     try:
         content = json.loads(read_file(path))
     except FileNotFoundError:
-        return {}
+        return {"edited": True}
     except (OSError, ValueError, RecursionError) as error:
         raise LibraryError(f"{path.name} cannot be read: {error}", remedy=f"correct {path}") from None
     meta = content.get("_meta", {})
@@ -244,33 +244,12 @@ def _provenance(library: Library, name: str) -> dict[str, Json]:
     provenance = {**kept, "edited": True}
     if version := meta.get(META_HASH) if isinstance(meta, dict) else None:
         provenance["parent_version"] = version
+    declared = content.get(CAPABILITIES, kept.get(CAPABILITIES, {}))
     try:
-        written = _examples(content.get(EXAMPLES, []))
-        declared = content.get(CAPABILITIES, kept.get(CAPABILITIES, {}))
         Capabilities.from_json(declared)
     except ValueError as error:
         raise LibraryError(f"{path.name}: {error}", remedy=f"correct {path}") from None
-    known = [test["arguments"] for test in written]
-    older = kept.get("tests", [])
-    older = [test for test in older if isinstance(test, dict)] if isinstance(older, list) else []
-    tests = [*written, *(test for test in older if test.get("arguments") not in known)]
-    return {**provenance, "tests": tests, CAPABILITIES: declared}
-
-
-def _examples(listed: Json) -> list[dict[str, Json]]:
-    """The examples as tests.
-
-    Raises:
-        ValueError: One is not of the form that is told.
-    """
-    if not isinstance(listed, list):
-        raise ValueError("examples must be a list")
-    for number, example in enumerate(listed):
-        if not isinstance(example, dict) or example.keys() != {"arguments", "result"}:
-            raise ValueError(f"examples[{number}] must hold `arguments` and `result`, and nothing else")
-        if not isinstance(example["arguments"], dict):
-            raise ValueError(f"examples[{number}].arguments must be an object")
-    return [{"arguments": e["arguments"], "expected": e["result"], "origin": "person"} for e in listed]
+    return {**provenance, CAPABILITIES: declared}
 
 
 def _check_obstacles(tool: Tool) -> list[str]:

@@ -114,11 +114,15 @@ async def test_an_edited_source_that_fails_a_test_is_not_approved(library: Libra
     with pytest.raises(LibraryError, match=r"a test fails: times_two\(n=2\) gives 6, expected 4"):
         approve(library, seen)
     assert library.served() == []
-    write_json(library, "times_two", {"examples": [{"arguments": {"n": 2}, "result": 6}]})
-    assert approve(library, await look(library, sandbox)).provenance["tests"] == [
-        {"arguments": {"n": 2}, "expected": 6, "origin": "person"},
-        {"arguments": {"n": 0}, "expected": 0},
-    ]
+    library.path("times_two").write_text(with_example(SOURCE.replace("n * 2", "n * 3"), "times_two(2)", "6"))
+    tests = approve(library, await look(library, sandbox)).provenance["tests"]
+    assert [(test["arguments"], test["expected"]) for test in tests] == [({"n": 2}, 6), ({"n": 0}, 0)]
+
+
+def with_example(source: str, call: str, result: str) -> str:
+    """The source with an example at the end of its docstring."""
+    head, body, tail = source.split('"""')
+    return f'{head}"""{body.rstrip()}\n\n    >>> {call}\n    {result}\n    """{tail}'
 
 
 HALF = 'def half(n: float) -> float:\n    """Halve a number."""\n    return n / 2\n'
@@ -134,31 +138,17 @@ def write_json(library: Library, name: str, added: dict[str, object]) -> None:
 async def test_a_source_that_a_person_wrote_is_verified_by_its_examples(library: Library, sandbox: Sandbox) -> None:
     """Without one it stays what it is, and is told what is missing; a float may differ by what adding up loses."""
     library.path("half").write_text(HALF)
-    with pytest.raises(LibraryError, match=r'no test shows that it works: .* half\.json: \{"examples":'):
+    with pytest.raises(LibraryError, match=r"no test shows that it works: .* >>> half\(\.\.\.\)"):
         approve(library, await look(library, sandbox, "half"))
-    write_json(library, "half", {"examples": [{"arguments": {"n": 1}, "result": 0.7}]})
+    library.path("half").write_text(with_example(HALF, "half(1)", "0.7"))
     with pytest.raises(LibraryError, match=r"half\(n=1\) gives 0\.5, expected 0\.7"):
         approve(library, await look(library, sandbox, "half"))
-    write_json(library, "half", {"examples": [{"arguments": {"n": 0.2 + 0.4}, "result": 0.3}]})
+    library.path("half").write_text(with_example(HALF, "half(0.6000000000000001)", "0.3"))
     seen = await look(library, sandbox, "half")
     assert seen.before is None
     assert approve(library, seen).status is Status.VERIFIED
     assert [tool.name for tool in library.served()] == ["half", "times_two"]
-    assert "examples" not in json.loads(object_path(library.folder, "half").read_text())
     assert (await review(library, "half", never)).is_approved
-
-
-async def test_new_examples_of_an_approved_tool_are_tried_before_it_is_served_again(
-    library: Library, sandbox: Sandbox
-) -> None:
-    write_json(library, "times_two", {"examples": [{"arguments": {"n": 5}, "result": 11}]})
-    assert library.served() == []
-    with pytest.raises(LibraryError, match="gives 10, expected 11"):
-        approve(library, await look(library, sandbox))
-    write_json(library, "times_two", {"examples": [{"arguments": {"n": 5}, "result": 10}]})
-    kept = approve(library, await look(library, sandbox)).provenance
-    assert [test["arguments"]["n"] for test in kept["tests"]] == [5, 2, 0]
-    assert "parent_version" not in kept
 
 
 async def test_a_tool_that_claims_tests_is_verified_by_running_them(library: Library, sandbox: Sandbox) -> None:
@@ -192,13 +182,12 @@ def total(path: str, column: str) -> int:
 
 async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sandbox) -> None:
     """A file in the library's folder may be read by its tests, another one only when that is granted."""
-    library.path("total").write_text(TOTAL)
     (library.folder / "data").mkdir()
     (library.folder / "data" / "sold.csv").write_text("tea,milk\n3,1\n4,1\n")
     outside = library.folder.parent / "other.csv"
     outside.write_text("tea\n9\n")
-    example = {"arguments": {"path": "data/sold.csv", "column": "tea"}, "result": 7}
-    write_json(library, "total", {"examples": [example], "capabilities": {}})
+    library.path("total").write_text(with_example(TOTAL, "total('data/sold.csv', 'tea')", "7"))
+    write_json(library, "total", {"capabilities": {}})
     with pytest.raises(LibraryError, match=r"a test fails: .*data/sold\.csv"):
         approve(library, await look(library, sandbox, "total"))
     write_json(library, "total", {"capabilities": {"read": True, "seconds": 0.3}})
@@ -207,8 +196,7 @@ async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sand
     write_json(library, "total", {"capabilities": {"read": True, "seconds": 20, "memory_mb": 700}})
     kept = approve(library, await look(library, sandbox, "total"))
     assert (kept.capabilities.read, kept.capabilities.seconds, kept.capabilities.memory_mb) == (True, 20, 700)
-    there = {"arguments": {"path": str(outside), "column": "tea"}, "result": 9}
-    write_json(library, "total", {"examples": [there]})
+    library.path("total").write_text(with_example(TOTAL, f"total({str(outside)!r}, 'tea')", "9"))
     assert len((await look(library, sandbox, "total")).tests.failed) == 1
 
     async def opened() -> Sandbox:
@@ -220,9 +208,6 @@ async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sand
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
-        ({"examples": {}}, "examples must be a list"),
-        ({"examples": [{"arguments": {"n": 1}}]}, r"examples\[0\] must hold `arguments` and `result`"),
-        ({"examples": [{"arguments": [1], "result": 1}]}, r"examples\[0\].arguments must be an object"),
         ({"capabilities": []}, "capabilities must be an object"),
         ({"capabilities": {"network": True}}, "capabilities has no 'network'; it may hold read, hosts, packages"),
         ({"capabilities": {"read": "yes"}}, "capabilities.read must be true or false, not 'yes'"),

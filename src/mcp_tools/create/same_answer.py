@@ -24,13 +24,12 @@ def answer_key(value: Json) -> str:
     return "|".join(_parts(value))
 
 
-def agree(value: Json, expected: Json, *, exact: bool = False) -> bool:
+def agree(value: Json, expected: Json) -> bool:
     """Whether a result is the expected one, numbers within what adding them up may lose.
 
     Args:
         value: What came.
         expected: What somebody wrote down: a number may be rounded to two decimals or more, a text quoted otherwise.
-        exact: Neither is allowed.
     """
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
@@ -38,18 +37,16 @@ def agree(value: Json, expected: Json, *, exact: bool = False) -> bool:
         if value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12):
             return True
         written = re.fullmatch(r"-?\d+\.(\d+)", repr(expected))
-        if exact or written is None or (len(written[1]) == 1 and abs(expected) < 1):
+        if written is None or (len(written[1]) == 1 and abs(expected) < 1):
             return False
         # 540.20 was written as 540.2: zeros at the end do not survive
         return bool(abs(value - expected) <= 0.5000001 * 10 ** -max(2, len(written[1])))
     if isinstance(value, list) and isinstance(expected, list):
-        return len(value) == len(expected) and all(
-            agree(*pair, exact=exact) for pair in zip(value, expected, strict=True)
-        )
+        return len(value) == len(expected) and all(agree(*pair) for pair in zip(value, expected, strict=True))
     if isinstance(value, dict) and isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(agree(value[key], expected[key], exact=exact) for key in value)
+        return value.keys() == expected.keys() and all(agree(value[key], expected[key]) for key in value)
     same_kind = type(value) is type(expected)
-    return value == expected or (not exact and same_kind and answer_key(value) == answer_key(expected))
+    return value == expected or (same_kind and answer_key(value) == answer_key(expected))
 
 
 def _parts(value: Json) -> list[str]:

@@ -70,10 +70,8 @@ def renamed(source: str, old: str, new: str) -> str:
 META_STATUS = "alita/status"
 META_PROVENANCE = "alita/provenance"
 
-EXAMPLES = "examples"
 CAPABILITIES = "capabilities"
-"""What a person may write into the JSON file: calls with their results, and what the tool may use. An approval tries
-them, and puts them where they belong."""
+"""What a person may write into the JSON file: what the tool may use. An approval puts it where it belongs."""
 
 FlawKind = Literal["corrupt", "changed", "incomplete", "unreadable", "name"]
 
@@ -165,8 +163,8 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
         which = "py" if isinstance(error, UnicodeDecodeError) and error.object == source else "json"
         return Flaw(name, "corrupt", f"{name}.{which} is damaged: {error}", _restore(name))
     untried = f"{_check(name)}; or remove it: alita tools delete {name}"
-    if isinstance(content, dict) and (written := [key for key in (EXAMPLES, CAPABILITIES) if key in content]):
-        message = f"the {' and '.join(written)} in {name}.json were not tried yet; it is a draft and not listed"
+    if isinstance(content, dict) and CAPABILITIES in content:
+        message = f"the capabilities in {name}.json were not approved yet; it is a draft and not listed"
         return Flaw(name, "changed", message, untried)
     if misfit := _misfit(name, content):
         return Flaw(name, "corrupt", f"{name}.json is damaged: {misfit}", _restore(name))

@@ -14,7 +14,11 @@ from support.command import Ended, Terminal
 Run = Callable[..., Ended]
 
 SOURCE = '''def times_two(n: int) -> int:
-    """Double a number."""
+    """Double a number.
+
+    >>> times_two(4)
+    8
+    """
     return n * 2
 '''
 
@@ -30,10 +34,9 @@ def source(tmp_path: Path, alita: Run) -> Path:
 
 
 def write(folder: Path, name: str) -> Path:
-    """A tool as a person writes it: the source, and examples beside it."""
+    """A tool as a person writes it, with an example in its docstring."""
     path = folder / "here" / "generated_tools" / f"{name}.py"
     path.write_text(SOURCE.replace("times_two", name))
-    path.with_suffix(".json").write_text(json.dumps({"examples": [{"arguments": {"n": 4}, "result": 8}]}))
     return path
 
 
@@ -46,7 +49,7 @@ def served(tmp_path: Path) -> list[str]:
 def test_a_tool_is_approved_changed_withheld_and_approved_again(alita: Run, source: Path, tmp_path: Path) -> None:
     """From a file that somebody wrote, through an edit; each time it is told what is served and what changed."""
     listed = alita("list")
-    assert "times_two is not served to MCP clients: the examples in times_two.json were not tried" in listed.err
+    assert "times_two is not served to MCP clients: times_two.py has no times_two.json beside it" in listed.err
     assert "alita tools approve times_two" in listed.err
     done = alita("approve", "times_two")
     assert (done.code, done.out) == (0, "Approved times_two.\n")
