@@ -33,7 +33,7 @@ def _function(name: str, description: str, properties: dict[str, Any], required:
 _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "run_code": _function(
         "run_python",
-        "Runs Python in a session that keeps variables; print() what to see.",
+        "Runs Python; variables stay. print() what to see.",
         {"code": _TEXT, FINAL: _TEXT},
         ["code"],
     ),
@@ -45,7 +45,7 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
                 "type": "string",
                 "description": "A module with one typed public function, its Google docstring with Args (meaning, "
                 "unit, limits), Returns, Raises and an example; Literal for a choice; a ValueError naming each bad "
-                "input. Left out: the last one again.",
+                "input. Leave out to propose the last one again.",
             },
             "arguments": {"type": "object"},
             "objection": {"type": "string", "description": "Why a test that it failed is wrong."},

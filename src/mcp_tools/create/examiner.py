@@ -54,7 +54,7 @@ def _object(*texts: str, **others: Json) -> Json:
 def _tests(**more: Json) -> Json:
     items = _object("call", "because", "result", **more)
     form = _object(tests={"type": "array", "minItems": 4, "maxItems": 8, "items": items})
-    form["properties"] = {_ONE_OFF: _TEXT, **form["properties"]}
+    form["properties"] = {_ONE_OFF: {"type": ["string", "null"]}, **form["properties"]}
     return form
 
 
@@ -97,7 +97,7 @@ class ModelExaminer:
             messages = load_prompt("mcp_tools.create", "tests").render(definition=definition, files=about)
             form = await self._fill(messages, _TESTS_OF_FILES if files else _TESTS)
             read = [_test(each, tool) for each in form["tests"]]
-            self._tests[definition] = form.get(_ONE_OFF, "").strip() or [test for test in read if test is not None]
+            self._tests[definition] = (form.get(_ONE_OFF) or "").strip() or [test for test in read if test is not None]
         known = self._tests[definition]
         return known if isinstance(known, str) else list(known)
 
