@@ -17,7 +17,6 @@ from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.cli.screen import count_of
 from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.attempt import dataset_of
 from agent.gaia.course import COURSE_URL, CourseApi, plain_name
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
 from agent.gaia.runner import Selection
@@ -40,13 +39,12 @@ Submit = Annotated[bool, opt("--submit", "Submit; without this, only show what w
 def questions(
     output: Annotated[Path | None, opt("-o --output FILE", "Write the questions to this file.")] = None,
     files: Annotated[Path | None, opt("--files DIR", "Save the attached files in this folder.")] = None,
-    random: Annotated[bool, opt("--random", "Show one question, picked by the server.")] = False,
     course: Address = COURSE_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Lists the questions of the course."""
     api = CourseApi(course)
-    dataset = dataset_of([api.random_question()], {}, api.base) if random else _questions(api)
+    dataset = _questions(api)
     if output is not None:
         _write_questions(output, dataset)
         print_note(f"Wrote {output}. Answer them with: gaia-benchmark {output}")

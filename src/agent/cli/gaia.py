@@ -41,7 +41,7 @@ from agent.user_files import whole_file, write_file
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.gaia.attempt import Dataset, Task
+    from agent.gaia.attempt import Dataset
     from agent.gaia.report.tables import Shown
 
 
@@ -444,14 +444,10 @@ def report(
     questions: Annotated[
         Path | None, opt("--questions FILE", "Question file; all its questions count as selected.")
     ] = None,
-    level: Annotated[int | None, opt("--level N", "Count only this level of the question file.")] = None,
-    epochs: Annotated[
-        int | None, opt("--epochs N", "How many times each question should have been asked.", min=1)
-    ] = None,
 ) -> None:
     """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
     ledger = _ledger(ledger)
-    opened = open_report(ledger, _tasks(questions, level), epochs=epochs)
+    opened = open_report(ledger, load_questions(questions, options.settings()).tasks if questions else ())
     redactor = _redactor()
     if form == "html":
         path = output or ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.html")
@@ -483,20 +479,6 @@ def _ledger(named: Path) -> Path:
     """The ledger that is meant: the one beside it, where a benchmark's results are named."""
     beside = Places(named).ledger
     return beside if beside.exists() else named
-
-
-def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
-    if questions is None:
-        if level is not None:
-            raise UsageError("--level needs --questions.", remedy="Add --questions FILE.")
-        return ()
-    dataset = load_questions(questions, options.settings())
-    tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
-    if not tasks:
-        raise UsageError(
-            f"{questions} has no question of level {level}.", remedy="Remove --level to see all questions."
-        )
-    return tasks
 
 
 def _redactor() -> Redactor:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from agent.errors import CourseError
-from agent.gaia.attempt import Dataset, Task, from_line
+from agent.gaia.attempt import Dataset, from_line
 from agent.gaia.dataset import dataset_from
 from agent.user_files import whole_file
 from mcp_tools.text import one_line, printable
@@ -53,19 +53,13 @@ class CourseApi:
 
     def questions(self) -> Dataset:
         """All questions; the server keeps the true answers to itself."""
-        return self._dataset("/questions", self._json("GET", "/questions"))
-
-    def random_question(self) -> Task:
-        """One of the questions."""
-        return self._dataset("/random-question", [self._json("GET", "/random-question")]).tasks[0]
-
-    def _dataset(self, path: str, found: Any) -> Dataset:
+        found = self._json("GET", "/questions")
         if not isinstance(found, list):
-            raise self._strange(path, "no list")
+            raise self._strange("/questions", "no list")
         records = (record if isinstance(record, dict) else "it is not a JSON object" for record in found)
         dataset = dataset_from(((f"question {n}", record) for n, record in enumerate(records, 1)), self.base)
         if not dataset.tasks:
-            raise self._strange(path, "no question")
+            raise self._strange("/questions", "no question")
         return dataset
 
     def fetch_file(self, task_id: str, target: Path) -> None:

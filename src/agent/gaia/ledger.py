@@ -76,7 +76,7 @@ class Records:
     """What a ledger holds."""
 
     header: Header | None = None
-    """The newest: earlier versions could mix configurations. None while the file is empty."""
+    """None while the file is empty."""
     chosen: Choice | None = None
     """All that was ever chosen, in the order of the newest choice; None if nothing was."""
     attempts: tuple[Attempt, ...] = ()
@@ -128,12 +128,12 @@ def read_ledger(path: Path) -> Records:
                     made.append(from_line(Begun, line))
         except ValueError as error:
             problems.append(f"line {number} of {path.name} cannot be used: {error}")
-    newest = {(one.key, one.fingerprint): one for one in made}
+    newest = {one.key: one for one in made}
     attempts = tuple(one for one in made if isinstance(one, Attempt))
     begun = tuple(one for one in newest.values() if isinstance(one, Begun))
-    mine = [choice for choice in reversed(choices) if header and choice.fingerprint == header.fingerprint]
-    tasks = {task.task_id: task for choice in mine for task in choice.tasks}
-    chosen = Choice(tuple(tasks.values()), max(choice.epochs for choice in mine), mine[0].fingerprint) if mine else None
+    tasks = {task.task_id: task for choice in reversed(choices) for task in choice.tasks}
+    epochs = max((choice.epochs for choice in choices), default=1)
+    chosen = Choice(tuple(tasks.values()), epochs, choices[-1].fingerprint) if choices else None
     return Records(header, chosen, attempts, begun, tuple(lessons), tuple(problems))
 
 

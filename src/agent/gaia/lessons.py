@@ -76,7 +76,7 @@ class Lessons:
             self._models = Models(options.settings, notify=lambda text: tell(Said("overseer", 1, text)))
             learned = {lesson.run_id for lesson in ledger.lessons}
             for attempt in ledger.attempts:
-                if attempt.fingerprint == fingerprint and attempt.run_id not in learned:
+                if attempt.run_id not in learned:
                     self._put(attempt)
 
     def heard(self, attempt: Attempt) -> None:

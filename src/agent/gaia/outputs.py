@@ -233,10 +233,7 @@ def require_person(username: str, agent_code: str) -> None:
 
 
 def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
-    """Answers by task id from a benchmark's ledger or a leaderboard file.
-
-    Of a ledger, these are the results of the first epoch under the configuration of its newest attempt: answers of
-    several configurations are nobody's result.
+    """Answers by task id from a benchmark's ledger (of its first epoch) or a leaderboard file.
 
     Raises:
         SubmissionError: A line of it is neither, or no answer to a question.
@@ -250,8 +247,7 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     records = read_ledger(path)
     if records.problems:
         raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
-    newest = records.attempts[-1].fingerprint if records.attempts else ""
-    last = {a.task_id: a for a in records.attempts if a.fingerprint == newest and a.epoch == 1}
+    last = {a.task_id: a for a in records.attempts if a.epoch == 1}
     ended = {"ok", "limit", "missing-file"}
     return {task_id: a.answer for task_id, a in last.items() if a.status in ended and a.answer}
 

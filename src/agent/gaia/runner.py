@@ -72,9 +72,9 @@ class Todo:
     before: Attempt | None = None
 
 
-def newest(attempts: Iterable[Attempt], fingerprint: str) -> dict[tuple[str, int], Attempt]:
-    """The attempt that counts for each question and epoch of a configuration: the last one."""
-    return {attempt.key: attempt for attempt in attempts if attempt.fingerprint == fingerprint}
+def newest(attempts: Iterable[Attempt]) -> dict[tuple[str, int], Attempt]:
+    """The attempt that counts for each question and epoch: the last one."""
+    return {attempt.key: attempt for attempt in attempts}
 
 
 def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list[Todo]:
@@ -194,11 +194,10 @@ class Benchmark:
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint) as ledger:
             if options.taken and not ledger.attempts:
                 ledger.append(*map(self._taken, (t for t in options.dataset.tasks if t.task_id in options.taken)))
-            done = newest(ledger.attempts, digest)
+            done = newest(ledger.attempts)
             killed = {
                 one.key: Attempt(one.task_id, one.epoch, digest, status="interrupted", run_id=one.run_id)
                 for one in ledger.begun
-                if one.fingerprint == digest
             }
             self._queue = deque(still_to_do(selection, chosen, done | killed))
             tasks, epochs = self._counting(ledger.chosen, done)
@@ -211,7 +210,7 @@ class Benchmark:
                 await self._lessons.finish(stopped=self._how in {"interrupted", "stopped"})
             finally:
                 await self._lessons.aclose()
-            done = newest(ledger.attempts, digest)
+            done = newest(ledger.attempts)
         ids = {task.task_id for task in chosen}
         left = still_to_do(Selection(epochs=epochs), tasks, done)
         return BenchmarkOutcome(

@@ -50,8 +50,7 @@ def test_the_questions_are_listed(shell: Shell) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert len(ended.out.splitlines()) == 20
     assert ended.out.splitlines()[1] == "card-2   1  card-2.png  Which colour has card 2?"
-    listed = shell.ask("questions", "--random", "--json").json
-    assert listed == [{"task_id": "card-1", "question": "Which colour has card 1?", "level": 1, "file_name": ""}]
+    assert shell.ask("questions", "--json").json[0]["question"] == "Which colour has card 1?"
 
 
 def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:

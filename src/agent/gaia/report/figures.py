@@ -334,14 +334,13 @@ class Report:
         }
 
 
-def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None) -> Report:
+def open_report(path: Path, tasks: Sequence[Task] = ()) -> Report:
     """Reads a ledger.
 
     Args:
         path: The ledger.
         tasks: The selected questions; without them, those that the ledger names as selected, or else those that
             it holds an attempt of.
-        epochs: How often each was to be answered; without it, as the ledger says.
 
     Raises:
         RunError: There is no ledger, or a later version wrote it.
@@ -351,9 +350,7 @@ def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = 
     if len(records.problems) > _SHOWN_FLAWS:
         flaws.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
     header = records.header or Header()
-    attempts = [attempt for attempt in records.attempts if attempt.fingerprint == header.fingerprint]
-    if others := len(records.attempts) - len(attempts):
-        flaws.append(f"{others:,} attempts of another configuration are not counted")
+    attempts = records.attempts
     chosen = records.chosen
     if not tasks and chosen is None:
         flaws.append(
@@ -364,7 +361,7 @@ def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = 
     return report_of(
         attempts,
         tuple(tasks) or (chosen.tasks if chosen else tuple(known.values())),
-        epochs=epochs or (chosen.epochs if chosen else 1),
+        epochs=chosen.epochs if chosen else 1,
         name=path.name,
         created=header.created,
         configuration=header.configuration,

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import RunError
-from agent.gaia.attempt import Task, dataset_of
-from agent.gaia.outputs import read_answers
+from agent.gaia.attempt import Task
 from agent.gaia.report.figures import open_report, report_of, summarise
 from agent.gaia.report.tables import as_markdown, as_terminal, seconds_text, shown
 from support.attempts import attempt, tasks, write_ledger
@@ -157,14 +156,6 @@ def test_where_the_ledger_does_not_say_what_was_selected_this_is_told(tmp_path):
 def test_no_ledger_is_an_error_of_the_user(tmp_path):
     with pytest.raises(RunError, match="cannot be read"):
         open_report(tmp_path / "none.jsonl")
-
-
-def test_of_a_ledger_that_an_earlier_version_mixed_the_newest_configuration_counts_and_this_is_told(tmp_path):
-    path = write_ledger(tmp_path / "l.jsonl", [attempt("q1", False), attempt("q2"), attempt("q1", fingerprint="e2")])
-    report = open_report(path)
-    assert (report.summary.overall.right, report.summary.overall.of, report.summary.retried) == (1, 2, 0)
-    assert "1 attempts of another configuration are not counted" in report.notices
-    assert read_answers(path, dataset_of(tasks(2), {}, "")) == {"q1": "42"}
 
 
 def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():
