@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_tools.checks import effects, names, structure
+from mcp_tools.checks import names, structure
 from mcp_tools.checks.source import Remark, Source
 from mcp_tools.tool import Capabilities
 
@@ -81,7 +81,7 @@ STAGES: tuple[tuple[Rule, ...], ...] = tuple(
             names.no_hosts,
             names.undefined_name,
             names.forbidden_builtin,
-            effects.nothing_on_import,
+            structure.nothing_on_import,
         ),
     )
 )

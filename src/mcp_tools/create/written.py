@@ -57,10 +57,9 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     summary = " ".join(documented.text.split("\n\n")[0].split())
     returns = ast.unparse(entry.returns) if entry.returns else "Any"
     spec = ToolSpec(entry.name, summary, taken, returns, capabilities)
-    types = [_without_methods(node) for node in _types_of(checked, entry)]
     signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
     body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
-    text = "\n\n".join([*types, f"{signature}\n{body}"])
+    text = "\n\n".join([*_types_of(checked, entry), f"{signature}\n{body}"])
     return Written(spec, checked, docstring, text, summary, tuple(_examples(docstring, entry)))
 
 
@@ -130,23 +129,15 @@ def _annotated(annotation: ast.expr | None) -> str:
     return ""
 
 
-def _types_of(source: Source, entry: Function) -> list[ast.stmt]:
-    """The classes and aliases of the module that annotations of the function name, directly or through others."""
-    types = [node for node in source.tree.body if isinstance(node, ast.ClassDef | ast.Assign | ast.AnnAssign)]
-    wanted = {name for part in annotation_nodes(entry) for name in _named(part)}
-    while more := {name for node in types if _bound(node) & wanted for name in _named(node)} - wanted:
-        wanted |= more
-    return [node for node in types if _bound(node) & wanted]
-
-
-def _named(node: ast.AST) -> set[str]:
-    """The names in a type, those in quotes too; what methods do with names is nothing of the type."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return set()
-    found = {node.id} if isinstance(node, ast.Name) else set()
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        found |= {name for name in re.findall(r"\w+", node.value) if len(node.value) < 200}
-    return found.union(*map(_named, ast.iter_child_nodes(node)))
+def _types_of(source: Source, entry: Function) -> list[str]:
+    """The classes, without methods, and aliases that the function's annotations name, directly or through others."""
+    texts = {name: _without_methods(node) for node in source.tree.body for name in _bound(node)}
+    wanted: set[str] = set()
+    waiting = " ".join(map(ast.unparse, annotation_nodes(entry)))
+    while found := set(re.findall(r"\w+", waiting)) & texts.keys() - wanted:
+        wanted |= found
+        waiting = " ".join(texts[name] for name in found)
+    return [text for name, text in texts.items() if name in wanted]
 
 
 def _bound(node: ast.stmt) -> set[str]:
