@@ -23,8 +23,6 @@ from mcp_tools.tool import Capabilities, Json, Status, Tool
 SERVED = (Status.VERIFIED, Status.TRUSTED)
 _LOCK_SECONDS = 30.0
 _VERSION = 1
-_HERE = "."
-"""The key of the library in whose own folder the file is: such a library may be moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +110,8 @@ class Approvals:
     def __init__(self, folder: Path, path: Path | None) -> None:
         self.path = path or folder / PRIVATE / "approvals.json"
         self._folder = folder
-        self._is_own = path is None
+        self._key = str(folder.resolve())
         self._seen: tuple[object, Found] | None = None
-
-    @property
-    def _key(self) -> str:
-        return _HERE if self._is_own else str(self._folder.resolve())
 
     def stamp(self) -> tuple[int, ...]:
         """What changes with the file; empty where there is none."""
@@ -158,28 +152,26 @@ class Approvals:
         """What the file holds.
 
         Raises:
-            LibraryError: It cannot be read, is damaged, or is of another version.
+            LibraryError: It cannot be read or is damaged.
         """
         try:
-            content = json.loads(self.path.read_bytes())
+            content: dict[str, Json] = json.loads(self.path.read_bytes())
+            if content["version"] != _VERSION or not isinstance(content["libraries"], dict):
+                raise ValueError("it holds no approvals of this version of alita")
         except FileNotFoundError:
             return {"version": _VERSION, "libraries": {}}
         except OSError as error:
             reason = f"{self.path} cannot be read: {error.strerror or error}"
             raise LibraryError(reason, remedy=f"make it readable: chmod u+rw {self.path}") from error
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, TypeError, KeyError) as error:
             raise LibraryError(f"{self.path} is damaged: {error}") from error
-        if not isinstance(content, dict) or not isinstance(content.get("libraries"), dict):
-            raise LibraryError(f"{self.path} is damaged: it holds no approvals")
-        if content.get("version") != _VERSION:
-            raise LibraryError(f"{self.path} is of another version of alita: {content.get('version')!r}")
         return content
 
     def _change(self, change: Callable[[dict[str, Json]], object]) -> None:
         from filelock import FileLock, Timeout
 
         try:
-            if self._is_own:
+            if self.path.is_relative_to(self._folder):
                 within(self._folder, PRIVATE, self.path.name)
             private_folder(self.path.parent)
             with FileLock(self.path.with_suffix(".lock"), timeout=_LOCK_SECONDS):

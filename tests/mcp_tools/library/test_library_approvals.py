@@ -82,12 +82,6 @@ def test_a_folder_cannot_bring_its_own_approvals(library: Library, tmp_path: Pat
     assert reasons(library) == {"nth_fibonacci": "it was never approved here"}
 
 
-def test_a_library_with_approvals_of_its_own_may_be_moved(tmp_path: Path) -> None:
-    Library(tmp_path / "here").register(make_tool())
-    (tmp_path / "here").rename(tmp_path / "there")
-    assert names(Library(tmp_path / "there")) == ["nth_fibonacci"]
-
-
 def test_one_file_holds_the_approvals_of_several_libraries(library: Library, approvals: Path, tmp_path: Path) -> None:
     """By folder: the same name elsewhere is another tool."""
     other = Library(tmp_path / "other", approvals)
