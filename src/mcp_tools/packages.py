@@ -90,21 +90,8 @@ def with_header(source: str, packages: Iterable[str]) -> str:
     bare = _HEADER.sub("", source).lstrip("\n") if _HEADER.search(source) else source
     if not (found := imported(bare, tuple(dict.fromkeys((*BASE_PACKAGES, *packages))))):
         return bare
-    dependencies = json.dumps([_requirement(name) for name in found])
-    block = f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {dependencies}\n# ///'
+    block = f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {json.dumps(found)}\n# ///'
     return f"{block}\n\n{bare}"
-
-
-def _requirement(package: str) -> str:
-    """A package with the versions that alita itself accepts."""
-    from importlib.metadata import PackageNotFoundError, requires
-
-    try:
-        own = requires("alita") or []
-    except PackageNotFoundError:
-        return package
-    known = {import_name(requirement): requirement.partition(";")[0].strip() for requirement in own}
-    return known.get(import_name(package), package)
 
 
 def _imports(source: str) -> tuple[set[str], set[str]]:

@@ -2,12 +2,10 @@
 
 import json
 import re
-from importlib.metadata import version
 from pathlib import Path
 
 import openpyxl
 import pytest
-from packaging.requirements import Requirement
 
 from mcp_tools.packages import (
     BASE_PACKAGES,
@@ -64,15 +62,13 @@ def test_a_requirement_is_known_by_its_name():
         ('# /// script\n# dependencies = ["numpy==2.0"]\n# ///\nimport numpy\n', ["numpy"]),
     ],
 )
-def test_a_header_names_what_a_source_imports_in_versions_that_are_installed(source, listed):
+def test_a_header_names_what_a_source_imports(source, listed):
     whole = with_header(source, FILE_PACKAGES)
     if listed is None:
         assert whole == source
         return
     (dependencies,) = re.findall(r"^# dependencies = (.*)$", whole, re.MULTILINE)
-    requirements = [Requirement(text) for text in json.loads(dependencies)]
-    assert [requirement.name for requirement in requirements] == listed
-    assert all(version(one.name) in one.specifier and one.specifier for one in requirements)
+    assert json.loads(dependencies) == listed
     assert whole.count("# ///") == 2
     assert whole.endswith(source.splitlines(keepends=True)[-1])
     assert with_header(whole, FILE_PACKAGES) == whole

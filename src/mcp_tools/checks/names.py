@@ -55,9 +55,22 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
             yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
         elif not top:
             yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
-        elif top not in sys.stdlib_module_names and top not in packages:
+        elif top not in sys.stdlib_module_names and top not in packages and (line, top) not in _with_fallback(source):
             others = ", ".join(sorted(packages))
             yield Remark(line, f"{module!r} is not available; a tool may import the standard library, {others}")
+
+
+def _with_fallback(source: Source) -> set[tuple[int, str]]:
+    """The line and top module of imports whose failing the source provides for."""
+    return {
+        (node.lineno, name.partition(".")[0])
+        for attempt in source.all_of(ast.Try)
+        if any(handler.type is None or "Error" in ast.unparse(handler.type) for handler in attempt.handlers)
+        for statement in attempt.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    }
 
 
 def no_hosts(source: Source) -> Iterator[Remark]:
