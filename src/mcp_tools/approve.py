@@ -27,8 +27,6 @@ from mcp_tools.run import limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
-_LONGEST_PATH = 4096
-
 Open = Callable[[], Awaitable[Sandbox]]
 """Opens a sandbox, or gives the one that is open: a tool that is approved as it stands needs none."""
 
@@ -73,7 +71,7 @@ class Review:
 async def review(library: Library, name: str, open_sandbox: Open, read: Sequence[Path] = ()) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
 
-    The tests of a tool that reads files may read those in the library's folder and those of `read`.
+    The tests of a tool that reads files may read those of `read`.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -88,7 +86,7 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors)]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
-        tests = await run_tests(library, tool, await open_sandbox(), read)
+        tests = await run_tests(tool, await open_sandbox(), read)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
         if not tests_of(tool):
             example = f">>> {name}(...)"
@@ -165,16 +163,16 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
     )
 
 
-async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> Tests:
-    """Runs the tests of a tool. A path in their arguments is that of a file in the library's folder, or of `read`."""
+async def run_tests(tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> Tests:
+    """Runs the tests of a tool, which may read what is granted if the tool reads files."""
     done = Tests()
+    granted = tuple(path.absolute() for path in read) if tool.capabilities.read else ()
     for test in tests_of(tool):
-        arguments, granted = _with_files(library, tool, test["arguments"], read)
         files = test.get("files")
         source = with_files(tool.source, files) if isinstance(files, dict) and usable(files) else tool.source
         packages = imported(source, tool.capabilities.packages)
         limits = limits_of(tool, Limits())
-        job = Job(source, tool.name, arguments, read=granted, packages=packages, limits=limits)
+        job = Job(source, tool.name, test["arguments"], read=granted, packages=packages, limits=limits)
         outcome = await sandbox.run(job)
         refuses = test.get("raises") is True
         if (not outcome.ok) if refuses else outcome.ok and agree(outcome.value, test["expected"]):
@@ -200,29 +198,6 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
     examples = [test.as_json() for test in written.examples] if written else []
     shown = [test["arguments"] for test in examples]
     return [*examples, *(test for test in kept if test["arguments"] not in shown)]
-
-
-def _with_files(
-    library: Library, tool: Tool, arguments: dict[str, Json], read: Sequence[Path]
-) -> tuple[dict[str, Json], tuple[Path, ...]]:
-    """The arguments of a test with whole paths, and the files among them that it may read."""
-    if not tool.capabilities.read:
-        return arguments, ()
-    places = [library.folder.resolve(), *(path.resolve() for path in read)]
-    granted: list[Path] = []
-
-    def found(value: Json) -> Json:
-        if isinstance(value, list):
-            return [found(inner) for inner in value]
-        if not isinstance(value, str) or not value or "\0" in value or len(value) > _LONGEST_PATH:
-            return value
-        path = (library.folder / value).resolve()
-        if not any(path.is_relative_to(place) for place in places) or not path.is_file():
-            return value
-        granted.append(path)
-        return str(path)
-
-    return {name: found(value) for name, value in arguments.items()}, tuple(granted)
 
 
 def _provenance(library: Library, name: str) -> dict[str, Json]:

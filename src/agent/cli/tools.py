@@ -201,7 +201,7 @@ def check(
 
     async def tested(tool: Tool) -> Tests:
         async with aclosing(await open_for(settings)) as sandbox:
-            return await run_tests(library, tool, sandbox, grant_read or ())
+            return await run_tests(tool, sandbox, grant_read or ())
 
     settings, tests = options.settings(flags), Tests()
     library = _library(settings)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import compileall
 import functools
 import importlib.util
 import os
-import py_compile
 import re
 import stat
 import sys
@@ -187,13 +187,7 @@ def system_paths() -> tuple[str, ...]:
 def inside_source() -> str:
     """The folder with the source that runs inside, compiled if its place can be written."""
     folder = Path(__file__).with_name("inside")
-    for source in folder.glob("*.py"):
-        compiled = Path(importlib.util.cache_from_source(str(source)))
-        if not compiled.exists() or compiled.stat().st_mtime < source.stat().st_mtime:
-            try:
-                py_compile.compile(str(source), doraise=True)
-            except OSError:
-                break
+    compileall.compile_dir(folder, quiet=2)
     return str(folder)
 
 
