@@ -256,10 +256,6 @@ class CurrentIndex:
         self._due = 0.0
         self._threads = threading.RLock()
 
-    def look_again(self) -> None:
-        """A file was edited in place since it was indexed: the next question compares all stamps."""
-        self._seen = -1
-
     def close(self) -> None:
         """Closes the index; the next question opens it again."""
         with self._threads:

@@ -313,14 +313,9 @@ class Library:
 
         Quarantined and retired tools are left out.
         """
-        for _ in range(2):
-            matches = self._index.asked(lambda index: index.search(query, limit))
-            found = [(self._standing(match.name), match.score) for match in matches]
-            hits = [Hit(self._believed(whole), score) for whole, score in found if isinstance(whole, _Whole)]
-            if len(hits) == len(found):
-                break
-            self._index.look_again()
-        return hits
+        matches = self._index.asked(lambda index: index.search(query, limit))
+        found = [(self._standing(match.name), match.score) for match in matches]
+        return [Hit(self._believed(whole), score) for whole, score in found if isinstance(whole, _Whole)]
 
     def _named(self, name: str) -> str:
         """The name, which every verb that makes a path of it takes from here.
