@@ -143,7 +143,6 @@ def as_written(library: Library, name: str) -> Tool:
 
 
 async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
-    """The tool that an edited source makes, with its schemas."""
     name = flaw.name
     tool = as_written(library, name)
     _require_none(_check_obstacles(tool), library, name)

@@ -37,7 +37,6 @@ def refusal(module: str) -> str:
 
 
 def _imports(source: Source) -> Iterator[tuple[int, str, list[str]]]:
-    """The line, the module, and what is taken from it."""
     for plain in source.all_of(ast.Import):
         yield from ((plain.lineno, alias.name, []) for alias in plain.names)
     for node in source.all_of(ast.ImportFrom):

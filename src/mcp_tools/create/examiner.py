@@ -41,7 +41,6 @@ _TEXT: Json = {"type": "string"}
 
 
 def _object(*texts: str, **others: Json) -> Json:
-    """The schema of an object of texts, and of other values."""
     properties = dict.fromkeys(texts, _TEXT) | others
     return {
         "type": "object",

@@ -104,7 +104,6 @@ class _Proof:
         return self._scratch(first) if self.problems else await self._kept(draft, first, suite, proof)
 
     async def _first_call(self, findings: Sequence[str]) -> tuple[Tool | None, Outcome]:
-        """The tool as its definition has it, and what it gives for the question."""
         trial = self.trial
         self.problems += [*findings, *trial.shortcomings()]
         draft = await trial.drafted()
@@ -148,7 +147,6 @@ class _Proof:
     async def _repaired(
         self, draft: Tool, suite: Sequence[Test], calls: Sequence[TrialCall]
     ) -> tuple[Tool, list[Test]]:
-        """The tool without parameters that change no result, and its tests."""
         draft, idle = await self.trial.without_idle(draft, calls, self.watcher)
         self.problems += idle
         self.trial.arguments = fitted(self.trial.arguments, draft)
@@ -171,7 +169,6 @@ class _Proof:
         return max((outcome.seconds for outcome in good), default=0.0)
 
     async def _proved(self, draft: Tool, suite: Sequence[Test], slowest: float) -> dict[str, int]:
-        """The figures of the proof: the tests must fail a broken version of code that has no problem so far."""
         bench = self.trial.bench
         proof = {"runs": bench.runs, "mutants": 0, "killed": 0}
         if self.problems:
@@ -208,7 +205,6 @@ class _Proof:
         return self._creation(tool, "create", first, reason)
 
     def _scratch(self, first: Outcome) -> Creation:
-        """What answers the question and is not kept, with all that is to be mended."""
         unkept: Choice = "one_off" if self.examination.serves_one_question else "scratch"
         return self._creation(None, unkept, first, _listed(self.problems))
 

@@ -204,11 +204,6 @@ def _places(pattern: Json) -> Iterator[int]:
 
 
 def _filled(pattern: Json, form: Form) -> Json:
-    """The value that a pattern has in a question.
-
-    Raises:
-        ValueError: It has none of this kind.
-    """
     if "constant" in pattern:
         return pattern["constant"]
     if "list" in pattern:

@@ -103,5 +103,4 @@ def _of_one_question(written: Written, question: str, arguments: dict[str, Json]
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text, without the plural's s."""
     return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}

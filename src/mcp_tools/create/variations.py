@@ -80,7 +80,6 @@ def _vary_int(value: int, random: Random) -> int:
 
 
 def _vary_float(value: float, random: Random) -> float:
-    """Near the value and as coarse; what is no finite number stays."""
     factor = random.choice((0.5, 0.9, 1.1, 1.5))
     varied = round(value * factor, 4) if abs(value) >= 0.001 else value * factor or 0.5
     return varied if math.isfinite(varied) else value
@@ -105,7 +104,6 @@ def _vary_text(value: str, random: Random) -> str:
 
 
 def _shorter(value: str) -> str:
-    """A text made of several parts without its last one."""
     separator = next(mark for mark in "\n;|, " if mark in value)
     parts = value.split(separator)
     return separator.join(parts[:-1]) if len(parts) > 2 else separator.join(reversed(parts))

@@ -149,11 +149,6 @@ class Approvals:
             self._change(lambda entries: entries.pop(name, None))
 
     def _content(self) -> dict[str, Json]:
-        """What the file holds.
-
-        Raises:
-            LibraryError: It cannot be read or is damaged.
-        """
         try:
             content: dict[str, Json] = json.loads(self.path.read_bytes())
             if content["version"] != _VERSION or not isinstance(content["libraries"], dict):

@@ -164,7 +164,6 @@ def remove_pair(folder: Path, name: str) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Finishes or drops what an interrupted write left."""
     pending = within(folder, *PENDING)
     left = sorted(pending.iterdir()) if pending.is_dir() else []
     for document in left:

@@ -32,8 +32,6 @@ class Hit:
 
 
 class _Whole(NamedTuple):
-    """A tool as its files have it."""
-
     stamp: str
     tool: Tool
     now: Approval
@@ -363,7 +361,6 @@ class Library:
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
-    """Whether approving one approves the other."""
     return not errors_of(one) and not errors_of(other) and not Approval.of(one).differences(Approval.of(other))
 
 

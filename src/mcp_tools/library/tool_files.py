@@ -186,7 +186,6 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
 
 
 def _misfit(name: str, content: Json) -> str:
-    """What is missing from an MCP tool object; empty when nothing is."""
     if not isinstance(content, dict):
         return "it holds no object"
     wanted = {"name": str, "description": str, "inputSchema": dict, "outputSchema": dict, "_meta": dict}

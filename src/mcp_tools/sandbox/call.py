@@ -117,7 +117,6 @@ class WatchedCall:
             self._settled.set()
 
     def _silence(self) -> Problem:
-        """Why no report came that can be believed."""
         if self._forged:
             return Problem("result", _FORGED)
         return death(self._gone.result(), self._limits)

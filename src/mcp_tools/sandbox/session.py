@@ -142,8 +142,6 @@ class _Block:
 
 
 class _Process:
-    """One process of a session, from its start to its end."""
-
     def __init__(
         self, zygote: Zygote, call: int, functions: Sequence[tuple[str, str]], host: Host | None, limits: Limits
     ) -> None:
@@ -194,7 +192,6 @@ class _Process:
         )
 
     async def _finish(self, block: _Block) -> None:
-        """Ends what goes on for a block, and stops its process."""
         block.run_clock(run=False)
         if block.timer is not None:
             block.timer.cancel()
@@ -232,7 +229,6 @@ class _Process:
             self._block.settled.set()
 
     def _set_clock(self, block: _Block, *, run: bool) -> None:
-        """Starts or stops the clock of a block."""
         block.run_clock(run=run)
         if block.late is None:
             if block.timer is not None:
@@ -251,11 +247,6 @@ class _Process:
             block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
     def _take(self, body: bytes) -> None:
-        """Takes a message from inside.
-
-        Raises:
-            FrameError: The session's own code does not write such a thing.
-        """
         block, message = self._block, decoded(body)
         if block is None or not isinstance(message, dict):
             raise FrameError(_FORGED)
@@ -281,7 +272,6 @@ class _Process:
             self._block.settled.set()
 
     def _serve(self, block: _Block, number: Json, name: Json, arguments: Json) -> None:
-        """Begins a call to the host."""
         if not (isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)):
             raise FrameError(_FORGED)
         # an interrupt ends the wait for an answer inside, though not the work for it
@@ -322,11 +312,6 @@ class _Process:
 
 
 def _form(text: str) -> tuple[str, str]:
-    """A function's name and parameters, from its name or signature.
-
-    Raises:
-        ValueError: It is neither.
-    """
     signature = text if "(" in text else f"{text}(**arguments)"
     try:
         (function,) = ast.parse(f"def {signature}: ...").body

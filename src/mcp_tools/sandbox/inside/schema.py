@@ -262,7 +262,6 @@ def _own_docstring(kind: type) -> Docstring:
 
 
 def _record(kind: Any, where: str, within: frozenset[type]) -> Form:
-    """A dataclass or a typed dictionary."""
     hints, documented = _hints(kind, f"{where}: a field of {kind.__name__}"), _own_docstring(kind)
     is_dataclass = dataclasses.is_dataclass(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)} if is_dataclass else {}
@@ -303,7 +302,6 @@ def _is_required(name: str, hint: Any, kind: Any) -> bool:
 
 
 def _row(forms: list[Form]) -> Form:
-    """A list in which each place has a meaning of its own."""
 
     def convert(value: Any, where: str) -> Any:
         if not isinstance(value, list):

@@ -164,7 +164,6 @@ class Session:
             raise KeyboardInterrupt
 
     def _value(self, source: str, name: str) -> Any:
-        """Runs a block and gives the value of the expression that it ends with."""
         body, last = _compiled(source, name)
         try:
             exec(body, self._namespace.__dict__)  # noqa: S102 - running this source is what the sandbox is for
@@ -191,7 +190,6 @@ class Session:
 
 
 def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
-    """A block's statements, and the expression that it ends with."""
     try:
         tree = ast.parse(source, name)
         last = None

@@ -136,7 +136,6 @@ class Zygote:
         self._control.send(b"R " + json.dumps(ready).encode())
 
     def _settle(self) -> None:
-        """Takes stock after imports: what is loaded now is shared with the children."""
         gc.collect()
         gc.freeze()
         self._confinement.used = used_address_space()
@@ -299,7 +298,6 @@ class Zygote:
         self._hand_over()
 
     def _examined(self) -> list[str]:
-        """What is wrong with the layers of a throw-away child."""
         folder = os.path.join(self._roots[0], "trial")
         os.mkdir(folder, 0o700)
         read, write = os.pipe()
