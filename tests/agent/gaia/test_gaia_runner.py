@@ -215,10 +215,6 @@ async def test_what_it_goes_without_is_not_offered(bench, openai_server):
     assert outcome.attempts[0].routes == ("answer",)
 
 
-def test_the_browser_goes_by_both_its_names():
-    assert read_settings({"without": "browser,search"}).without == ("search", "browse")
-
-
 async def test_another_configuration_is_refused_on_the_same_ledger(bench):
     await bench.run(selection=Selection(max_questions=1))
 
