@@ -23,7 +23,7 @@ from mcp_tools.sandbox.protocol import Sandbox
 if TYPE_CHECKING:
     from agent.consent.approval import Approval
     from agent.material.workspace import Workspace
-    from agent.programs.python_session import PythonSession
+    from agent.python_session import PythonSession
     from agent.recorders.journaled_files import JournaledFiles
     from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
     from agent.web.leak_guard import LeakGuard

@@ -27,7 +27,7 @@ from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import Model, Role
 from agent.models.roles import Models
-from agent.programs.python_session import PythonSession
+from agent.python_session import PythonSession
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.recorders.journaled_files import JournaledFiles
 from agent.specialists import not_for

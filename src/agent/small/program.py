@@ -18,7 +18,7 @@ from agent.context import Context
 from agent.events import Note, ToolCalled
 from agent.material.attached import TABLES, TREES, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
-from agent.programs.scripts import failure_of
+from agent.small.scripts import failure_of
 from agent.state import Action, AttachedFile, State
 from agent.steps import preview, reading_of, step, value_text
 from agent.strategy import Update

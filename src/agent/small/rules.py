@@ -10,9 +10,9 @@ from collections import Counter
 
 from agent.answering.answer_format import asked_of
 from agent.material.attached import TABLES, TREES, readable, unread_files, was_read
-from agent.programs.scripts import asked_script
 from agent.refusals import refusal_of
 from agent.small.program import holds_tables, openable
+from agent.small.scripts import asked_script
 from agent.state import AttachedFile, Decision, State
 from agent.web.address import addresses_in
 from mcp_tools.create.written import as_number, question_values

@@ -18,6 +18,7 @@ from agent.small.browser.task import is_asked
 from agent.small.creating import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
+from agent.small.scripts import run_script
 from agent.state import Reply, State
 from agent.steps import evidence_text
 from agent.strategy import Choice, PromptLimits, Update
@@ -143,8 +144,8 @@ class Small:
         return await context.browser.do(task, url, files, ask, driver=DRIVER, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
-        """One program, mended once."""
-        return await answer_by_program(state, context)
+        """The attached program that is asked about, else one program, mended once."""
+        return await run_script(state, context) or await answer_by_program(state, context)
 
     async def create(self, state: State, context: Context) -> Update:
         """The same program: its function becomes a tool once the answer is there."""

@@ -25,7 +25,7 @@ from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.origins import origins_of
 from agent.material.pictures import tell_instead, without_pictures
 from agent.models.protocol import Completion, Message, Role, ToolCall
-from agent.programs.python_session import run_in_session
+from agent.python_session import run_in_session
 from agent.refusals import refusal_of
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.material.attached import file_named, no_such_file
-from agent.programs.scripts import asked_part, asked_script, with_paths
+from agent.small.scripts import asked_part, asked_script, with_paths
 
 
 def attached(name, kind="source", problem=""):

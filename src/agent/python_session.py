@@ -23,7 +23,6 @@ from agent.material.films import page_watched, watched
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
-from agent.programs.scripts import modules_of
 from agent.specialists import SPECIALISTS
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number
@@ -31,7 +30,7 @@ from agent.store.journal import Journal
 from agent.strategy import Update
 from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
-from mcp_tools.errors import AlitaError, ModelFixableError, StoppedError
+from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Limits, Problem, Sandbox, Session, SessionOutcome
 from mcp_tools.text import one_line
@@ -333,3 +332,19 @@ def _text(arguments: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise HostError(f"{name} is a text that is not empty.")
     return value.strip()
+
+
+def own_tools(state: State) -> list[dict[str, Any]]:
+    """The shown tools of the library; those of external servers cannot be imported."""
+    return [tool for tool in state.get("tools", []) if SERVER not in tool]
+
+
+async def modules_of(state: State, context: Context) -> dict[str, str]:
+    """The sources of the library's tools that were shown, importable by name."""
+    found = {}
+    for shown in own_tools(state):
+        try:
+            found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
+        except (UnknownToolError, LibraryError):
+            continue
+    return found

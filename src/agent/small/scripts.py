@@ -7,14 +7,13 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.attached import granted, paths_by_name
 from agent.state import AttachedFile, State
-from mcp_tools.errors import LibraryError, UnknownToolError
+from agent.steps import step
+from agent.strategy import Update
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.text import one_line
@@ -39,7 +38,7 @@ def asked_script(state: State) -> AttachedFile | None:
     return scripts[0] if len(scripts) == 1 and _OUTPUT.search(state["question"]) else None
 
 
-async def run_script(file: AttachedFile, state: State, context: Context) -> Outcome | None:
+async def _outcome_of(file: AttachedFile, state: State, context: Context) -> Outcome | None:
     """Runs an attached program as it is, its standard input empty; None when it cannot be read."""
     assert context.reader is not None, "a run with files has a reader"
     source = await context.reader.script(Path(file["path"]))
@@ -53,11 +52,20 @@ async def run_script(file: AttachedFile, state: State, context: Context) -> Outc
     return outcome
 
 
-def finding_of(file: AttachedFile, outcome: Outcome) -> str:
-    """What the program did, in words."""
-    printed = f"Running {file['name']} printed:\n{outcome.stdout.strip()}" if outcome.stdout.strip() else ""
-    ended = f"Running {file['name']} ended with {outcome.problem.message}" if outcome.problem else ""
-    return "\n".join(filter(None, (printed, ended))) or f"Running {file['name']} printed nothing."
+async def run_script(state: State, context: Context) -> Update | None:
+    """The step that runs the attached program whose output is asked for; None where there is none, or it was run."""
+    file = asked_script(state)
+    if file is None or any(done["finding"].startswith(f"Running {file['name']} ") for done in state.get("steps", [])):
+        return None
+    outcome = await _outcome_of(file, state, context)
+    if outcome is None:
+        return None
+    printed = outcome.stdout.strip()
+    said = [f"Running {file['name']} printed:\n{printed}" if printed else ""]
+    said += [f"Running {file['name']} ended with {outcome.problem.message}" if outcome.problem else ""]
+    finding = "\n".join(filter(None, said)) or f"Running {file['name']} printed nothing."
+    value = asked_part(state["question"], printed) if outcome.ok else ""
+    return {"steps": [step(state, ok=outcome.ok or bool(printed), finding=finding, value=value or None)]}
 
 
 def asked_part(question: str, printed: str) -> str:
@@ -76,22 +84,6 @@ def failure_of(outcome: Outcome) -> str:
     """Why a program gave nothing."""
     problem = outcome.problem
     return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"
-
-
-def own_tools(state: State) -> list[dict[str, Any]]:
-    """The shown tools of the library; those of external servers cannot be imported."""
-    return [tool for tool in state.get("tools", []) if SERVER not in tool]
-
-
-async def modules_of(state: State, context: Context) -> dict[str, str]:
-    """The sources of the library's tools that were shown, importable by name."""
-    found = {}
-    for shown in own_tools(state):
-        try:
-            found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
-        except (UnknownToolError, LibraryError):
-            continue
-    return found
 
 
 def with_paths(source: str, files: Sequence[AttachedFile]) -> str:

@@ -1,1 +1,0 @@
-"""One-off programs, and attached ones that are run."""
