@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance_extra import conformance_extra
 from conformance_tools import conformance_library
 
-from agent.cli.serve import Own, Wanted, run
+from agent.cli.verbs.serve import Own, Wanted, run
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

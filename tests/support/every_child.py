@@ -149,26 +149,17 @@ def shell_command() -> None:
 
 
 def desktop_browser() -> None:
-    from agent.cli.runs import _open_browser
+    from agent.cli.verbs.runs import _open_browser
 
     os.environ["BROWSER"] = "true"
     assert _open_browser("file:///nothing")
 
 
-def clipboard() -> None:
-    from agent.cli.interactive.desktop import copy
-
-    program = SCRATCH / "pbcopy"
-    program.write_text("#!/bin/sh\ncat > /dev/null\n")
-    program.chmod(stat.S_IRWXU)
-    said = copy("text", terminal=None, environment={**os.environ, "PATH": f"{SCRATCH}:/usr/bin:/bin"})
-    assert said == "Copied with pbcopy."
-
-
 def editor() -> None:
-    from agent.cli.interactive.desktop import edit
+    from agent.cli.interactive.prompt import _edited
 
-    assert edit("text", {**os.environ, "EDITOR": f"{sys.executable} -c 'import json'"}) == "text"
+    os.environ["EDITOR"] = f"{sys.executable} -c 'import json'"
+    assert _edited("text") == "text"
 
 
 def worker() -> None:
@@ -183,7 +174,7 @@ def worker() -> None:
 KINDS: dict[str, Callable[[], None]] = {
     kind.__name__: kind
     for kind in (
-        zygotes, server, reader, drawing, browser, pip, uv, model_server, desktop_browser, clipboard, editor, worker,
+        zygotes, server, reader, drawing, browser, pip, uv, model_server, desktop_browser, editor, worker,
     )
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ def main() -> None:
     with _exiting(sys.argv[1:]) as arguments:
         first = arguments[0] if arguments else ""
         if asked := os.environ.get("_ALITA_COMPLETE"):
-            from agent.cli.completion import complete
+            from agent.cli.verbs.completion import complete
 
             complete(asked)
         elif first in {"--version", "-V"}:
@@ -152,7 +152,7 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
 def load(command: Command) -> typer.Typer:
     """The typer app of a verb."""
     module, attribute = command.place.split(":")
-    app: typer.Typer = getattr(import_module(f"agent.cli.{module}"), attribute)
+    app: typer.Typer = getattr(import_module(f"agent.cli.verbs.{module}"), attribute)
     return app
 
 

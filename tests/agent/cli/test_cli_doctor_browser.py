@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.doctor import diagnose
+from agent.cli.verbs.doctor import diagnose
 from agent.configuration.settings_sources import read_settings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.gaia import app
+from agent.cli.verbs.gaia import app
 from agent.errors import RunError, StorageError
 from support.attempts import attempt, tasks, write_ledger
 

@@ -105,7 +105,8 @@ STUCK = textwrap.dedent("""
     module = types.ModuleType("agent.alita")
     module.Alita = Alita
     sys.modules["agent.alita"] = module
-    from agent.cli import ask, exits
+    from agent.cli import exits
+    from agent.cli.verbs import ask
     ask._CLOSING, exits._WITHOUT_PYTHON = 2.0, 2.0
     from agent.cli.main import main
     main()

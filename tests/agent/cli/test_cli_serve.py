@@ -24,7 +24,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from agent.cli.serve import Wanted, run
+from agent.cli.verbs.serve import Wanted, run
 from mcp_tools.errors import UsageError
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
@@ -420,7 +420,7 @@ def test_a_token_is_made_up_on_loopback_and_told(library: Library) -> None:
 
 def test_the_help_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from agent.cli.serve import app\n"
+        "import sys; from agent.cli.verbs.serve import app\n"
         "try: app(['--help'], prog_name='alita serve')\n"
         "except SystemExit: pass\n"
         "print(sorted({'mcp', 'uvicorn', 'langgraph', 'openai'} & set(sys.modules)))"

@@ -66,7 +66,7 @@ async def model(terminal: Terminal, argument: str) -> None:
         source = terminal.settings.source_of("model")
         terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME uses another.")
         return
-    from agent.cli.doctor import model_findings
+    from agent.cli.verbs.doctor import model_findings
 
     settings = terminal.settings_with(argument)
     for finding in await asyncio.to_thread(lambda: list(model_findings(settings))):
@@ -103,7 +103,7 @@ async def tools(terminal: Terminal, argument: str) -> None:
 
 async def show(terminal: Terminal, argument: str) -> None:
     """Show a tool: its record and source."""
-    from agent.cli.tools import tool_rows
+    from agent.cli.verbs.tools import tool_rows
 
     library = _library(terminal)
     tool = library.get(argument)
@@ -307,7 +307,7 @@ async def mcp(terminal: Terminal, argument: str) -> None:
 
 async def doctor(terminal: Terminal, argument: str) -> None:
     """Check that alita has everything it needs."""
-    from agent.cli.doctor import diagnose, lines_of
+    from agent.cli.verbs.doctor import diagnose, lines_of
 
     terminal.screen.note("Checking …")
     terminal.screen.quote("\n".join(lines_of(await asyncio.to_thread(diagnose, terminal.settings))))

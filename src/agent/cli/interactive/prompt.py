@@ -6,16 +6,21 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, completion_is_selected
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.styles import Style
 
+from agent.errors import AlitaError
 from agent.store.redact import Redactor
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line
@@ -183,10 +188,27 @@ class PromptReader:
             event.current_buffer.reset()
 
         @keys.add("c-x", "c-e")
-        def in_editor(event: Press) -> None:
-            event.current_buffer.open_in_editor()
+        async def in_editor(event: Press) -> None:
+            buffer = event.current_buffer
+            try:
+                text = await run_in_terminal(lambda: _edited(buffer.text), in_executor=True)
+            except AlitaError as error:
+                await run_in_terminal(partial(self._terminal.screen.error, error))
+            else:
+                buffer.document = Document(text, len(text))
 
         return keys
+
+
+def _edited(text: str) -> str:
+    """The text as the user's editor saved it; prompt_toolkit's own way would give the editor our keys."""
+    from agent.cli.verbs.config import open_editor
+
+    with tempfile.TemporaryDirectory(prefix="alita-") as folder:
+        file = Path(folder) / "question.md"
+        file.write_text(text, encoding="utf-8", errors="replace")
+        open_editor(file)
+        return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
 
 
 Reader = PromptReader | LineReader

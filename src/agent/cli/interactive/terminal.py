@@ -15,13 +15,13 @@ from prompt_toolkit.output import create_output
 from agent.alita import Alita, Listener
 from agent.answer import Answer, status_of
 from agent.cli import exits
-from agent.cli.ask import explanation, source_lines
 from agent.cli.confirmations import ask_about_project, ask_before_fetching
 from agent.cli.interactive.commands import command_of, show_turns
 from agent.cli.interactive.completion import choices_of, mentioned
 from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
 from agent.cli.screen import Screen, count_of
 from agent.cli.turn import Turn, listen, on_interrupt, unechoed
+from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.approval import ApprovalMode, Proposal
 from agent.consent.external_tools import CallProposal

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from prompt_toolkit.data_structures import Size
@@ -13,6 +14,7 @@ from agent.cli.interactive.commands import KEYS
 from agent.cli.interactive.completion import Choice, Choices
 from agent.cli.interactive.prompt import History, Interrupted, PromptReader
 from agent.store.redact import Redactor
+from mcp_tools.errors import AlitaError
 
 
 class Narrow(DummyOutput):
@@ -26,9 +28,11 @@ class Desk:
     def __init__(self, keyboard: PipeInput, folder: Path) -> None:
         self.keyboard = keyboard
         self.modes = ["ask", "auto", "never"]
+        self.errors: list[AlitaError] = []
         self.history = History(folder / "data", Redactor())
         (folder / "two words.txt").write_text("")
         choices = Choices([Choice("/help", "tells"), Choice("/show", "a tool")], {}, {}, folder)
+        self.screen = SimpleNamespace(error=self.errors.append)
         self.reader = PromptReader(self, choices, self.history, source=keyboard, output=Narrow())
 
     @property
@@ -101,14 +105,26 @@ async def test_tab_completes(desk: Desk) -> None:
 
 async def test_the_editor_changes_the_entry(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "editor"
-    script.write_text('#!/bin/sh\nprintf "%s, edited\\n" "$(cat "$1")" > "$1"\n')
+    script.write_text(f'#!/bin/sh\nenv > {tmp_path}/env\nprintf "%s, edited\\n" "$(cat "$1")" > "$1"\n')
     script.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(script))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     reading = asyncio.create_task(desk.reader.read())
     desk.keyboard.send_text("draft\x18\x05")
     await asyncio.sleep(0.7)
     desk.keyboard.send_text("!\r")
     assert await asyncio.wait_for(reading, 10) == "draft, edited!"
+    assert "sk-0123456789" not in (tmp_path / "env").read_text()
+
+
+async def test_an_editor_that_fails_leaves_the_entry(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "false")
+    reading = asyncio.create_task(desk.reader.read())
+    desk.keyboard.send_text("draft\x18\x05")
+    await asyncio.sleep(0.7)
+    desk.keyboard.send_text("\r")
+    assert await asyncio.wait_for(reading, 10) == "draft"
+    assert "status 1" in desk.errors[0].message
 
 
 def test_every_key_of_the_registry_is_told_once() -> None:

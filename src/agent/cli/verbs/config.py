@@ -84,7 +84,7 @@ def edit() -> None:
     if not file.exists():
         private_folder(file.parent)
         write_file(file, "# alita's settings; `alita config show` lists them.\n")
-    _open_editor(file)
+    open_editor(file)
     options.settings()
     print_note(f"{file} is valid.")
 
@@ -95,8 +95,12 @@ _FOR_AN_EDITOR = (
 )
 
 
-def _open_editor(file: Path) -> None:
-    """Opens the user's editor on a file and waits until it is left."""
+def open_editor(file: Path) -> None:
+    """Opens the user's editor on a file, without keys in its environment, and waits until it is left.
+
+    Raises:
+        UsageError: It cannot be started, or failed.
+    """
     command = [*shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "nano"), str(file)]
     env = child.environment(*_FOR_AN_EDITOR)
     try:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
-from agent.cli.completion import tool_names
 from agent.cli.options import opt
 from agent.cli.output import (
     fields,
@@ -25,6 +24,7 @@ from agent.cli.output import (
     show_error,
     warn_of_isolation,
 )
+from agent.cli.verbs.completion import tool_names
 from agent.resources import open_for
 from mcp_tools.approve import Tests, as_written, review, run_tests, tests_of
 from mcp_tools.approve import approve as approve_tool

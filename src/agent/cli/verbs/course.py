@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
-from agent.cli.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.cli.screen import count_of
+from agent.cli.verbs.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark
 from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.course import COURSE_URL, CourseApi, plain_name

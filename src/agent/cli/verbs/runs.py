@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from agent.cli import options
-from agent.cli.ask import Output, answer
-from agent.cli.completion import run_ids
 from agent.cli.options import opt
 from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
 from agent.cli.screen import count_of
+from agent.cli.verbs.ask import Output, answer
+from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
 from agent.errors import UsageError
 from agent.learning.gap_records import GapRecords

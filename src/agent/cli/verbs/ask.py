@@ -17,11 +17,11 @@ import typer
 
 from agent.answer import Answer, status_of
 from agent.cli import exits, options
-from agent.cli.completion import run_ids
 from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.screen import Screen
 from agent.cli.turn import Turn
+from agent.cli.verbs.completion import run_ids
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, files_named, usable
