@@ -32,8 +32,6 @@ class Attachment:
 
     path: Path | None
     status: Literal["none", "found", "missing"]
-    origin: str = ""
-    """Where it came from: a folder, `cache`, `hub` or `course`."""
     message: str = ""
     """When it is missing: where it was looked for, and what to do."""
 
@@ -61,27 +59,27 @@ class Attachments:
         name, reasons = _relative(task.file_name), list[str]()
         if name is None:
             reasons.append(f"{one_line(task.file_name)!r} is no plain name of a file")
-        for origin, path in self._places(task, name, reasons) if name else ():
+        for path in self._places(task, name, reasons) if name else ():
             if os.access(path, os.R_OK):
-                return Attachment(path.absolute(), "found", origin)
+                return Attachment(path.absolute(), "found")
             reasons.append(f"{path} cannot be read")
         message = f"The file {one_line(task.file_name)!r} is missing: {'; '.join(reasons)}."
         return Attachment(None, "missing", message=message)
 
-    def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[tuple[str, Path]]:
+    def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[Path]:
         """Every file that may be the one, the first first; why a place has none goes to the reasons."""
         for folder in self._folders:
             for place in (folder, *(folder / split for split in _SPLITS)):
                 if os.path.isfile(place / name):  # noqa: PTH113 - False for a name that is too long
-                    yield str(folder), place / name
+                    yield place / name
         reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
         kept = self.place_of(task)
         if os.path.isfile(kept):  # noqa: PTH113
-            yield "cache", kept
+            yield kept
         for origin, fetch in (("hub", self._from_hub), ("course", self._from_course)):
             try:
                 if fetch(task, kept):
-                    yield origin, kept
+                    yield kept
             except AlitaError as error:
                 reasons.append(f"{origin}: {error.message} {error.remedy}".strip().rstrip("."))
             except OSError as error:

@@ -186,7 +186,7 @@ def test_a_command_line_names_the_hub_or_a_file(
     settings = read_settings(environment={"ALITA_HOME": str(home), "HF_TOKEN": TOKEN})
     source = Path(f"gaia-test@{COMMIT}")
     named = load_questions(source, settings)
-    assert usual_attachments(settings, revision=revision_of(source)).resolve(named.tasks[0]).origin == "hub"
+    assert usual_attachments(settings, revision=revision_of(source)).resolve(named.tasks[0]).status == "found"
     assert [task.task_id for task in named.tasks] == ["d4"]
     with pytest.raises(DatasetError, match=f"has no revision '{REVISION}'"):
         load_questions(Path("gaia-validation"), settings)
