@@ -81,15 +81,7 @@ class ModelExaminer:
         self._stands: set[tuple[str, str]] = set()
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
-        """Calls with the results that the definition promises, and calls that it says are refused.
-
-        For what no shared package would hold, a text that says why.
-
-        Args:
-            definition: Types, signature and docstring.
-            tool: Whose parameters the calls name.
-            files: Files that the tool opens; a test brings its own of these kinds.
-        """
+        """Each definition is examined once; see `Examiner`."""
         if definition not in self._tests:
             kinds = " and ".join(dict.fromkeys(path.suffix or "text" for path in files))
             about = f"It opens files ({kinds}). {_ABOUT_FILES}" if files else ""
@@ -103,13 +95,7 @@ class ModelExaminer:
     async def look_again(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """What the definition promises for calls on which code and test disagree, in their order.
-
-        A test that has stood before is not put again unless the writer objects to it.
-
-        Returns:
-            For each the test as it is now; None where the definition leaves the result open.
-        """
+        """A test that has stood before is not put again unless the writer objects to it; see `Examiner`."""
         open_ = [test for test in disputed if objection or (definition, _key(test)) not in self._stands]
         ruled: dict[str, Test | None] = {}
         if open_:

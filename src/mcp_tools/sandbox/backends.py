@@ -87,11 +87,7 @@ class BubblewrapSandbox(WarmSandbox):
         self._disable_userns = True
 
     async def open(self) -> None:
-        """Starts the plain interpreter, which is also the probe.
-
-        Raises:
-            IsolationError: There is no bubblewrap, or it may not make namespaces here.
-        """
+        """Starts the plain interpreter; see `WarmSandbox`."""
         if self._program is None:
             raise IsolationError(
                 "bubblewrap is not installed",

@@ -65,11 +65,7 @@ class LiveSession:
             self._modules[name] = self._unknown[name] = source
 
     async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
-        """Runs a block of code; blocks wait for each other.
-
-        Raises:
-            IsolationError: The sandbox is broken or closed.
-        """
+        """Runs a block of code; see `Session`."""
         async with self._turn:
             process, fresh = self._process, False
             if process is None or process.ended:
