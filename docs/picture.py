@@ -29,7 +29,7 @@ from support.tmux import Terminal  # noqa: E402 - tests are no package
 
 COLUMNS, ROWS = 92, 60
 QUESTIONS = ("What is the 57th Fibonacci number?", "And the 90th?")
-PATIENCE = 600.0
+PATIENCE = 60.0
 _HUES = [(224, 108, 117), (152, 195, 121), (229, 192, 123), (97, 175, 239), (198, 120, 221), (86, 182, 194)]
 THEME = TerminalTheme(
     (24, 26, 31),

@@ -68,3 +68,10 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
         for link in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}, which does not exist"
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
+def test_the_story_of_the_picture_can_be_told() -> None:
+    screen = runpy.run_path(str(DOCS / "picture.py"))["session"](None)
+    assert "365435296162" in screen
+    assert "2880067194370816120" in screen
