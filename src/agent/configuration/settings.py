@@ -237,6 +237,8 @@ class Settings(BaseModel):
     @classmethod
     def _are_known(cls, value: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
         known = {"engines": ENGINES, "agent": tuple(SPECIALISTS), "without": ABILITIES}[str(info.field_name)]
+        if info.field_name == "without":
+            value = tuple("browse" if name == "browser" else name for name in value)
         names = value if isinstance(value, tuple) else (value,) if value else ()
         if unknown := [name for name in names if name not in known]:
             raise ValueError(f"{', '.join(unknown)} is none of {', '.join(known)}")

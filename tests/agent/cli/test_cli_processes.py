@@ -123,6 +123,10 @@ def test_config_show_tells_values_and_sources_and_no_key(quick):
     assert "sk-0123" not in quick("config", "show", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop").out
 
 
+def test_config_path_names_the_users_file_first(quick, tmp_path):
+    assert quick("config", "path").out.startswith(str(tmp_path / "home" / "config" / "config.toml"))
+
+
 def test_a_file_is_checked(quick, tmp_path):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(FIBONACCI)
@@ -254,6 +258,8 @@ def test_the_model_without_weights(quick):
     listed = quick("model", "list", "--json").json
     assert [model["name"] for model in listed["models"]] == ["embedded"]
     assert listed["weights"] == []
+    assert quick("model", "status", "--json").json == {"running": False, "servers": []}
+    assert not quick("model", "path", "--json").json["exists"]
     assert quick("model", "rm", "--json").json == {"ok": True, "removed": False}
 
 

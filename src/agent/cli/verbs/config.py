@@ -1,4 +1,4 @@
-"""`alita config show|set|unset|edit|trust` and `alita keys set|list|delete`."""
+"""`alita config show|set|unset|edit|path|trust` and `alita keys set|list|delete`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agent.cli import options
 from agent.cli.confirmations import ask_about_choice, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import print_done, print_json, print_list, print_note
-from agent.configuration.paths import find_folders
+from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings import require_header_text
 from agent.configuration.settings_sources import KEYS, require_known, variables
@@ -132,6 +132,14 @@ def _write(document: TOMLDocument, note: str, as_json: bool) -> None:
     private_folder(_file().parent)
     write_file(_file(), tomlkit.dumps(document))
     print_done(as_json, f"{_file()}: {note}", path=str(_file()))
+
+
+@app.command()
+def path(as_json: options.AsJson = False) -> None:
+    """Prints the paths of the settings files, yours first."""
+    files = [_file(), Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
+    form = {"files": [{"path": str(file), "exists": file.is_file()} for file in files]}
+    print_list(as_json, form, [(str(file), "" if file.is_file() else "(not there)") for file in files])
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`alita model list|test|pull|rm|serve`: the models, and the weights and server of those that run here."""
+"""`alita model list|test|pull|path|rm|serve|status`: the models, and the weights and server of those that run here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agent.configuration.project_choice import require_allowed
 from agent.errors import ModelOutputError, ModelRefusedError, ModelUnreachableError, StorageError, UsageError
 from agent.files.media.speech import engine_of, from_settings
 from agent.models.chat import ChatModel
-from agent.models.embedded.local_server import LocalServer, ServerOptions, stop_servers
+from agent.models.embedded.local_server import LocalServer, ServerOptions, running, stop_servers
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
@@ -162,6 +162,13 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
 
 
 @app.command()
+def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
+    """Prints where the weights are, or will be."""
+    where = _weights(name).path
+    print_json({"path": str(where), "exists": where.exists()}) if as_json else print_text(str(where))
+
+
+@app.command()
 def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
     """Removes the weights, partial downloads, and the cache computed with them."""
     weights = _weights(name)
@@ -183,13 +190,31 @@ def serve(
         print_done(as_json, f"Stopped {ended} server(s).", ended=ended)
         return
     exits.run(_server(Weights(options.settings().models_dir).ready()).find())
-    print_done(as_json, "The server of the embedded model is running.")
+    status(as_json)
 
 
 def _server(weights: Path) -> LocalServer:
     settings = options.settings()
     wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
     return LocalServer(settings.runtime_dir, wanted, notify=print_note)
+
+
+@app.command()
+def status(as_json: options.AsJson = False) -> None:
+    """Shows whether the embedded model's server is running."""
+    servers = [state for _, state in running(options.settings().runtime_dir)]
+    if as_json:
+        known = [
+            fields(s, "pid port ready threads") | {"idle_seconds": s.idle, "seconds": round(time.time() - s.started, 1)}
+            for s in servers
+        ]
+        print_json({"running": bool(servers), "servers": known})
+        return
+    for s in servers:
+        state = f"port {s.port}" if s.ready else "loading"
+        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, stops when idle for {s.idle:.0f} s")
+    if not servers:
+        print_text("not running; the first question starts it, or run: alita model serve")
 
 
 _LENGTH = 4_000
