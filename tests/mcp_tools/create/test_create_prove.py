@@ -621,7 +621,7 @@ async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case:
     assert creation.tool is not None
     assert creation.tool.capabilities == Capabilities(read=True)
     assert creation.tool.provenance["tests"][0]["files"] == {"a.csv": "region,amount\nnorth,4\nsouth,2\n"}
-    done = await run_tests(case.shelf.library, creation.tool, case.sandbox)
+    done = await run_tests(creation.tool, case.sandbox)
     assert (len(done.passed), done.failed) == (4, [])
 
 
