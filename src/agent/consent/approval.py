@@ -101,7 +101,7 @@ def proposal_of(tool: Tool) -> Proposal:
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
     by_examiner = sum(test.get("origin") != "docstring" for test in tests)
-    checks = ["the checks pass: typed, general, no side effect, only what its capabilities allow"]
+    checks = ["the checks pass: typed, documented, nothing done on import, only packages that it may use"]
     if tests:
         checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
     if "mutants" in evidence:
