@@ -101,22 +101,25 @@ def ask(
     text, form = _read_question(words), _schema(schema)
     from agent.answering.arithmetic import compute
 
-    async def work(alita: Alita, listen: Listener, someone: Approve | None) -> Answer:
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
         asked: dict[str, Any] = {"files": files, "on_event": listen, "schema": form}
         asked["approve"] = someone if alita.settings.approval == "ask" else None
-        if not continue_:
-            return await alita.ask(text, **asked)
-        from agent.conversation import Turn as Asked
-        from agent.store.sessions import go_on
-
-        with go_on(alita.settings) as conversation:
-            found = await alita.ask(text, conversation=conversation, **asked)
-            conversation.add(Asked.of(text, found))
-        return found
+        return _continued(alita, text, asked) if continue_ else alita.ask(text, **asked)
 
     exact = not files and form is None and compute(text) is not None
     shown = Output(as_json, json_stream, quiet, verbose, output)
     raise typer.Exit(answer(flags, work, shown, fetches=not exact))
+
+
+async def _continued(alita: Alita, text: str, asked: dict[str, Any]) -> Answer:
+    """The answer to a follow-up, which joins the last conversation."""
+    from agent.conversation import Turn as Asked
+    from agent.store.sessions import go_on
+
+    with go_on(alita.settings) as conversation:
+        found = await alita.ask(text, conversation=conversation, **asked)
+        conversation.add(Asked.of(text, found))
+    return found
 
 
 def _schema(path: Path | None) -> dict[str, Any] | None:
