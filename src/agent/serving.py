@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent.answer import Answer
 from agent.events import Event, ModelStarting, Note, ToolRefused
 from agent.question import Wish
-from mcp_tools.serving.constant_tools import Tell
+from mcp_tools.serving.builtin_tools import Tell
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -1,4 +1,4 @@
-"""The MCP server: every client gets the tools of the library, and a few constant ones beside them.
+"""The MCP server: every client gets the tools of the library, and a few built-in ones.
 
 Tools run in the sandbox, never in this process. What goes wrong is told as a result that a model can act on.
 """
@@ -25,11 +25,11 @@ from pydantic import ValidationError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
+from mcp_tools.serving.builtin_tools import Agent, BuiltinTools
 from mcp_tools.serving.calling import Calling, Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
-from mcp_tools.serving.client_call import ConstantTool, ServerLimits
-from mcp_tools.serving.constant_tools import Agent, ConstantTools
+from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
 from mcp_tools.serving.resources import Completions, Document, Prompt, Prompts, Resources
 
 INSTRUCTIONS = (
@@ -37,7 +37,7 @@ INSTRUCTIONS = (
     "search_tools finds tools for a task, call_tool calls any of them, create_tool makes the one that is missing."
 )
 
-CONSTANT_TOOLS = ("search_tools", "describe_tool", "call_tool", "create_tool", "ask", "run_code")
+BUILTIN_TOOLS = ("search_tools", "describe_tool", "call_tool", "create_tool", "ask", "run_code")
 """The names that no tool of the library is listed under."""
 
 
@@ -45,7 +45,7 @@ CONSTANT_TOOLS = ("search_tools", "describe_tool", "call_tool", "create_tool", "
 class Extra:
     """More of each kind; nothing unless told."""
 
-    tools: Sequence[ConstantTool] = ()
+    tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     """By name."""
     documents: Sequence[Document] = ()
@@ -77,14 +77,14 @@ def build_server(
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
-    `offered` is `all`, `meta` for the constant tools alone, or patterns of names, separated by commas. The sandbox is
+    `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
-    catalogue = Catalogue(library, offered, {*CONSTANT_TOOLS, *(tool.name for tool in extra.tools)})
+    catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
     runner, watch = Runner(catalogue, sandbox, limits), Watch(catalogue)
-    constant = [*ConstantTools(catalogue, runner, agent, limits).tools(), *extra.tools]
-    calling = Calling(catalogue, runner, constant, limits, audit)
+    builtin = [*BuiltinTools(catalogue, runner, agent, limits).tools(), *extra.tools]
+    calling = Calling(catalogue, runner, builtin, limits, audit)
     resources = Resources(catalogue, limits, extra.documents)
     prompts = Prompts(resources, extra.prompts)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from mcp_types import ElicitResult, InputRequiredResult
 
 from mcp_tools.server import Extra
-from mcp_tools.serving.client_call import COMPLETE, ClientCall, ConstantTool, Reply, error_reply, value_reply
-from mcp_tools.serving.constant_tools import definition
+from mcp_tools.serving.builtin_tools import definition
+from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, Reply, error_reply, value_reply
 from mcp_tools.serving.file_access import can_ask, elicited
 from mcp_tools.serving.resources import Document, Prompt
 from mcp_tools.tool import Json
@@ -27,7 +27,7 @@ _TITLED: list[Json] = [
 ]
 
 
-def asking_tools() -> list[ConstantTool]:
+def asking_tools() -> list[BuiltinTool]:
     """All of them."""
     return [
         _asking("test_elicitation", _form(username=_TEXT, email=_TEXT), takes={"message": _TEXT}),
@@ -44,7 +44,7 @@ def asking_tools() -> list[ConstantTool]:
     ]
 
 
-def giving_tools() -> list[ConstantTool]:
+def giving_tools() -> list[BuiltinTool]:
     """Those that give more than a text."""
     text = {"type": "text", "text": "Multiple content types test:"}
     image = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
@@ -63,13 +63,13 @@ def _embedded(uri: str, mime: str, text: str) -> dict[str, Json]:
     return {"type": "resource", "resource": {"uri": uri, "mimeType": mime, "text": text}}
 
 
-def _giving(name: str, *content: Json) -> ConstantTool:
+def _giving(name: str, *content: Json) -> BuiltinTool:
     described = definition(name, name, "Gives content.", {}, output={})
 
     async def give(call: ClientCall) -> Reply:
         return Reply({**COMPLETE, "content": [*content], "structuredContent": {}, "isError": False}, "ok")
 
-    return ConstantTool(described, give)
+    return BuiltinTool(described, give)
 
 
 def _asking(
@@ -80,7 +80,7 @@ def _asking(
     question: str = "What do you answer?",
     takes: dict[str, Json] | None = None,
     told: Callable[[ElicitResult], str] = lambda a: f"Person answered: {a.action}, {json.dumps(a.content)}",
-) -> ConstantTool:
+) -> BuiltinTool:
     described = definition(
         name, name, "Asks a person.", takes or {}, required=[*(takes or {})], output={"result": _TEXT}
     )
@@ -95,7 +95,7 @@ def _asking(
             return error_reply("denied", "nobody answered")
         return value_reply({"result": told(answer)}, limit=_LIMIT)
 
-    return ConstantTool(described, ask)
+    return BuiltinTool(described, ask)
 
 
 def _form(**properties: Json) -> dict[str, Json]:

@@ -101,7 +101,7 @@ def test_it_reads_resources_and_prompts(inspect: Inspect, http: Served) -> None:
 
 
 def test_created_tools_are_portable(inspect: Inspect, tmp_path: Path) -> None:
-    """`--strict` finds no error in schemas derived from all sorts of signatures, nor in the constant tools."""
+    """`--strict` finds no error in schemas derived from all sorts of signatures, nor in the built-in tools."""
     with over_http(furnish(tmp_path / "strict", asyncio.run(_described()))) as served:
         said = inspect(served, "tools/list", "--strict")
     assert said.code == 0, said.err

@@ -28,8 +28,8 @@ from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.client_call import (
     FRESH,
     META_SANDBOX,
+    BuiltinTool,
     ClientCall,
-    ConstantTool,
     Reply,
     ServerLimits,
     error_reply,
@@ -87,19 +87,19 @@ class Runner:
 
 
 class Calling:
-    """Lists and calls tools, those of the library and the constant ones."""
+    """Lists and calls tools, those of the library and the built-in ones."""
 
     def __init__(
         self,
         catalogue: Catalogue,
         runner: Runner,
-        constant: Sequence[ConstantTool],
+        builtin: Sequence[BuiltinTool],
         limits: ServerLimits,
         audit: AuditLog | None,
     ) -> None:
         self._catalogue = catalogue
         self._runner = runner
-        self._constant = {tool.name: tool for tool in constant}
+        self._builtin = {tool.name: tool for tool in builtin}
         self._limits = limits
         self._audit = audit
 
@@ -109,7 +109,7 @@ class Calling:
         asks, sandbox = can_ask(context), sandbox_meta(self._runner.sandbox.isolation)
         offered = [name for name in self._catalogue.names if self._catalogue.offers(name, asks)]
         names, following = page_of(offered, params.cursor, self._limits.page)
-        listed = [] if params.cursor else [tool.definition for tool in self._constant.values()]
+        listed = [] if params.cursor else [tool.definition for tool in self._builtin.values()]
         for name in names:
             definition = self._catalogue.definition(name)
             definition["_meta"][META_SANDBOX] = sandbox
@@ -162,10 +162,10 @@ class Calling:
             return error_reply("argument_size", message, remedy="Give less at once.")
         name = call.params.name
         try:
-            if constant := self._constant.get(name):
-                schema = constant.definition["inputSchema"]
+            if builtin := self._builtin.get(name):
+                schema = builtin.definition["inputSchema"]
                 validate_arguments(Tool(name, "", schema, {}, ""), call.arguments)
-                return await constant.call(call)
+                return await builtin.call(call)
             tool = await self._catalogue.tool(name)
             if tool is None:
                 raise MCPError(INVALID_PARAMS, f"unknown tool: {one_line(name, 128)}")

@@ -28,15 +28,15 @@ class Catalogue:
 
     Args:
         library: Where they are.
-        offered: `all`, `meta` for the constant tools alone, or patterns of names, separated by commas.
-        reserved: Names of constant tools: a tool of the library under such a name is reached through `call_tool` only.
+        offered: `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas.
+        reserved: Names of built-in tools: a tool of the library under such a name is reached through `call_tool` only.
     """
 
     def __init__(self, library: Library, offered: str, reserved: Container[str]) -> None:
         self.library = library
         self.names: list[str] = []
         self.shadowed: list[str] = []
-        """Tools whose name is a constant tool's."""
+        """Tools whose name is a built-in tool's."""
         self.readings = 0
         self.changed = asyncio.Event()
         """Set when what is offered became another."""

@@ -91,7 +91,7 @@ class Watch:
             await asyncio.gather(*map(_notify, ready), return_exceptions=True)
 
     async def _report(self) -> None:
-        """Tells what is withheld and what is hidden behind a constant tool, if the catalogue was read anew."""
+        """Tells what is withheld and what is hidden behind a built-in tool, if the catalogue was read anew."""
         if self._reported == self._catalogue.readings:
             return
         self._reported = self._catalogue.readings

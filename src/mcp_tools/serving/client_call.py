@@ -89,7 +89,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantTool:
+class BuiltinTool:
     """A tool of the server itself, which every client sees whatever the library holds."""
 
     definition: dict[str, Json]

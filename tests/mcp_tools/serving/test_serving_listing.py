@@ -7,7 +7,7 @@ from desk import Desk, error_of, tool
 from mcp.shared.exceptions import MCPError
 
 from mcp_tools.definition import definition_hash, lint
-from mcp_tools.server import CONSTANT_TOOLS
+from mcp_tools.server import BUILTIN_TOOLS
 from mcp_tools.serving.client_call import ServerLimits
 from mcp_tools.tool import Status
 
@@ -37,10 +37,10 @@ async def test_a_tool_is_listed_with_its_schemas_hints_and_hashes(desk: Desk, mo
     assert "seccomp" in meta["alita/sandbox"]["layers"]
 
 
-async def test_constant_tools_come_first_with_honest_hints(desk: Desk, mode: str) -> None:
+async def test_builtin_tools_come_first_with_honest_hints(desk: Desk, mode: str) -> None:
     async with desk.client(mode) as client:
         listed = (await client.list_tools()).tools
-    assert tuple(one.name for one in listed) == CONSTANT_TOOLS
+    assert tuple(one.name for one in listed) == BUILTIN_TOOLS
     hints = {one.name: one.annotations for one in listed}
     assert [name for name, hint in hints.items() if hint and not hint.read_only_hint] == ["create_tool", "ask"]
     assert [name for name, hint in hints.items() if hint and hint.open_world_hint] == ["create_tool", "ask"]
@@ -52,7 +52,7 @@ async def test_what_is_not_approved_is_not_listed_and_not_called(desk: Desk, mod
     desk.has(tool(), tool("draft_tool", status=Status.DRAFT), tool("foreign"))
     desk.library.approvals.drop("foreign")
     async with desk.client(mode) as client:
-        assert [one.name for one in (await client.list_tools()).tools][len(CONSTANT_TOOLS) :] == ["double"]
+        assert [one.name for one in (await client.list_tools()).tools][len(BUILTIN_TOOLS) :] == ["double"]
         for name in ("draft_tool", "foreign"):
             with pytest.raises(MCPError) as failure:
                 await client.call_tool(name, {"n": 1})
@@ -73,13 +73,13 @@ async def test_what_is_not_approved_is_not_listed_and_not_called(desk: Desk, mod
 async def test_tools_says_what_is_offered(desk: Desk, offered: str, listed: list[str], reached: list[str]) -> None:
     desk.has(tool(), tool("convert_miles"))
     async with desk.client("2026-07-28", offered=offered) as client:
-        assert [one.name for one in (await client.list_tools()).tools][len(CONSTANT_TOOLS) :] == listed
+        assert [one.name for one in (await client.list_tools()).tools][len(BUILTIN_TOOLS) :] == listed
         for name in ("convert_miles", "double"):
             result = await client.call_tool("call_tool", {"name": name, "arguments": {"n": 4}})
             assert (not result.is_error) == (name in reached)
 
 
-async def test_a_tool_under_a_constant_tools_name_is_reached_through_call_tool(desk: Desk, mode: str) -> None:
+async def test_a_tool_under_a_builtin_tools_name_is_reached_through_call_tool(desk: Desk, mode: str) -> None:
     desk.has(tool("ask"))
     assert (await names(desk, mode)).count("ask") == 1
     async with desk.client(mode) as client:
@@ -94,9 +94,9 @@ async def test_pages_give_every_tool_once(desk: Desk, mode: str) -> None:
         page = await client.list_tools()
         seen += [one.name for one in page.tools]
         while page.next_cursor:
-            if len(seen) == len(CONSTANT_TOOLS) + 3:  # the list changes between two pages
+            if len(seen) == len(BUILTIN_TOOLS) + 3:  # the list changes between two pages
                 desk.library.delete("tool_c")
                 desk.has(tool("tool_bb"))
             page = await client.list_tools(cursor=page.next_cursor)
             seen += [one.name for one in page.tools]
-    assert seen[len(CONSTANT_TOOLS) :] == [f"tool_{letter}" for letter in "abcdefg"]
+    assert seen[len(BUILTIN_TOOLS) :] == [f"tool_{letter}" for letter in "abcdefg"]

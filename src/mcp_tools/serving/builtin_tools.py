@@ -14,8 +14,8 @@ from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.client_call import (
+    BuiltinTool,
     ClientCall,
-    ConstantTool,
     Reply,
     ServerLimits,
     error_reply,
@@ -180,7 +180,7 @@ _RUN_CODE = definition(
 )
 
 
-class ConstantTools:
+class BuiltinTools:
     """Find, describe and call tools of the library, run a program; and, with an agent, ask it or have a tool made."""
 
     def __init__(self, catalogue: Catalogue, runner: Runner, agent: Agent | None, limits: ServerLimits) -> None:
@@ -189,15 +189,15 @@ class ConstantTools:
         self._agent = agent
         self._limits = limits
 
-    def tools(self) -> list[ConstantTool]:
+    def tools(self) -> list[BuiltinTool]:
         """All of them; without an agent the two that need one say so."""
         return [
-            ConstantTool(_SEARCH, self._search),
-            ConstantTool(_DESCRIBE, self._describe),
-            ConstantTool(_CALL, self._call),
-            ConstantTool(_CREATE, self._ask),
-            ConstantTool(_ASK, self._ask),
-            ConstantTool(_RUN_CODE, self._run),
+            BuiltinTool(_SEARCH, self._search),
+            BuiltinTool(_DESCRIBE, self._describe),
+            BuiltinTool(_CALL, self._call),
+            BuiltinTool(_CREATE, self._ask),
+            BuiltinTool(_ASK, self._ask),
+            BuiltinTool(_RUN_CODE, self._run),
         ]
 
     async def _search(self, call: ClientCall) -> Reply:
