@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime as dt
 import decimal
 import enum
+import fractions
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import pytest
 
@@ -30,6 +32,11 @@ class Row(TypedDict):
     day: dt.date
 
 
+class Pair(NamedTuple):
+    a: int
+    b: dt.date
+
+
 DAY = dt.date(2024, 2, 29)
 CASES: list[tuple[Any, Any, Any]] = [
     (int, 3, 3), (int, 3.0, 3), (float, 3, 3.0), (float, 2**60, 2**60), (str, "x", "x"), (Any, [1], [1]),
@@ -37,12 +44,13 @@ CASES: list[tuple[Any, Any, Any]] = [
     (set[int], [1, 1], {1}), (frozenset[str], ["a"], frozenset("a")), (list[tuple[int, int]], [[1, 2]], [(1, 2)]),
     (dict[int, float], {"1": 2}, {1: 2.0}), (dict[str, dt.date], {"a": "2024-02-29"}, {"a": DAY}),
     (dt.date, "2024-02-29", DAY), (dt.datetime, "2024-02-29T12:00:00Z", dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)),
-    (decimal.Decimal, 0.1, decimal.Decimal("0.1")),
-    (decimal.Decimal, "0.10", decimal.Decimal("0.10")),
+    (dt.timedelta, 60, dt.timedelta(minutes=1)), (decimal.Decimal, 0.1, decimal.Decimal("0.1")),
+    (decimal.Decimal, "0.10", decimal.Decimal("0.10")), (fractions.Fraction, "1/3", fractions.Fraction(1, 3)),
     (Colour, "red", Colour.RED), (Colour, "RED", Colour.RED), (Point, {"x": 1, "when": "2024-02-29"}, Point(1, DAY)),
     (list[Point], [{"x": 1}], [Point(1)]), (dt.date | None, None, None), (dt.date | None, "2024-02-29", DAY),
     (int | str, "5", "5"), (str | dt.date, "2024-02-29", "2024-02-29"), (Literal["a"], "a", "a"), (Row, {"day": "2024-02-29"}, {"day": DAY}),
-    (Annotated[set[int], "ids"], [1], {1}),
+    (Pair, [1, "2024-02-29"], Pair(1, DAY)), (Annotated[set[int], "ids"], [1], {1}), (collections.deque[int], [1], collections.deque([1])),
+    (collections.Counter[str], {"a": 1}, collections.Counter("a")),
 ]  # fmt: skip
 
 
@@ -75,11 +83,11 @@ def test_what_cannot_be_is_named(hint: Any, value: Any, message: str) -> None:
 
 
 def test_every_kind_of_parameter_is_bound() -> None:
-    def f(a: int, /, b: float, *, c: set[int], d: int = 4) -> None: ...
+    def f(a: int, /, b: float, *rest: int, c: set[int], d: int = 4, **more: int) -> None: ...
 
-    positional, keywords = bind(f, {"a": 1, "b": 2, "c": [3]})
-    assert positional == [1]
-    assert keywords == {"b": 2.0, "c": {3}}
+    positional, keywords = bind(f, {"a": 1, "b": 2, "rest": [5, 6], "c": [3], "e": 7})
+    assert positional == [1, 5, 6]
+    assert keywords == {"b": 2.0, "c": {3}, "e": 7}
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,15 @@ class P:
 class T(TypedDict):
     q: str
     r: NotRequired[int]
+class N(NamedTuple):
+    a: int
+    b: str
 class Node:
     pass
 @dataclasses.dataclass
 class Tree:
     kids: list[Tree]
+Ids = NewType("Ids", int)
 """
 POINT = {
     "type": "object",
@@ -72,9 +76,17 @@ CASES = {
         "required": ["q"],
         "additionalProperties": False,
     },
+    "N": {
+        "type": "array",
+        "prefixItems": [{"type": "integer", "title": "a"}, {"type": "string", "title": "b"}],
+        "minItems": 2,
+        "maxItems": 2,
+    },
     "datetime.date": {"type": "string", "format": "date"},
     "datetime.datetime": {"type": "string", "format": "date-time"},
     "Annotated[int, 'how many']": {"type": "integer", "description": "how many"},
+    "Ids": {"type": "integer"},
+    "collections.Counter[str]": {"type": "object", "additionalProperties": {"type": "integer"}},
 }
 
 

@@ -5,16 +5,19 @@ One walk over an annotation finds both: its JSON Schema (2020-12), and how a JSO
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
 import inspect
 import json
 import pathlib
 import types
 import typing
+import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,7 +29,6 @@ Convert = Callable[[Any, str], Any]
 """Gives what a JSON value stands for; unchanged where the type has nothing to say. The text names its place."""
 
 _EXACT_FLOAT = 2**53
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class SchemaError(Exception):
@@ -60,7 +62,7 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
     properties: dict[str, Schema] = {}
     required: list[str] = []
     for name, parameter in signature.parameters.items():
-        if parameter.kind in _VARIADIC:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             raise SchemaError(f"the parameter {stars}{name} has no schema: name each parameter")
         wanted = form(hints.get(name, Any), f"the parameter {name!r}").described(documented.parameters.get(name))
@@ -93,14 +95,21 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
     keywords: dict[str, Any] = {}
     left = dict(arguments)
     for name, parameter in signature.parameters.items():
-        if name in left:
-            value = convert(left.pop(name), hints.get(name, Any), f"argument {name!r}")
-            if parameter.kind is parameter.POSITIONAL_ONLY:
-                positional.append(value)
-            else:
-                keywords[name] = value
-        elif parameter.default is parameter.empty and parameter.kind not in _VARIADIC:
-            raise ArgumentError(f"{function.__name__}() needs the argument {name!r}")
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            keywords.update(left)
+            left = {}
+            continue
+        if name not in left:
+            if parameter.kind is not inspect.Parameter.VAR_POSITIONAL and parameter.default is parameter.empty:
+                raise ArgumentError(f"{function.__name__}() needs the argument {parameter.name!r}")
+            continue
+        value = convert(left.pop(name), hints.get(name, Any), f"argument {name!r}")
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append(value)
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional.extend(value)
+        else:
+            keywords[name] = value
     if left:
         known = ", ".join(signature.parameters) or "none"
         raise ArgumentError(f"{function.__name__}() has no parameter {next(iter(left))!r}; it has: {known}")
@@ -158,11 +167,15 @@ def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
         return Form({}, _same)
     if hint in (None, type(None)):
         return Form({"type": "null"}, _same)
+    if isinstance(hint, typing.NewType):
+        return form(hint.__supertype__, where, within)
+    if isinstance(hint, typing.TypeVar):
+        return form(hint.__bound__ or Any, where, within)
     if origin is typing.Annotated:
         return form(items[0], where, within).described(
             next((note for note in items[1:] if isinstance(note, str)), None)
         )
-    if origin in (typing.Required, typing.NotRequired):
+    if origin in (typing.Required, typing.NotRequired, typing.Final):
         return form(items[0], where, within)
     if origin is typing.Literal:
         return Form(_values(list(items)), _same)
@@ -182,19 +195,23 @@ def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
 def _of_class(kind: Any, items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form | None:
     if kind in _SCALARS:
         return _SCALARS[kind]
-    if typing.is_typeddict(kind) or dataclasses.is_dataclass(kind):
+    if typing.is_typeddict(kind) or dataclasses.is_dataclass(kind) or _is_named_tuple(kind):
         if kind in within:
             raise SchemaError(f"{where} has a type that contains itself: use dict or list in its place")
         return _record(kind, where, within | {kind})
     if issubclass(kind, enum.Enum):
         return _enum(kind)
     if issubclass(kind, tuple) and items and items[-1] is not ...:
-        return _row([form(item, where, within) for item in items])
-    if kind in (dict, collections.abc.Mapping, collections.abc.MutableMapping):
-        return _mapping(items, where, within)
+        return _row([form(item, where, within) for item in items], tuple)
+    if issubclass(kind, collections.abc.Mapping):
+        return _mapping(kind, items, where, within)
     if kind in _COLLECTIONS:
         return _collection(kind, items, where, within)
-    return None
+    return next((_SCALARS[base] for base in (str, bool, int, float) if issubclass(kind, base)), None)
+
+
+def _is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def _union(items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
@@ -262,13 +279,17 @@ def _own_docstring(kind: type) -> Docstring:
 
 
 def _record(kind: Any, where: str, within: frozenset[type]) -> Form:
+    """A dataclass, a typed dictionary or a named tuple."""
     hints, documented = _hints(kind, f"{where}: a field of {kind.__name__}"), _own_docstring(kind)
     is_dataclass = dataclasses.is_dataclass(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)} if is_dataclass else {}
     forms = {
         name: form(hints.get(name, Any), f"{where}, field {name!r},", within).described(documented.parameters.get(name))
-        for name in fields or hints
+        for name in fields or getattr(kind, "_fields", hints)
     }
+    if _is_named_tuple(kind):
+        titled = [Form({**schema, "title": name}, convert) for name, (schema, convert) in forms.items()]
+        return _row(titled, lambda values: kind(*values)).described(documented.text)
 
     def convert(value: Any, where: str) -> Any:
         if not isinstance(value, dict):
@@ -301,27 +322,33 @@ def _is_required(name: str, hint: Any, kind: Any) -> bool:
     return origin is typing.Required or (name in kind.__required_keys__ and origin is not typing.NotRequired)
 
 
-def _row(forms: list[Form]) -> Form:
+def _row(forms: list[Form], make: Callable[[Any], Any]) -> Form:
+    """A list in which each place has a meaning of its own."""
 
     def convert(value: Any, where: str) -> Any:
         if not isinstance(value, list):
             return value
         if len(value) != len(forms):
             raise ArgumentError(f"{where} has {len(value)} items instead of {len(forms)}")
-        return tuple(one.convert(item, f"{where}[{n}]") for n, (item, one) in enumerate(zip(value, forms, strict=True)))
+        return make(
+            [one.convert(item, f"{where}[{n}]") for n, (item, one) in enumerate(zip(value, forms, strict=True))]
+        )
 
     schemas = [schema for schema, _ in forms]
     return Form({"type": "array", "prefixItems": schemas, "minItems": len(forms), "maxItems": len(forms)}, convert)
 
 
-def _mapping(items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
-    key, item = items or (Any, Any)
+def _mapping(kind: type, items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
+    key, item = items if len(items) == 2 else (Any, int if kind is collections.Counter else Any)
     keys, values = form(key, where, within), form(item, where, within)
 
     def convert(value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        return {_key(k, key, keys, where): values.convert(v, f"{where}[{k!r}]") for k, v in value.items()}
+        value = {_key(k, key, keys, where): values.convert(v, f"{where}[{k!r}]") for k, v in value.items()}
+        if kind is collections.defaultdict:
+            return collections.defaultdict(None, value)
+        return kind(value) if kind in (collections.OrderedDict, collections.Counter) else value
 
     schema: Schema = {"type": "object"}
     if values.schema:
@@ -372,6 +399,7 @@ def _exact(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
+_EITHER = ["number", "string"]
 _PATH = _scalar(pathlib.Path, "a path", type="string")
 _SCALARS: dict[Any, Form] = {
     str: Form({"type": "string"}, _same),
@@ -380,7 +408,11 @@ _SCALARS: dict[Any, Form] = {
     float: Form({"type": "number"}, lambda v, _: float(v) if type(v) is int and abs(v) <= _EXACT_FLOAT else v),
     decimal.Decimal: _scalar(
         lambda value: decimal.Decimal(_exact(value)), "a decimal number",
-        type=["number", "string"], description="a decimal number; as text where digits matter",
+        type=_EITHER, description="a decimal number; as text where digits matter",
+    ),
+    fractions.Fraction: _scalar(
+        lambda value: fractions.Fraction(_exact(value)), "a number or a fraction such as '1/3'",
+        type=_EITHER, description="a number, or a fraction such as '1/3'",
     ),
     datetime.date: _scalar(
         datetime.date.fromisoformat, "an ISO 8601 date such as '2024-02-29'", type="string", format="date"
@@ -392,15 +424,19 @@ _SCALARS: dict[Any, Form] = {
     datetime.time: _scalar(
         datetime.time.fromisoformat, "an ISO 8601 time such as '12:30:00'", type="string", format="time"
     ),
-    pathlib.Path: _PATH, pathlib.PurePath: _PATH,
+    datetime.timedelta: _scalar(
+        lambda value: datetime.timedelta(seconds=value), "a number of seconds", type="number", description="seconds"
+    ),
+    uuid.UUID: _scalar(uuid.UUID, "a UUID", type="string", format="uuid"),
+    pathlib.Path: _PATH, pathlib.PurePath: _PATH, pathlib.PosixPath: _PATH,
 }  # fmt: skip
 _LISTS = (
-    list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
-    collections.abc.Collection, collections.abc.Iterator, collections.abc.Generator,
+    list, range, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
+    collections.abc.Collection, collections.abc.Generator,
 )  # fmt: skip
 _COLLECTIONS: dict[type, Callable[[list[Any]], Any]] = {
     **dict.fromkeys(_LISTS, list),
     **dict.fromkeys((set, collections.abc.Set, collections.abc.MutableSet), set),
-    tuple: tuple,
-    frozenset: frozenset,
+    **{kind: kind for kind in (tuple, frozenset, collections.deque)},
+    collections.abc.Iterator: iter,
 }
