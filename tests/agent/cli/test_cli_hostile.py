@@ -37,7 +37,7 @@ def run(folder: Path, model: str, *arguments: str) -> Ended:
     return ended(ForkedCommand([*flags, *arguments], stdin=False, here=folder, variables=variables), timeout=LATEST)
 
 
-@pytest.mark.parametrize("kind", sorted({*HOSTILE} - {*FILES} | {"words", "gz"}))
+@pytest.mark.parametrize("kind", sorted({*HOSTILE} - {*FILES}))
 def test_no_page_outlasts_the_limit(kind: str, tmp_path: Path, site: Site) -> None:
     model = script(
         tmp_path,
