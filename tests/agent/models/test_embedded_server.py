@@ -20,7 +20,7 @@ import httpx2
 import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
-from agent.models.embedded import local_server, server
+from agent.models.embedded import local_server
 from agent.models.embedded.local_server import (
     LocalServer,
     ServerFiles,
@@ -200,26 +200,6 @@ async def test_it_is_light(tmp_path: Path) -> None:
         code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]", module
-
-
-@pytest.mark.parametrize(
-    ("threads", "chosen", "quiet", "free", "ends"),
-    [
-        (1, 0, 31, 2, True),
-        (1, 0, 29, 2, False),
-        (1, 1, 31, 2, False),
-        (2, 0, 31, 2, False),
-        (1, 0, 31, 1, False),
-    ],
-    ids=["free again", "just used", "threads were chosen", "has all", "still busy"],
-)
-def test_a_server_with_too_few_cores_makes_way(
-    monkeypatch: pytest.MonkeyPatch, threads: int, chosen: int, quiet: float, free: int, ends: bool
-) -> None:
-    monkeypatch.setattr(server, "free_cores", lambda: free)
-    monkeypatch.setattr(server, "most_cores", lambda: 2)
-    state = ServerState(1, "", "", threads=threads)
-    assert server.outgrown(state, chosen, quiet) is ends
 
 
 def test_no_more_cores_are_free_than_there_are() -> None:

@@ -1,9 +1,8 @@
 """The embedded model's server: llama.cpp's own, in a process that several `alita` processes share.
 
 `python -m agent.models.embedded.server STEM OPTIONS` holds a lock for as long as it lives, so that of two started at
-once one ends immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. A
-server that found the machine busy when it started ends in a quiet moment: the next one gets all cores. In quiet moments
-it also reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.embedded.prefixes`.
+once one ends immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. In
+quiet moments it reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.embedded.prefixes`.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ _MOST = 8
 """More threads gain little for a small model."""
 _LOOK_EVERY = 5.0
 """Seconds between two looks at whether anyone still needs the server."""
-_SETTLED = 30.0
-"""Seconds without a request after which a server that got too few cores makes way for one that gets more."""
 
 
 def free_cores(seconds: float = 0.4) -> int:
@@ -105,7 +102,7 @@ def main(stem: str, written: str) -> int:
     state = replace(state, port=port, token=token, threads=threads, prefixes=str(kept.folder) if kept else "")
     files.write(state)
     print(f"listening on {server.listening_address} with {threads} threads", flush=True)
-    _wait(files, state, options.threads, ending, kept)
+    _wait(files, state, ending, kept)
     files.state.unlink(missing_ok=True)
     lock.release()
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
@@ -138,10 +135,8 @@ def _load(options: ServerOptions, threads: int, token: str, kept: KeptPrefixes |
     return xllamacpp.Server(params)
 
 
-def _wait(
-    files: ServerFiles, state: ServerState, chosen: int, ending: threading.Event, kept: KeptPrefixes | None
-) -> None:
-    """Returns when told to end, when idle, when outgrown, or when the state file is no longer this server's."""
+def _wait(files: ServerFiles, state: ServerState, ending: threading.Event, kept: KeptPrefixes | None) -> None:
+    """Returns when told to end, when idle, or when the state file is no longer this server's."""
     look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
     while not ending.wait(look_every):
         if files.read() != state:
@@ -159,19 +154,8 @@ def _wait(
             except OSError as exc:
                 print(f"no more prefixes are kept: {exc}", flush=True)
                 kept = None
-        elif (quiet > state.idle > 0 or outgrown(state, chosen, quiet)) and not _busy(state):
+        elif quiet > state.idle > 0 and not _busy(state):
             return
-
-
-def outgrown(state: ServerState, chosen: int, quiet: float) -> bool:
-    """Whether a server that was started on a busy machine could have more cores now.
-
-    Args:
-        state: The server.
-        chosen: The threads it was told to use; 0 when it looked for free cores itself.
-        quiet: Seconds since the last request.
-    """
-    return chosen == 0 and quiet > _SETTLED and state.threads < most_cores() and state.threads < free_cores()
 
 
 def _busy(state: ServerState) -> bool:
