@@ -201,23 +201,6 @@ def without_nulls(value: Any, schema: Any, root: Any = None) -> Any:
     }
 
 
-def with_nulls(value: Any, schema: Any, root: Any = None) -> Any:
-    """The answer with the nulls that strict mode wants for each absent optional property."""
-    root = schema if root is None else root
-    schema = _resolve(schema, root)
-    if isinstance(value, list):
-        return [with_nulls(item, schema.get("items", {}), root) for item in value]
-    if not isinstance(value, dict):
-        return value
-    for branch in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
-        resolved = _resolve(branch, root)
-        if misfit(value, {**resolved, **{key: root[key] for key in ("$defs", "definitions") if key in root}}) is None:
-            return with_nulls(value, resolved, root)
-    properties = schema.get("properties", {})
-    given = {name: with_nulls(item, properties.get(name, {}), root) for name, item in value.items()}
-    return {**dict.fromkeys(properties), **given}
-
-
 def _resolve(schema: Any, root: Any, depth: int = 0) -> Schema:
     if not isinstance(schema, dict):
         return {}

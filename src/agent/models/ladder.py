@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
-from agent.models.json_text import NoJsonError, fitting_json, misfit, strict_schema, with_nulls, without_nulls
+from agent.models.json_text import NoJsonError, fitting_json, misfit, strict_schema, without_nulls
 from agent.models.protocol import Completion, Message, Usage
 from agent.models.wire import RESPOND
 from mcp_tools.atomic import private_folder, write_whole
@@ -192,12 +192,12 @@ def structured_step(messages: Sequence[Message], schema: Schema, rung: Rung, *, 
     if rung == "schema":
         strict = strict_schema(_object(schema))
         shape = {"name": "answer", "schema": strict or _object(schema), "strict": strict is not None}
-        return Step(_in_form(messages, schema, strict=strict is not None), _response_format(shape), read)
+        return Step(_in_form(messages, schema), _response_format(shape), read)
     if rung == "tool":
         function = {"name": RESPOND, "description": "Gives the answer.", "parameters": _object(schema)}
         choice = {"type": "function", "function": {"name": RESPOND}}
         extra = {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
-        return Step(_in_form(messages, schema, strict=False), extra, read)
+        return Step(_in_form(messages, schema), extra, read)
     return Step(_with_schema_in_text(messages, schema), read=read)
 
 
@@ -205,27 +205,26 @@ def _response_format(shape: dict[str, Any]) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": shape}}
 
 
-def _in_form(messages: Sequence[Message], schema: Schema, *, strict: bool) -> list[Message]:
-    """The messages with every example of an answer as the schema that is sent wants it."""
+def _in_form(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """The messages with every example of an answer as the object that is asked for."""
     wanted = json.dumps(schema)
 
     def shaped(message: Message) -> Message:
         if message.get("role") != "assistant" or not isinstance(message.get("content"), str):
             return message
-        return {**message, "content": _example(message["content"], wanted, strict)}
+        return {**message, "content": _example(message["content"], wanted)}
 
     return [shaped(message) for message in messages]
 
 
 @lru_cache(maxsize=256)
-def _example(content: str, wanted: str, strict: bool) -> str:
-    """An example of an answer as the schema wants it. Every call sends the same ones."""
+def _example(content: str, wanted: str) -> str:
+    """An example of an answer as an object. Every call sends the same ones."""
     schema = json.loads(wanted)
     try:
         value = fitting_json(content, schema)
     except NoJsonError:
         return content
-    value = with_nulls(value, schema) if strict else value
     wrapped = value if _object(schema) is schema else {"value": value}
     return json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))
 
