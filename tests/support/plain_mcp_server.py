@@ -22,13 +22,7 @@ TOOLS = {
     },
     "echo": {"description": "Say a text again.", "inputSchema": TEXT},
     "fail": {"description": "Always fail.", "inputSchema": {"type": "object"}},
-    "lie": {"description": "Break its promise.", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA},
     "crash": {"description": "Leave at once.", "inputSchema": {"type": "object"}},
-    "crash_once": {
-        "description": "Leave the first time.",
-        "inputSchema": {"type": "object"},
-        "annotations": {"readOnlyHint": True},
-    },
     "hang": {"description": "Never answer.", "inputSchema": {"type": "object"}},
     "stop": {"description": "Never answer anything again.", "inputSchema": {"type": "object"}},
     "flood": {"description": "Answer with megabytes.", "inputSchema": {"type": "object"}},
@@ -80,13 +74,9 @@ def call(name, arguments):
         return text(arguments.get("text", ""))
     if name == "fail":
         return {**text("the disk is on fire"), "isError": True}
-    if name == "lie":
-        return {**text("{}"), "structuredContent": {"a": "x"}}
-    if name == "crash" or (name == "crash_once" and starts() == 1):
+    if name == "crash":
         print("about to leave", file=sys.stderr)
         os._exit(7)
-    if name == "crash_once":
-        return text("there again")
     if name == "hang":
         return None
     if name == "stop":

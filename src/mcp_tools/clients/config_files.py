@@ -198,8 +198,7 @@ def _value(
     if reference in places:
         return places[reference]
     if reference.startswith("input:"):
-        identifier = reference.removeprefix("input:")
-        name, default = re.sub(r"\W", "_", identifier).upper(), entry.inputs.get(identifier)
+        name, default = re.sub(r"\W", "_", reference.removeprefix("input:")).upper(), None
     elif match := _VARIABLE.fullmatch(reference):
         name, default = match[1], match[2]
     else:

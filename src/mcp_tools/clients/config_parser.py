@@ -22,7 +22,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    StrictBool,
     StringConstraints,
     ValidationError,
     model_validator,
@@ -39,7 +38,7 @@ LONGEST_NAME = 100
 
 
 class ConnectionLimits(BaseModel):
-    """What one server may take of time and room, and what it is told. In a file, under the entry's key `alita`."""
+    """What one server may take of time and room. In a file, under the entry's key `alita`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
     connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
@@ -50,8 +49,6 @@ class ConnectionLimits(BaseModel):
     """Characters of one result; what is longer is cut in its middle, with a note."""
     max_tools: Annotated[int, Field(gt=0, le=10_000)] = 200
     concurrent_calls: Annotated[int, Field(gt=0, le=100)] = 4
-    roots: StrictBool = False
-    """Whether it is told the current folder when it asks for roots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +65,6 @@ class ServerEntry:
     """Where its process works; empty for the project's folder, or for the home folder where the user defines it."""
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict)
-    inputs: dict[str, str | None] = field(default_factory=dict)
-    """Ids of `${input:ID}` with their defaults, as VS Code's files declare them."""
     is_off: bool = False
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     scope: Scope = "user"
@@ -87,7 +82,6 @@ class ServerEntry:
             f"variables {_listed(self.environment, '=')}" if self.environment else "",
             f"headers {_listed(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
-            "and the path of this folder" if self.limits.roots else "",
         ]
         return "; ".join(filter(None, parts))
 
@@ -95,7 +89,7 @@ class ServerEntry:
     def digest(self) -> str:
         """SHA-256 of all that decides what is started, and with what; a decision of trust holds for it alone."""
         runs = [self.name, self.command, list(self.arguments), self.environment, self.folder]
-        told = [*runs, self.url, self.headers, self.inputs, self.limits.roots]
+        told = [*runs, self.url, self.headers]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -217,18 +211,14 @@ def parse(text: str, path: Path, scope: Scope) -> Parsed:
 
 def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     """Reads a settings file's value."""
-    holders = [document, document.get("mcp")] if isinstance(document, dict) else []  # VS Code's settings: below `mcp`
-    objects = [(one, one.get(key)) for one in holders if isinstance(one, dict) for key in ("mcpServers", "servers")]
-    found = next(((holder, servers) for holder, servers in objects if isinstance(servers, dict)), None)
-    if found is None:
+    objects = [document.get(key) for key in ("mcpServers", "servers")] if isinstance(document, dict) else []
+    servers = next((one for one in objects if isinstance(one, dict)), None)
+    if servers is None:
         return Parsed(problems=(Problem(str(path), "it has no object `mcpServers` or `servers`"),))
-    holder, servers = found
-    declared = holder.get("inputs")
-    inputs = [one for one in (declared if isinstance(declared, list) else ()) if isinstance(one, dict)]
     entries, problems = [], []
     for name, form in list(servers.items())[:MOST_SERVERS]:
         try:
-            entry = replace(_entry(name, form, inputs), scope=scope, path=path)
+            entry = replace(_entry(name, form), scope=scope, path=path)
             if scope == "project" and (steering := steering_variables(entry)):
                 raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
             entries.append(entry)
@@ -239,15 +229,12 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     return Parsed(tuple(entries), tuple(problems))
 
 
-def _entry(name: str, form: Json, inputs: list[dict[str, Json]]) -> ServerEntry:
+def _entry(name: str, form: Json) -> ServerEntry:
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise ValueError(f"a server's name has 1 to {LONGEST_NAME} printable characters")
     if not isinstance(form, dict):
         raise ValueError("it is no object")
     read = _Form.model_validate({key: value for key, value in form.items() if value is not None})
-    text = str(form)
-    defaults = {one["id"]: one.get("default") for one in inputs if isinstance(one.get("id"), str)}
-    used = {key: value for key, value in defaults.items() if f"${{input:{key}}}" in text}
     return ServerEntry(
         name,
         command=read.command,
@@ -256,7 +243,6 @@ def _entry(name: str, form: Json, inputs: list[dict[str, Json]]) -> ServerEntry:
         folder=read.cwd,
         url=read.url,
         headers=read.headers,
-        inputs={key: value if isinstance(value, str) else None for key, value in used.items()},
         is_off=read.disabled is True or read.enabled is False,
         limits=read.alita,
     )

@@ -10,8 +10,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import mcp_types as types
@@ -25,7 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import Reply, misfits_of, reply_of
+from mcp_tools.clients.definitions import Reply, reply_of
 from mcp_tools.clients.pipes import LONGEST_MESSAGE, Pipes
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
@@ -214,7 +213,6 @@ class Connection:
                 cache=None,
                 client_info=types.Implementation(name="alita", version=version("alita")),
                 elicitation_callback=self._decline,
-                list_roots_callback=self._show_roots if self._server.entry.limits.roots else None,
                 message_handler=self._hear,
             ) as client:
                 self._client = client
@@ -272,9 +270,7 @@ class Connection:
                         break
         return found
 
-    async def call(
-        self, tool: str, arguments: dict[str, Json], schema: dict[str, Json] | None, seconds: float
-    ) -> Reply:
+    async def call(self, tool: str, arguments: dict[str, Json], seconds: float) -> Reply:
         """Calls a tool.
 
         Raises:
@@ -286,14 +282,11 @@ class Connection:
         hide, structured = self._server.hide, result.structured_content
         most = self._server.entry.limits.result_chars
         reply = reply_of(result.content, structured, is_error=bool(result.is_error), most=most)
-        if reply.ok and (misfits := misfits_of(tool, schema, structured)):
-            told = f"{reply.text}\n(not what the tool's outputSchema promises: {one_line('; '.join(misfits), 300)})"
-            return Reply(True, hide(told))
         value = hide(reply.value) if isinstance(reply.value, str) else reply.value
         return Reply(reply.ok, hide(reply.text), value, reply.kind)
 
     async def _result(self, tool: str, arguments: dict[str, Json]) -> types.CallToolResult:
-        """The result of a call. What the server asks back is answered: with a refusal, or with roots if granted."""
+        """The result of a call. What the server asks back is answered with a refusal."""
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         for _ in range(_MOST_ROUNDS):
             # Not the session's call_tool: it fetches what an outputSchema refers to, wherever that is.
@@ -362,7 +355,3 @@ class Connection:
         asked = one_line(str(getattr(params, "message", "")), 200)
         self._note(f"the server {self._server.entry.name} asked the user, and was declined: {asked}")
         return types.ElicitResult(action="decline")
-
-    async def _show_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
-        root = {"uri": Path.cwd().as_uri(), "name": Path.cwd().name}
-        return types.ListRootsResult(roots=[cast(Any, types.Root.model_validate(root))])

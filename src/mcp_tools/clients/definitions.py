@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_tools.definition import lint
-from mcp_tools.library import validate_result
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json, Tool
 
@@ -129,11 +128,6 @@ class ExternalTool:
     output_schema: dict[str, Json] | None = None
     hints: dict[str, Json] = field(default_factory=dict)
     """The server's annotations, which nobody has checked."""
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether the server says that a second call does no more than the first."""
-        return self.hints.get("readOnlyHint") is True or self.hints.get("idempotentHint") is True
 
     def as_tool(self) -> Tool:
         """The form in which search and validation know tools."""
@@ -259,14 +253,6 @@ def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: 
     return Reply(True, cut or "(an empty result)", _single(told, structured))
 
 
-def misfits_of(tool: str, schema: dict[str, Json] | None, structured: Json) -> list[str]:
-    """What of a structured result is not what the tool's outputSchema promises."""
-    if schema is None or structured is None:
-        return []
-    whole = {"type": "object", "properties": {"result": _without_patterns(schema)}}
-    return validate_result(Tool(tool, "", {}, whole, ""), structured)
-
-
 def shortened(text: str, most: int) -> str:
     """The text, or its two ends with a note between them of how much was left out."""
     if len(text) <= most:
@@ -339,15 +325,3 @@ def _number(text: str) -> Json:
     except ValueError:
         return None
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _without_patterns(schema: Json) -> Json:
-    """The schema without regular expressions: one of a stranger may take forever."""
-    if isinstance(schema, list):
-        return [_without_patterns(inner) for inner in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: inner for key, inner in schema.items() if key not in {"pattern", "patternProperties"}}
-    names = schema.get("properties")
-    named = {"properties": {n: _without_patterns(p) for n, p in names.items()}} if isinstance(names, dict) else {}
-    return {key: _without_patterns(inner) for key, inner in kept.items()} | named

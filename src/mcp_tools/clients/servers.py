@@ -85,18 +85,14 @@ class Link:
         return await (await self._connected()).definitions()
 
     async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
-        """Calls a tool. Whatever goes wrong is in the reply.
-
-        A call that was under way when its server went away is made again only where the server says that it does no
-        more than the first.
-        """
+        """Calls a tool. Whatever goes wrong is in the reply."""
         started = time.perf_counter()
         own = self._server.entry.limits.call_seconds
         limit = own if seconds is None else min(own, max(seconds, 0.1))
         try:
             validate_arguments(tool.as_tool(), arguments)
             async with self._calls:
-                reply = await self._called(tool, arguments, limit, again=tool.may_repeat)
+                reply = await self._called(tool, arguments, limit)
         except ArgumentsError as misfit:
             reply = Reply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
         except ServerError as failure:
@@ -104,10 +100,10 @@ class Link:
             reply = Reply(False, message, kind=failure.kind)
         return replace(reply, seconds=round(time.perf_counter() - started, 6))
 
-    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float, *, again: bool) -> Reply:
+    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float) -> Reply:
         connection = await self._connected()
         try:
-            return await connection.call(tool.tool, arguments, tool.output_schema, limit)
+            return await connection.call(tool.tool, arguments, limit)
         except ServerError as failure:
             # a connection that is of no more use is dropped, so that the next call starts the server anew
             is_lost = failure.kind == "gone" or not connection.is_open
@@ -116,9 +112,7 @@ class Link:
                     self._connection = None
                     self._lost(failure)
                 await connection.aclose()
-            if failure.kind != "gone" or not again:
-                raise
-        return await self._called(tool, arguments, limit, again=False)
+            raise
 
     def _lost(self, failure: ServerError) -> None:
         self._failures += 1

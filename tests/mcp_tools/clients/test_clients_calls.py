@@ -39,9 +39,6 @@ async def test_what_goes_wrong_is_in_the_reply(start):
     servers = start(calc=plain())
     reply = await call(servers, "calc__fail")
     assert (reply.ok, reply.text, reply.kind) == (False, "the disk is on fire", "tool")
-    reply = await call(servers, "calc__lie")
-    assert (reply.ok, reply.value) == (True, None)
-    assert "not what the tool's outputSchema promises: " in reply.text
     reply = await call(servers, "calc__add", a="x")
     assert (reply.ok, reply.kind) == (False, "arguments")
     assert "a: 'x' is not of type 'integer'" in reply.text
@@ -89,11 +86,6 @@ async def test_a_crash_is_told_with_exit_code_and_last_words_and_nothing_is_call
     assert "the server calc failed and is started again when needed" in servers.notes()[0]
 
 
-async def test_a_call_that_may_be_repeated_is_made_again_after_a_crash(start, log):
-    assert (await call(start(calc=plain()), "calc__crash_once")).text == "there again"
-    assert len(starts(log)) == 2
-
-
 async def test_a_server_that_crashes_again_and_again_is_set_aside_until_the_next_run(start, log):
     servers = start(calc=plain(), other=plain())
     for _ in range(3):
@@ -120,12 +112,6 @@ async def test_what_a_server_of_2025_asks_back_is_declined(start):
     assert "not supported" in sampled["message"]
     assert "not supported" in roots["message"]
     assert servers.notes() == ["the server calc asked the user, and was declined: your password?"]
-
-
-async def test_roots_are_told_only_when_granted(start, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    reply = await call(start(calc=plain(alita={"roots": True})), "calc__ask")
-    assert json.loads(reply.text)[2] == {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]}
 
 
 async def test_a_secret_never_comes_back(start, monkeypatch):

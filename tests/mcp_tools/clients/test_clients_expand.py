@@ -31,12 +31,11 @@ VARIABLES = {"KEY": "correct-horse", "EMPTY": "", "HOME": "/home/me", "THE_KEY":
         ("${workspaceFolder}/x", "/work/place/x"),
         ("${userHome}${/}x", "/home/me/x"),
         ("${input:the-key}", "battery-staple"),
-        ("${input:mode}", "fast"),
         ("$KEY {KEY} $${KEY", "$KEY {KEY} $${KEY"),
     ],
 )
 def test_what_stands_for_what(text: str, value: str) -> None:
-    entry = replace(ENTRY, arguments=(text,), inputs={"the-key": None, "mode": "fast"})
+    entry = replace(ENTRY, arguments=(text,))
     assert expand(entry, VARIABLES, HERE).arguments == (value,)
 
 

@@ -50,17 +50,15 @@ def test_the_forms_of_remote_servers(key: str, kind: dict[str, str]) -> None:
 def test_the_form_of_vs_code_with_comments_and_inputs() -> None:
     text = """{
       // keys are asked for
-      "inputs": [{"type": "promptString", "id": "the-key", "password": true}, {"id": "mode", "default": "fast"},
-                 {"id": "unused"}],
+      "inputs": [{"type": "promptString", "id": "the-key", "password": true}],
       "servers": {
         "web": {"type": "http", "url": "https://example.org/a//b", /* not a comment: // */
-                "headers": {"X-Key": "${input:the-key}", "X-Mode": "${input:mode}"},},
+                "headers": {"X-Key": "${input:the-key}"},},
       },
     }"""
     (entry,) = read(text)
     assert entry.url == "https://example.org/a//b"
-    assert entry.inputs == {"the-key": None, "mode": "fast"}
-    assert read('{"mcp": {"servers": {"a": {"command": "b"}}}}')[0].command == "b"
+    assert entry.headers == {"X-Key": "${input:the-key}"}
 
 
 def test_a_server_that_is_off_in_either_way() -> None:
@@ -96,7 +94,6 @@ WRONG = {
     "endless": ({"command": "a", "alita": {"callSeconds": float("inf")}}, "less than or equal to 3600"),
     "half a tool": ({"command": "a", "alita": {"maxTools": 1.5}}, "a valid integer"),
     "unknown limit": ({"command": "a", "alita": {"cals": 1}}, "`alita.cals`: Extra inputs are not permitted"),
-    "roots": ({"command": "a", "alita": {"roots": "yes"}}, "`alita.roots`: Input should be a valid boolean"),
 }
 
 
@@ -159,7 +156,7 @@ def test_plain_json_is_read_as_it_is(value: Any) -> None:
 
 def test_the_digest_changes_with_all_that_decides_what_runs() -> None:
     base = {"command": "a", "args": ["b"], "env": {"C": "d"}, "cwd": "e"}
-    others = [{"command": "x"}, {"args": []}, {"env": {"C": "e"}}, {"cwd": "f"}, {"alita": {"roots": True}}]
+    others = [{"command": "x"}, {"args": []}, {"env": {"C": "e"}}, {"cwd": "f"}]
     forms = [base, *({**base, **other} for other in others)]
     entries = [parse_document({"mcpServers": {"n": form}}, PATH, "project").entries[0] for form in forms]
     assert len({entry.digest for entry in entries}) == len(forms)

@@ -77,11 +77,10 @@ def add(
         Literal["user", "project"], opt("--scope user|project", "user: for you alone; project: in .mcp.json.")
     ] = "user",
     timeout: Annotated[float | None, opt("--timeout S", "Time limit for one call, in seconds.")] = None,
-    roots: Annotated[bool, opt("--roots", "Tell the server the current folder when it asks.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Adds a server: NAME and its command, or NAME and --url."""
-    own = {**({"callSeconds": timeout} if timeout is not None else {}), **({"roots": True} if roots else {})}
+    own = {"callSeconds": timeout} if timeout is not None else {}
     more = {"env": _pairs(env, "--env", "="), "headers": _pairs(header, "--header", "=:"), "alita": own}
     entry = _kept(options.settings(), _described(words or (), url, more), scope)
     note = f"Added {entry.name} to {entry.path}. Try it: alita mcp test {entry.name}"
