@@ -17,7 +17,7 @@ from agent.web.queries import Terms, plain, stem_of
 from mcp_tools.text import one_line, printable
 
 Level: TypeAlias = Literal["high", "medium", "low"]
-_VIA = {"archive": ", an archived copy", "transcript": ", a transcript", "summary": ", as the engine sums it up"}
+_VIA = {"transcript": ", a transcript", "summary": ", as the engine sums it up"}
 
 
 class Grade(NamedTuple):
