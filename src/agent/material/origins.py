@@ -12,7 +12,6 @@ from agent.material.attached import shown_of
 from agent.material.pages import is_page_read
 from agent.state import Known, State, Step
 from agent.web.evidence import credibility_of
-from agent.web.queries import terms_of
 
 if TYPE_CHECKING:
     from agent.context import Context
@@ -36,7 +35,7 @@ def origins_of(state: State, context: Context) -> Origins:
         private=[*known["private"], *files, *own],
         secrets=context.secrets,
         links=context.web.links if context.web is not None else frozenset(),
-        trusts=lambda url: credibility_of(url, terms_of("")).level == "high",
+        trusts=lambda url: credibility_of(url).level == "high",
     )
 
 

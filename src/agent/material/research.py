@@ -14,7 +14,7 @@ from agent.consent.provenance import Origins, of_query
 from agent.errors import StoppedError
 from agent.state import CitedSource
 from agent.web.address import canonical, source_of
-from agent.web.evidence import Evidence, Quote, Source, credibility_of, relevance_of
+from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
 from agent.web.queries import Plan, Terms, broader, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
@@ -84,7 +84,7 @@ class Hits:
             if (hit := self._hits.get(canonical(result.url))) is None:
                 url = result.url.replace("/", " ").replace("-", " ").replace("_", " ")
                 words = terms.share(stems_of(f"{result.title} {result.snippet} {url}"))
-                hit = _Hit(result, words + _BELIEVED * credibility_of(result.url, terms).rank)
+                hit = _Hit(result, words + _BELIEVED * credibility_of(result.url).rank)
                 self._hits[canonical(result.url)] = hit
             hit.place += _LATE / (_LATE + place)
 
@@ -241,11 +241,11 @@ class _Inquiry:
             self._assess()
         self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)
         found = [
-            (read.page, relevance_of(read.stems, self._terms), credibility_of(read.page.url, self._terms))
+            (read.page, relevance_of(read.stems, self._terms), credibility_of(read.page.url))
             for read in self.pages
             if self.quotes.get(read.page.url)
         ]
-        found.sort(key=lambda one: (one[1].rank, one[2].rank), reverse=True)
+        found.sort(key=lambda one: (LEVELS.index(one[1]), one[2].rank), reverse=True)
         numbers = {canonical(source["url"]): source["number"] for source in self._wanted.known}
         for page, relevance, credibility in found:  # a source that the run knows already keeps its number
             number = numbers.setdefault(canonical(page.url), max(numbers.values(), default=0) + 1)

@@ -12,11 +12,12 @@ from importlib.resources import files
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from agent.state import CitedSource
-from agent.web.address import host_of, is_local, source_of
-from agent.web.queries import Terms, plain, stem_of
+from agent.web.address import host_of, is_local
+from agent.web.queries import Terms
 from mcp_tools.text import one_line, printable
 
-Level: TypeAlias = Literal["high", "medium", "low"]
+Level: TypeAlias = Literal["low", "medium", "high"]
+LEVELS: tuple[Level, ...] = ("low", "medium", "high")
 _VIA = {"transcript": ", a transcript", "summary": ", as the engine sums it up"}
 
 
@@ -29,7 +30,7 @@ class Grade(NamedTuple):
     @property
     def rank(self) -> int:
         """Levels in order: a better one is higher."""
-        return ("low", "medium", "high").index(self.level)
+        return LEVELS.index(self.level)
 
 
 class Quote(NamedTuple):
@@ -50,7 +51,7 @@ class Source:
     number: int
     url: str
     title: str
-    relevance: Grade
+    relevance: Level
     credibility: Grade
     quotes: tuple[Quote, ...]
     published: str = ""
@@ -62,8 +63,7 @@ class Source:
         return "\n".join(
             [
                 f"[{self.number}] {one_line(self.title or self.url, 120)} — {self.url}{when}{_VIA.get(self.via, '')}",
-                f"  credibility {self.credibility.level}: {self.credibility.why}; "
-                f"relevance {self.relevance.level}: {self.relevance.why}",
+                f"  credibility {self.credibility.level}: {self.credibility.why}; relevance {self.relevance}",
                 *(f"  {quote}" for quote in self.quotes[:2]),
             ]
         )
@@ -134,9 +134,7 @@ class Evidence:
         ]
 
 
-_SHORTEST_NAME = 4  # letters of a name that a host must share with a question to be the subject's own
 _HIGH, _MEDIUM = 0.75, 0.4
-_MOST_NAMED = 4
 
 
 @functools.cache
@@ -150,13 +148,8 @@ def _kinds() -> list[dict[str, Any]]:
     return kinds
 
 
-def credibility_of(url: str, terms: Terms) -> Grade:
-    """The grade of a source.
-
-    Args:
-        url: Where the page is.
-        terms: Those of the question: a host that is named like its subject is the subject's own.
-    """
+def credibility_of(url: str) -> Grade:
+    """The grade of a source by its address."""
     host = host_of(url)
     with suppress(ValueError):
         if is_local(host) or ipaddress.ip_address(host).is_private:
@@ -167,16 +160,11 @@ def credibility_of(url: str, terms: Terms) -> Grade:
     for kind in _kinds():
         if not endings.isdisjoint(kind["hosts"]) or of_country in kind.get("labels", ()):
             return Grade(kind["level"], kind["why"])
-    domain = source_of(url).split(".")[0].replace("-", "")
-    for name in terms.names:
-        letters = "".join(c for c in plain(name) if c.isalnum())
-        if len(letters) >= _SHORTEST_NAME and not letters.isdigit() and letters == domain:
-            return Grade("high", f"the own site of {name}, which knows itself best and judges itself mildly")
     return Grade("medium", "nothing is known of who is behind it")
 
 
-def relevance_of(stems: Iterable[str], terms: Terms) -> Grade:
-    """The grade of a page by which of the question's words it has.
+def relevance_of(stems: Iterable[str], terms: Terms) -> Level:
+    """How relevant a page is, by which of the question's words it has.
 
     Args:
         stems: The words of it, as `queries.stems_of` gives them.
@@ -184,15 +172,5 @@ def relevance_of(stems: Iterable[str], terms: Terms) -> Grade:
     """
     there = set(stems)
     share = terms.share(there)
-    has = [word for word in terms.words if stem_of(word) in there]
-    lacks = [word for word in terms.words if stem_of(word) not in there]
-    why = f"it has {'' if lacks else 'all of '}{_listed(has)}" if has else "it has none of the question's words"
-    if lacks and has:
-        why += f", not {_listed(lacks)}"
     is_high = share >= _HIGH and not terms.lacking(there)
-    return Grade("high" if is_high else "medium" if share >= _MEDIUM else "low", why)
-
-
-def _listed(words: list[str]) -> str:
-    shown = ", ".join(words[:_MOST_NAMED])
-    return f"{shown} and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else shown
+    return "high" if is_high else "medium" if share >= _MEDIUM else "low"

@@ -68,7 +68,7 @@ async def test_a_weak_model_only_copies_the_answer_and_rules_do_the_rest(searchi
     text = evidence.text(6000)
     assert text.startswith("search high Grey Point lighthouse: 2 of 2 pages read.")
     assert '"The Grey Point lighthouse is 37 metres high. It has 188 steps." (paragraph 1)' in text
-    assert "credibility medium: nothing is known of who is behind it; relevance high: it has all of" in text
+    assert "credibility medium: nothing is known of who is behind it; relevance high" in text
 
 
 async def test_what_a_weak_model_made_up_is_no_answer(searching):

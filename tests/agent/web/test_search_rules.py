@@ -76,7 +76,6 @@ def test_what_must_be_new_is_asked_for_new(aim, fresh):
         ("https://physics.ox.ac.uk/x", "high", "university"),
         ("https://en.wikipedia.org/wiki/X", "medium", "encyclopaedia"),
         ("https://www.reddit.com/r/x", "low", "anyone"),
-        ("https://oxmere.example/x", "high", "own site of Oxmere"),
         ("https://some.example/x", "medium", "nothing is known"),
         ("http://127.0.0.1:80/x", "medium", "this machine"),
         ("https://news.bbc.co.uk/x", "high", "newsroom"),
@@ -84,16 +83,14 @@ def test_what_must_be_new_is_asked_for_new(aim, fresh):
     ],
 )
 def test_a_source_is_believed_by_who_answers_for_it(url, level, why):
-    grade = credibility_of(url, terms_of(HEIGHT))
+    grade = credibility_of(url)
     assert (grade.level, why in grade.why) == (level, True)
 
 
-def test_relevance_is_told_in_words():
+def test_relevance_is_the_share_of_the_questions_words():
     terms = terms_of(HEIGHT)
-    grade = relevance_of(stems_of("The lighthouse of Grey Point at Oxmere: its height"), terms)
-    assert (grade.level, grade.why) == ("high", "it has all of high, Grey, Point, lighthouse and 1 more")
-    assert relevance_of(stems_of("A lighthouse"), terms).level == "low"
-    assert "not" in relevance_of(stems_of("A high lighthouse at Oxmere"), terms).why
+    assert relevance_of(stems_of("The lighthouse of Grey Point at Oxmere: its height"), terms) == "high"
+    assert relevance_of(stems_of("A lighthouse"), terms) == "low"
 
 
 def hit(url, title="", snippet=""):
