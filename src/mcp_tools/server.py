@@ -30,7 +30,7 @@ from mcp_tools.serving.calling import Calling, Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
 from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
-from mcp_tools.serving.resources import Completions, Document, Prompt, Prompts, Resources
+from mcp_tools.serving.resources import Completions, Prompt, Prompts, Resources
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
@@ -48,7 +48,7 @@ class Extra:
     tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     """By name."""
-    documents: Sequence[Document] = ()
+    resources: type[Resources] = Resources
 
 
 class ToolServer(Server[dict[str, Any]]):
@@ -85,7 +85,7 @@ def build_server(
     runner, watch = Runner(catalogue, sandbox, limits), Watch(catalogue)
     builtin = [*BuiltinTools(catalogue, runner, agent, limits).tools(), *extra.tools]
     calling = Calling(catalogue, runner, builtin, limits, audit)
-    resources = Resources(catalogue, limits, extra.documents)
+    resources = extra.resources(catalogue, limits)
     prompts = Prompts(resources, extra.prompts)
 
     @contextlib.asynccontextmanager
@@ -104,7 +104,7 @@ def build_server(
     add("resources/read", types.ReadResourceRequestParams, resources.read)
     add("prompts/list", types.PaginatedRequestParams, prompts.list)
     add("prompts/get", types.GetPromptRequestParams, prompts.get)
-    add("completion/complete", types.CompleteRequestParams, Completions(catalogue, prompts, resources).complete)
+    add("completion/complete", types.CompleteRequestParams, Completions(catalogue, prompts).complete)
     return server
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from typing import Any
 
 from mcp_types import ElicitResult, InputRequiredResult
 
@@ -11,7 +13,7 @@ from mcp_tools.server import Extra
 from mcp_tools.serving.builtin_tools import definition
 from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, Reply, error_reply, value_reply
 from mcp_tools.serving.file_access import can_ask, elicited
-from mcp_tools.serving.resources import Document, Prompt
+from mcp_tools.serving.resources import Prompt, Resources
 from mcp_tools.tool import Json
 
 _SECONDS = 20.0
@@ -126,6 +128,38 @@ def _enums() -> dict[str, Json]:
     )
 
 
+_TEXTS = {
+    "test://static-text": "This is the content of the static text resource.",
+    "test://example-resource": "Embedded resource content for testing.",
+}
+_TEMPLATE = re.compile(r"test://template/([^/]+)/data")
+
+
+class ConformanceResources(Resources):
+    """Those of the tools, two texts, and a template."""
+
+    async def list(self, context: Any, params: Any) -> dict[str, Json]:
+        """The texts follow the tools."""
+        listed = await super().list(context, params)
+        texts = [{"uri": uri, "name": uri.rpartition("/")[2], "mimeType": "text/plain"} for uri in _TEXTS]
+        return {**listed, "resources": [*listed["resources"], *texts]}
+
+    async def list_templates(self, *_: object) -> dict[str, Json]:
+        """The template follows those of the tools."""
+        listed = await super().list_templates()
+        template = {"uriTemplate": "test://template/{id}/data", "name": "test_template", "mimeType": "application/json"}
+        return {**listed, "resourceTemplates": [*listed["resourceTemplates"], template]}
+
+    async def content(self, context: Any, address: str) -> dict[str, Json]:
+        """A text, what the template stands for, or a document of a tool."""
+        if address in _TEXTS:
+            return {"uri": address, "mimeType": "text/plain", "text": _TEXTS[address]}
+        if found := _TEMPLATE.fullmatch(address):
+            text = json.dumps({"id": found[1], "templateTest": True, "data": f"Data for ID: {found[1]}"})
+            return {"uri": address, "mimeType": "application/json", "text": text}
+        return await super().content(context, address)
+
+
 def conformance_extra() -> Extra:
     """What is served beside the library of the fixtures."""
     return Extra(
@@ -146,19 +180,5 @@ def conformance_extra() -> Extra:
                 embeds=("{resourceUri}",),
             ),
         },
-        documents=[
-            _plain("test://static-text", "This is the content of the static text resource."),
-            _plain("test://example-resource", "Embedded resource content for testing."),
-            Document(
-                "test://template/{id}/data",
-                "test_template",
-                "A template.",
-                "application/json",
-                '{"id": "{id}", "templateTest": true, "data": "Data for ID: {id}"}',
-            ),
-        ],
+        resources=ConformanceResources,
     )
-
-
-def _plain(address: str, text: str) -> Document:
-    return Document(address, address.rpartition("/")[2], "A text.", "text/plain", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,36 +39,13 @@ _TOLD = ("evidence", "model", "created", "parent_version", "capabilities")
 """What of a tool's provenance is told; the question that it was made for is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A resource that belongs to no tool."""
-
-    address: str
-    """With `{name}` in it, it stands for all addresses that have something there."""
-    name: str
-    description: str
-    mime: str
-    text: str = ""
-
-    @property
-    def is_template(self) -> bool:
-        """Whether it stands for several addresses."""
-        return _PLACE.search(self.address) is not None
-
-    def text_at(self, address: str) -> str | None:
-        """Its text at an address; None when it is not the one."""
-        form = re.escape(self.address).replace(r"\{", "{").replace(r"\}", "}")
-        found = re.fullmatch(_PLACE.sub(r"(?P<\1>[^/]+)", form), address)
-        return None if found is None else _filled(self.text, found.groupdict())
-
-    def listed(self) -> dict[str, Json]:
-        """How it stands in a list."""
-        key = "uriTemplate" if self.is_template else "uri"
-        return {key: self.address, "name": self.name, "description": self.description, "mimeType": self.mime}
-
-
-_OF_TOOLS = [
-    Document(f"alita://tools/{{name}}/{kind}", f"tool_{kind}", description, mime)
+_TEMPLATES: list[Json] = [
+    {
+        "uriTemplate": f"alita://tools/{{name}}/{kind}",
+        "name": f"tool_{kind}",
+        "description": description,
+        "mimeType": mime,
+    }
     for kind, (mime, description) in _KINDS.items()
 ]
 
@@ -76,11 +53,9 @@ _OF_TOOLS = [
 class Resources:
     """The resources of the tools that are offered."""
 
-    def __init__(self, catalogue: Catalogue, limits: ServerLimits, documents: Sequence[Document] = ()) -> None:
+    def __init__(self, catalogue: Catalogue, limits: ServerLimits) -> None:
         self._catalogue = catalogue
         self._limits = limits
-        self._documents = documents
-        self.templates = [one for one in (*_OF_TOOLS, *documents) if one.is_template]
 
     async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
         """The resources of one page of tools."""
@@ -97,13 +72,11 @@ class Resources:
             for name in names
             for kind, (mime, description) in _KINDS.items()
         ]
-        if not following:
-            listed += [one.listed() for one in self._documents if not one.is_template]
         return {**FRESH, "resources": listed, **following}
 
     async def list_templates(self, *_: object) -> dict[str, Json]:
         """The forms of the addresses."""
-        return {**FIXED, "resourceTemplates": [one.listed() for one in self.templates]}
+        return {**FIXED, "resourceTemplates": _TEMPLATES}
 
     async def read(self, context: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
         """One resource.
@@ -119,9 +92,6 @@ class Resources:
         Raises:
             MCPError: Nothing is.
         """
-        for one in self._documents:
-            if (text := one.text_at(address)) is not None:
-                return {"uri": address, "mimeType": one.mime, "text": text}
         found = _URI.fullmatch(address)
         if found is None:
             raise _missing(context, address, "they are alita://tools/NAME/source|tests|evidence")
@@ -255,10 +225,9 @@ _MOST_COMPLETED = 100
 class Completions:
     """What the beginning of an argument may go on to."""
 
-    def __init__(self, catalogue: Catalogue, prompts: Prompts, resources: Resources) -> None:
+    def __init__(self, catalogue: Catalogue, prompts: Prompts) -> None:
         self._catalogue = catalogue
         self._prompts = prompts
-        self._resources = resources
 
     async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
         """The names of tools that begin, then those that go on with what was typed; nothing for free text.
@@ -283,7 +252,6 @@ class Completions:
                 raise MCPError(INVALID_PARAMS, f"no prompt {one_line(reference.name)} with {one_line(argument)}")
             return reference.name == "explain_tool"
         address = str(reference.uri)
-        known = {one.address: one in _OF_TOOLS for one in self._resources.templates}
-        if address not in known or f"{{{argument}}}" not in address:
+        if argument != "name" or address not in [template["uriTemplate"] for template in _TEMPLATES]:
             raise MCPError(INVALID_PARAMS, f"no resource template {one_line(address)} with {one_line(argument)}")
-        return known[address]
+        return True

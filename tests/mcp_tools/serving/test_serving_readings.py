@@ -12,7 +12,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_tools.server import Extra
 from mcp_tools.serving.client_call import ServerLimits
-from mcp_tools.serving.resources import Document, Prompt
+from mcp_tools.serving.resources import Prompt
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -121,30 +121,11 @@ async def test_a_tool_is_explained_from_its_own_documents(desk: Desk, mode: str)
     assert "the tool double" in words.text
 
 
-EXTRA = Extra(
-    prompts={"pair": Prompt("Pair", "Two.", {"a": "One", "b": "Other"}, "a={a} b={b} c={c}")},
-    documents=[
-        Document("test://plain.text", "plain", "A text.", "text/plain", "here"),
-        Document("test://item/{id}/data", "item", "An item.", "text/plain", "item {id} of {all}"),
-    ],
-)
-
-
-async def test_what_is_offered_beside_the_library_is_listed_and_read(desk: Desk, mode: str) -> None:
-    async with desk.client(mode, extra=EXTRA) as client:
-        listed = [str(one.uri) for one in (await client.list_resources()).resources]
-        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
-        read = [
-            (await client.read_resource(uri)).contents[0].text for uri in ("test://plain.text", "test://item/7/data")
-        ]
+async def test_a_value_of_a_prompt_is_not_looked_into(desk: Desk, mode: str) -> None:
+    extra = Extra(prompts={"pair": Prompt("Pair", "Two.", {"a": "One", "b": "Other"}, "a={a} b={b} c={c}")})
+    async with desk.client(mode, extra=extra) as client:
         pair = await client.get_prompt("pair", {"a": "{b}", "b": "2"})
-        for uri in ("test://plainXtext", "test://item/7/8/data", "test://item//data"):
-            with pytest.raises(MCPError, match="no resource"):
-                await client.read_resource(uri)
-    assert listed == ["test://plain.text"]
-    assert templates[-1] == "test://item/{id}/data"
-    assert read == ["here", "item 7 of {all}"]
-    assert pair.messages[0].content.text == "a={b} b=2 c={c}", "a value is not looked into"
+    assert pair.messages[0].content.text == "a={b} b=2 c={c}"
 
 
 PROMPT = PromptReference(type="ref/prompt", name="explain_tool")
