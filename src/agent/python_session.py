@@ -19,10 +19,9 @@ from agent.context import Context
 from agent.events import ToolCalled
 from agent.hand_over import HandOvers
 from agent.material.attached import file_named, file_of_run, granted, path_made
-from agent.material.films import page_watched, watched
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
-from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
+from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, seen_pictures, watched
 from agent.specialists import SPECIALISTS
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number

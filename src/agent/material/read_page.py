@@ -9,10 +9,9 @@ from agent.consent.provenance import of_address
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.material.attached import with_files
-from agent.material.films import page_watched
 from agent.material.origins import origins_of
 from agent.material.pages import resolved, shown_page, was_read
-from agent.material.pictures import PICTURES, Place, seen_pictures
+from agent.material.pictures import PICTURES, Place, page_watched, seen_pictures
 from agent.models.protocol import Role
 from agent.state import CitedSource, Decision, State
 from agent.steps import decision_of, step

@@ -10,9 +10,8 @@ from langgraph.runtime import Runtime
 from agent.context import Context
 from agent.events import FileRead, Note
 from agent.material.attached import file_of_run, no_such_file
-from agent.material.films import watched
 from agent.material.pages import means_page
-from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures
+from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures, watched
 from agent.material.read_page import read_page
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State

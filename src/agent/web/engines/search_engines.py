@@ -20,10 +20,9 @@ from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event, WebSearched
 from agent.files.contents import READERS
 from agent.web.address import is_address
-from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.local_index import OwnIndex
-from agent.web.engines.services import INSTALL, Arxiv, Tavily, Wikipedia
+from agent.web.engines.services import INSTALL, Arxiv, Ddgs, Tavily, Wikipedia
 from agent.web.guard import AddressGuard
 from agent.web.http import Http
 from agent.web.page import Page, PageReader, Reason, Result, Search, WebProblem

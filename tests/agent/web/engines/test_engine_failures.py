@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.firecrawl import Firecrawl
-from agent.web.engines.services import Arxiv, Tavily, Wikipedia
+from agent.web.engines.services import Arxiv, Ddgs, Tavily, Wikipedia
 from agent.web.http import Http
 from agent.web.page import Search, WebProblem
 from support.certificates import tls_server

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.engines.ddgs import Ddgs
+from agent.web.engines.services import Ddgs
 from agent.web.page import WebProblem
 from support.search_proxy import SearchProxy, duckduckgo_page, mojeek_page
 

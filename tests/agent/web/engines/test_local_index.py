@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.events import Event, Note
-from agent.web.engines.index_store import Entry, IndexStore
-from agent.web.engines.local_index import OwnIndex
+from agent.web.engines.local_index import Entry, IndexStore, OwnIndex
 from agent.web.http import Http
 from agent.web.page import Page, WebProblem
 from agent.web.queries import parse_query, spaced, unspaced
@@ -258,14 +257,6 @@ async def test_a_damaged_index_is_made_anew(folder: Path, tmp_path: Path, damage
         middle = data[: len(data) // 3] + b"\xff" * (len(data) // 3) + data[len(data) * 2 // 3 :]
         file.write_bytes({"cut": data[:5000], "middle": middle}[damage])
     assert await names(OwnIndex(folder, tmp_path / "cache"), "Elbe long") == ["elbe.md"]
-
-
-async def test_an_index_that_is_damaged_while_it_is_used(index: OwnIndex, folder: Path, tmp_path: Path) -> None:
-    """A search that meets the damage first makes the index anew."""
-    await index.search("Elbe")
-    [file] = (tmp_path / "cache").glob("*.sqlite")
-    file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 60_000)
-    assert await names(index, "Elbe long") == ["elbe.md"]
 
 
 async def test_processes_share_one_index(tmp_path: Path) -> None:
