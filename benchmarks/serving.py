@@ -31,7 +31,7 @@ from table import Figure, as_text, rate_at_least, ratio_at_least, ratio_at_most,
 
 from agent.configuration.paths import find_folders
 from mcp_tools.library import Library
-from mcp_tools.library.approvals import Approval
+from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.sandbox import open_sandbox
 from mcp_tools.server import build_server
 from mcp_tools.tool import Status, Tool
@@ -65,7 +65,7 @@ class Home:
         tools = fill(self.tools, size)
         approvals = find_folders(self._env).data / "approvals.json"
         approvals.parent.mkdir(parents=True)
-        approved = {str(self.tools.resolve()): {tool.name: asdict(Approval.of(tool)) for tool in tools}}
+        approved = {str(self.tools.resolve()): {tool.name: asdict(ApprovedHashes.of(tool)) for tool in tools}}
         approvals.write_text(json.dumps({"version": 1, "libraries": approved}), encoding="utf-8")
         library = Library(self.tools, approvals)
         library.register(add_numbers())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.context import Context
-from agent.events import CandidateChecked, Event, Note, SpecWritten, TrialFinished
+from agent.events import CodeChecked, Event, Note, SpecWritten, TrialFinished
 from agent.models.protocol import Role
 from agent.steps import value_text
 from mcp_tools.checks import Report
@@ -44,13 +44,13 @@ class EventWatcher:
     def checked(self, report: Report) -> None:
         """The code went through the checks."""
         findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in report.findings)
-        self._emit(CandidateChecked(1, report.ok, findings))
+        self._emit(CodeChecked(report.ok, findings))
 
     def tried(self, outcome: Outcome) -> None:
         """The code ran with the question's own arguments."""
         shown = one_line(value_text(outcome.value)) if outcome.ok else ""
         message = outcome.problem.message if outcome.problem else ""
-        self._emit(TrialFinished(1, outcome.ok, shown, one_line(message)))
+        self._emit(TrialFinished(outcome.ok, shown, one_line(message)))
 
     def note(self, text: str) -> None:
         """Anything else worth a line."""

@@ -117,11 +117,10 @@ class SpecWritten(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateChecked(_Event):
-    """The checks looked at one candidate's source."""
+class CodeChecked(_Event):
+    """The checks looked at the code of a proposed tool."""
 
-    kind: ClassVar[str] = "candidate_checked"
-    number: int
+    kind: ClassVar[str] = "code_checked"
     ok: bool
     findings: Sequence[str] = ()
     """One line each, the rule first."""
@@ -129,10 +128,9 @@ class CandidateChecked(_Event):
 
 @dataclass(frozen=True, slots=True)
 class TrialFinished(_Event):
-    """One candidate ran in the sandbox."""
+    """A proposed tool ran with the question's arguments."""
 
     kind: ClassVar[str] = "trial_finished"
-    candidate: int
     ok: bool
     preview: str = ""
     """Its result, shortened."""
@@ -312,7 +310,7 @@ Event: TypeAlias = (
     | Planned
     | ToolFound
     | SpecWritten
-    | CandidateChecked
+    | CodeChecked
     | TrialFinished
     | ToolRegistered
     | ToolRefused

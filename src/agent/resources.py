@@ -18,7 +18,7 @@ from agent.models.roles import Models
 from agent.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Approval, Library
+from mcp_tools.library import ApprovedHashes, Library
 from mcp_tools.library.approvals import SERVED
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Resources:
         for name in states:
             with contextlib.suppress(UnknownToolError, LibraryError):
                 tool = self.library(settings).get(name)
-                now = Approval.of(tool)
+                now = ApprovedHashes.of(tool)
                 served = str(tool.status in SERVED)
                 states[name] = " ".join((now.source, now.definition, now.capabilities, served))
         return states

@@ -17,7 +17,7 @@ from mcp_tools.create.same_answer import agree
 from mcp_tools.create.written import read_function
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Approval, Flaw, Library
+from mcp_tools.library import ApprovedHashes, Flaw, Library
 from mcp_tools.library.approvals import SERVED
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
@@ -46,9 +46,9 @@ class Review:
     tool: Tool
     is_edited: bool
     """Whether its source was written by hand: then its schemas are new and it must be registered."""
-    before: Approval | None
+    before: ApprovedHashes | None
     """What was approved last; None when nothing was."""
-    now: Approval | None
+    now: ApprovedHashes | None
     """What would be approved; None when its definition has errors."""
     diff: str
     """What changed since, as a unified diff; empty where nothing did, or where no old version was kept."""
@@ -82,7 +82,7 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
     tool = await _rederived(library, standing, open_sandbox) if isinstance(standing, Flaw) else standing
     flags = lint(definition_of(tool))
     errors = [found for found in flags if found.severity == "error"]
-    before, now = library.approvals.read().by_name.get(name), None if errors else Approval.of(tool)
+    before, now = library.approvals.read().by_name.get(name), None if errors else ApprovedHashes.of(tool)
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors)]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):

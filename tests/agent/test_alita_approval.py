@@ -6,7 +6,7 @@ import json
 import pytest
 
 from agent.budget import Budget, RunLimits
-from agent.consent.approval import Approval, Proposal
+from agent.consent.approval import Approval, ToolToApprove
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
@@ -20,10 +20,10 @@ class Someone:
     def __init__(self, decision: bool, *, seconds: float = 0.0) -> None:
         self.decision = decision
         self.seconds = seconds
-        self.shown: list[Proposal] = []
+        self.shown: list[ToolToApprove] = []
         self.asked = asyncio.Event()
 
-    async def __call__(self, proposal: Proposal) -> bool:
+    async def __call__(self, proposal: ToolToApprove) -> bool:
         self.shown.append(proposal)
         self.asked.set()
         await asyncio.sleep(self.seconds)

@@ -19,7 +19,7 @@ from mcp_tools.text import printable
 if TYPE_CHECKING:
     from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
-    from agent.consent.approval import Proposal
+    from agent.consent.approval import ToolToApprove
     from agent.consent.external_tools import CallProposal, ConfiguredServers
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.trust import Changed, Decisions
@@ -163,7 +163,7 @@ FIRST_LINES = 20
 Word = Literal["yes", "no", "always"]
 
 
-async def ask_whether_kept(proposal: Proposal, screen: Screen, *, always: bool) -> Word:
+async def ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> Word:
     """Shows a proved tool and asks whether it is kept; the end of the input is a no.
 
     Args:

@@ -99,6 +99,7 @@ def _model(event: e.ModelCalled) -> Line:
 
 _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.RunStarted: lambda it: Line("resume", f"{it.run_id}: {it.question}", "●") if it.resumed else None,
+    e.Planned: lambda it: Line("plan", it.text),
     e.Restated: lambda it: Line("asked", it.question, "●", whole=True),
     e.StepStarted: lambda it: Line("decide", it.action + (f" — {it.reason}" if it.reason else ""), "●", "bold"),
     e.ModelCalled: _model,
@@ -106,12 +107,10 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
         "found", f"{it.name} {f'at the server {it.server}' if it.server else 'in the library'}"
     ),
     e.SpecWritten: lambda it: Line("spec", it.signature.removeprefix("def ").rstrip(":")),
-    e.CandidateChecked: lambda it: (
-        Line("check", f"candidate {it.number} ok")
-        if it.ok
-        else Line("check", f"candidate {it.number} ✗ {'; '.join(it.findings)}", style="yellow")
+    e.CodeChecked: lambda it: (
+        Line("check", "code ok") if it.ok else Line("check", f"code ✗ {'; '.join(it.findings)}", style="yellow")
     ),
-    e.TrialFinished: lambda it: _result("trial", f"candidate {it.candidate}", it, f" → {it.preview}"),
+    e.TrialFinished: lambda it: _result("trial", "call", it, f" → {it.preview}"),
     e.ToolRegistered: _registered,
     e.ToolRefused: lambda it: Line("refused", f"{it.name} was not kept: {it.reason}", style="yellow", whole=True),
     e.ToolCalled: _called,

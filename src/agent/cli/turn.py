@@ -21,7 +21,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.cli.screen import Screen
-    from agent.consent.approval import Proposal
+    from agent.consent.approval import ToolToApprove
     from agent.consent.external_tools import CallProposal
 
 
@@ -46,8 +46,8 @@ class Activity:
                 self._doing = self._route or "thinking"
             case e.SpecWritten():
                 self._doing = f"writing {event.signature.removeprefix('def ').partition('(')[0]}"
-            case e.CandidateChecked(number=number) | e.TrialFinished(candidate=number):
-                self._doing = f"{self._route or 'create_tool'}, candidate {number}"
+            case e.CodeChecked() | e.TrialFinished():
+                self._doing = f"{self._route or 'create_tool'}, proving the tool"
             case _:
                 pass
 
@@ -117,7 +117,7 @@ class Turn:
         with self.paused():
             return await ask_whether_called(call, self._screen)
 
-    async def approve(self, proposal: Proposal, *, always: bool = False) -> Word:
+    async def approve(self, proposal: ToolToApprove, *, always: bool = False) -> Word:
         """Asks whether a new tool is kept."""
         with self.paused():
             return await ask_whether_kept(proposal, self._screen, always=always)

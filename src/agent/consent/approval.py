@@ -21,7 +21,7 @@ ApprovalMode = Literal["ask", "auto", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ToolToApprove:
     """A proved tool that would be kept."""
 
     name: str
@@ -33,7 +33,7 @@ class Proposal:
     """What the checks, the trial and the proof said, one line each."""
 
 
-Approve = Callable[[Proposal], Awaitable[bool]]
+Approve = Callable[[ToolToApprove], Awaitable[bool]]
 
 
 class RefusedToolError(LibraryError):
@@ -96,7 +96,7 @@ class ApprovedShelf:
         return await self._library.register(tool)
 
 
-def proposal_of(tool: Tool) -> Proposal:
+def proposal_of(tool: Tool) -> ToolToApprove:
     """What someone is shown who decides about a tool."""
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
@@ -107,7 +107,7 @@ def proposal_of(tool: Tool) -> Proposal:
     if "mutants" in evidence:
         checks.append(f"these tests catch {evidence['killed']} of {evidence['mutants']} broken versions of it")
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
-    return Proposal(tool.name, _signature(tool), purpose, tool.source, tuple(checks))
+    return ToolToApprove(tool.name, _signature(tool), purpose, tool.source, tuple(checks))
 
 
 def _signature(tool: Tool) -> str:

@@ -1,4 +1,4 @@
-"""decide: the router; the only node that chooses where to go."""
+"""decide: chooses the next action, and routes to its node."""
 
 from __future__ import annotations
 

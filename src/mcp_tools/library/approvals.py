@@ -26,7 +26,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class ApprovedHashes:
     """What of a tool was vouched for."""
 
     source: str
@@ -36,12 +36,12 @@ class Approval:
     approved: str = ""
 
     @classmethod
-    def of(cls, tool: Tool) -> Approval:
+    def of(cls, tool: Tool) -> ApprovedHashes:
         """The approval of a tool as it is now."""
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment)
 
-    def differences(self, now: Approval) -> list[str]:
+    def differences(self, now: ApprovedHashes) -> list[str]:
         """What is not as it was approved: `source`, `definition`, `capabilities`."""
         return [part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)]
 
@@ -73,16 +73,16 @@ class Withheld:
 class Found:
     """The approvals of one library as the file holds them."""
 
-    by_name: Mapping[str, Approval] = field(default_factory=dict)
+    by_name: Mapping[str, ApprovedHashes] = field(default_factory=dict)
     damage: str = ""
     """Why the file cannot be believed; then nothing is approved."""
 
-    def approves(self, tool: Tool, now: Approval) -> bool:
+    def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
         """Whether a tool is served: nothing with an error is ever approved."""
         approved = self.by_name.get(tool.name)
         return tool.status in SERVED and approved is not None and not approved.differences(now)
 
-    def objection(self, tool: Tool, now: Approval) -> Withheld:
+    def objection(self, tool: Tool, now: ApprovedHashes) -> Withheld:
         """Why a tool is not served."""
         name = tool.name
         if tool.status not in SERVED:
@@ -135,7 +135,7 @@ class Approvals:
             self._seen = (stamp, found)
         return self._seen[1]
 
-    def put(self, name: str, approval: Approval) -> None:
+    def put(self, name: str, approval: ApprovedHashes) -> None:
         """Keeps an approval in the place of an older one. A damaged file is put aside.
 
         Raises:
@@ -188,7 +188,7 @@ class Approvals:
             ) from error
 
 
-def _approval(entry: Json) -> Approval:
+def _approval(entry: Json) -> ApprovedHashes:
     if not all(isinstance(value, str) for value in entry.values()):
         raise TypeError("a hash is no text")
-    return Approval(**entry)
+    return ApprovedHashes(**entry)

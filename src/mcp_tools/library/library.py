@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
 from mcp_tools.library import tool_files
-from mcp_tools.library.approvals import SERVED, Approval, Approvals, Withheld, errors_of
+from mcp_tools.library.approvals import SERVED, Approvals, ApprovedHashes, Withheld, errors_of
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
@@ -34,7 +34,7 @@ class Hit:
 class _Whole(NamedTuple):
     stamp: str
     tool: Tool
-    now: Approval
+    now: ApprovedHashes
     """The hashes that must have been approved."""
 
 
@@ -112,7 +112,7 @@ class Library:
         """Approves what is being registered. Where that cannot be written it is withheld until somebody approves it."""
         if not errors_of(tool):
             with contextlib.suppress(LibraryError):
-                self.approvals.put(tool.name, Approval.of(tool))
+                self.approvals.put(tool.name, ApprovedHashes.of(tool))
 
     def _placed(self, tool: Tool) -> tuple[Tool, Tool | Flaw | None]:
         """The tool under its first free name, and what already stands there: the same tool, or nothing whole."""
@@ -175,7 +175,7 @@ class Library:
             files.writing(self.folder),
         ):  # a folder that is only read has no versions
             files.keep_version(self.folder, name)
-        self.approvals.put(name, Approval.of(whole.tool))
+        self.approvals.put(name, ApprovedHashes.of(whole.tool))
         return whole.tool
 
     def served(self) -> Tools:
@@ -185,7 +185,7 @@ class Library:
         """
         return [tool for tool, _ in self.each_served()]
 
-    def each_served(self) -> Iterator[tuple[Tool, Approval]]:
+    def each_served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:
         """The tools of `served`, one after the other: a large library need not be in memory at once."""
         found = self.approvals.read()
         for name in self._names():
@@ -271,7 +271,7 @@ class Library:
         if not isinstance(found, Tool):
             return found
         try:
-            known = _Whole(stamp, found, Approval.of(found))
+            known = _Whole(stamp, found, ApprovedHashes.of(found))
         except RecursionError:
             return Flaw(name, "corrupt", f"{name}.json is nested too deeply", f"alita tools delete {name}")
         if stamp == tool_files.stamp(self.folder, name):  # else they changed while they were read
@@ -361,7 +361,9 @@ class Library:
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
-    return not errors_of(one) and not errors_of(other) and not Approval.of(one).differences(Approval.of(other))
+    return (
+        not errors_of(one) and not errors_of(other) and not ApprovedHashes.of(one).differences(ApprovedHashes.of(other))
+    )
 
 
 def _with_provenance(tool: Tool, **more: str) -> Tool:

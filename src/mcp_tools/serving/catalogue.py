@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Approval, Library
+from mcp_tools.library import ApprovedHashes, Library
 from mcp_tools.library.approvals import SERVED
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.tool_files import META_STATUS
@@ -135,7 +135,7 @@ def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequen
     return page, {"nextCursor": page[-1]} if start + size < len(names) else {}
 
 
-def _packed(tool: Tool, approval: Approval) -> bytes:
+def _packed(tool: Tool, approval: ApprovedHashes) -> bytes:
     meta = {META_STATUS: str(tool.status), META_VERSION: tool.source_hash[:12], META_HASH: tool.source_hash}
     if parent := tool.provenance.get("parent_version"):
         meta[META_PARENT] = str(parent)

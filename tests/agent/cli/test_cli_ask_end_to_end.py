@@ -67,7 +67,7 @@ def test_the_stream_tells_each_step_and_ends_with_the_answer(terminal):
     assert kinds[-1] == "run_finished"
     assert kinds.count("run_finished") == 1
     assert kinds.count("model_called") == 3
-    assert {"step_started", "spec_written", "candidate_checked", "trial_finished", "tool_registered"} < set(kinds)
+    assert {"step_started", "spec_written", "code_checked", "trial_finished", "tool_registered"} < set(kinds)
     assert set(lines[-1]) == MEMBERS | {"event"}
     assert lines[-1]["answer"] == ANSWER
     assert "examiner: scripted:" in got.err

@@ -21,10 +21,10 @@ STORY = [
     e.StepStarted(1, 12, "create_tool", "no tool of the library computes this"),
     e.ModelCalled("coordinator", "embedded", Usage(812, 96, 0, 1), 1.234),
     e.SpecWritten("def fibonacci(n: int) -> int:", "Computes Fibonacci numbers."),
-    e.CandidateChecked(1, False, ("typed: annotate n",)),
-    e.CandidateChecked(2, True),
-    e.TrialFinished(2, True, "365435296162"),
-    e.TrialFinished(3, False, message="wall time: 10 s"),
+    e.CodeChecked(False, ("typed: annotate n",)),
+    e.CodeChecked(True),
+    e.TrialFinished(True, "365435296162"),
+    e.TrialFinished(False, message="wall time: 10 s"),
     e.ToolRegistered("fibonacci", "/elsewhere/generated_tools/fibonacci.py", "verified"),
     e.StepStarted(2, 12, "use_tool"),
     e.ToolCalled("fibonacci", {"n": 57}, True, "365435296162", 0.0021),
@@ -48,10 +48,10 @@ def test_a_file_gets_plain_lines():
   model   fetching the embedded model 50%
 ● decide  create_tool — no tool of the library computes this
   spec    fibonacci(n: int) -> int
-  check   candidate 1 ✗ typed: annotate n
-  check   candidate 2 ok
-  trial   candidate 2 → 365435296162
-  trial   candidate 3 ✗ wall time: 10 s
+  check   code ✗ typed: annotate n
+  check   code ok
+  trial   call → 365435296162
+  trial   call ✗ wall time: 10 s
   saved   /elsewhere/generated_tools/fibonacci.py (verified)
 ● decide  use_tool
   call    fibonacci(n=57) → 365435296162 (2 ms)
@@ -94,7 +94,7 @@ def test_a_terminal_sees_the_same_lines_and_the_run_in_the_last_one():
         e.StepStarted(1, 2, "\x1b[31mred", "\x1b]0;title\x07"),
         e.ToolCalled("f", {"x": "\x1b[2J"}, True, "\u202egnp.exe", 0.1),
         e.Note("a\rb\x9b31m"),
-        e.CandidateChecked(1, False, ("\x1b[1m", "two\nlines")),
+        e.CodeChecked(False, ("\x1b[1m", "two\nlines")),
     ],
 )
 def test_what_models_and_tools_say_cannot_steer_the_terminal(event):
@@ -145,10 +145,10 @@ EVERY_EVENT = [
     e.StepStarted(1, 12, "create_tool", "no tool does it"),
     e.ToolFound("area"),
     e.SpecWritten("def area(r: float) -> float:", "x"),
-    e.CandidateChecked(1, False, ("typed: annotate n",)),
-    e.CandidateChecked(2, True),
-    e.TrialFinished(1, True, "3.14"),
-    e.TrialFinished(2, False, message="wall time"),
+    e.CodeChecked(False, ("typed: annotate n",)),
+    e.CodeChecked(True),
+    e.TrialFinished(True, "3.14"),
+    e.TrialFinished(False, message="wall time"),
     e.ToolRegistered("area", "generated_tools/area.py", "verified"),
     e.ToolRefused("area", "it was not approved"),
     e.Restated("What is the area?"),
@@ -200,3 +200,10 @@ def test_text_of_others_is_one_line_of_limited_length():
     assert "\n" not in told.spoken
     assert "\x1b" not in told.spoken
     assert len(told.spoken) <= LONGEST_SPOKEN + 10
+
+
+def test_every_event_has_a_line_or_is_shown_otherwise():
+    from agent.cli.screen import _LINES
+
+    moving = {e.ModelStarting, e.AnswerWritten}
+    assert {*e.Event.__args__} - _LINES.keys() == moving

@@ -23,7 +23,7 @@ from agent.cli.screen import Screen, count_of
 from agent.cli.turn import Turn, listen, on_interrupt, unechoed
 from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
-from agent.consent.approval import ApprovalMode, Proposal
+from agent.consent.approval import ApprovalMode, ToolToApprove
 from agent.consent.external_tools import CallProposal
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
@@ -248,7 +248,7 @@ class Terminal:
         assert self._turn is not None
         return await self._turn.confirm(call)
 
-    async def _approve(self, proposal: Proposal) -> bool:
+    async def _approve(self, proposal: ToolToApprove) -> bool:
         """Decides in the mode that holds now."""
         assert self._turn is not None
         if self.mode != "ask":

@@ -30,7 +30,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.consent.approval import Approve, Proposal
+    from agent.consent.approval import Approve, ToolToApprove
     from agent.consent.external_tools import CallProposal
 
 
@@ -250,7 +250,7 @@ class _Run:
             """Whether an external tool is called; a doubtful action is not even asked about unless approval is."""
             return (settings.approval == "ask" or not call.is_doubtful) and await turn.confirm(call)
 
-        async def approve(proposal: Proposal) -> bool:
+        async def approve(proposal: ToolToApprove) -> bool:
             return await turn.approve(proposal) == "yes"
 
         def hear(event: Event) -> None:

@@ -50,7 +50,7 @@ def test_it_never_is_wider_than_it_may_be_and_keeps_the_step(now: list[float], w
     [
         (e.ModelStarting("fetching", 0.25), "fetching 25%"),
         (e.SpecWritten("def area\x1b[2J(r: float) -> float:", ""), "writing area"),
-        (e.TrialFinished(3, True, "1"), "create_tool, candidate 3"),
+        (e.TrialFinished(True, "1"), "create_tool, proving the tool"),
     ],
 )
 def test_it_says_what_is_done_now(now: list[float], event: e.Event, said: str) -> None:

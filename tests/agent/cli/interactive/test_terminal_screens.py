@@ -121,8 +121,8 @@ def test_rows_fit_and_lose_no_word(text: str, width: int) -> None:
 STORY: list[e.Event] = [
     e.StepStarted(1, 12, "create_tool", "no tool of the library computes this"),
     e.SpecWritten("def fibonacci(n: int) -> int:", "Computes Fibonacci numbers."),
-    e.CandidateChecked(1, False, ("typed: annotate n",)),
-    e.TrialFinished(2, True, "365435296162"),
+    e.CodeChecked(False, ("typed: annotate n",)),
+    e.TrialFinished(True, "365435296162"),
     e.Note("search is not configured; " + "a long reason " * 6),
     e.RunFinished(Answer("365435296162", "answered", steps=2, seconds=3.21, run_id="261121-104055-k3f9")),
 ]
@@ -141,8 +141,8 @@ def test_a_run_at_60_columns() -> None:
     assert story(rich_screen) == snapshot("""\
 ● decide  create_tool — no tool of the library computes this
   spec    fibonacci(n: int) -> int
-  check   candidate 1 ✗ typed: annotate n
-  trial   candidate 2 → 365435296162
+  check   code ✗ typed: annotate n
+  trial   call → 365435296162
   note    search is not configured; a long reason a long
           reason a long reason a long reason a long reason a
           long reason
@@ -157,8 +157,8 @@ def test_a_run_read_aloud() -> None:
   Decide: create_tool, because: no tool of the library
   computes this.
   Spec: fibonacci(n: int) -> int.
-  Check: candidate 1 failed: typed: annotate n.
-  Trial: candidate 2 gives 365435296162.
+  Check: code failed: typed: annotate n.
+  Trial: call gives 365435296162.
   Note: search is not configured; a long reason a long
   reason a long reason a long reason a long reason a long
   reason.
