@@ -30,6 +30,7 @@ _TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md",
 _SCRIPTS = {
     "plain": "Its scripts were not run.",
     "rendered": "Its scripts were run in a browser.",
+    "archive": "It is an archived copy; its scripts were not run.",
     "firecrawl": "It was read through Firecrawl, which runs scripts, and leaves out menus, head and foot.",
 }
 

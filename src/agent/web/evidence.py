@@ -18,7 +18,7 @@ from mcp_tools.text import one_line, printable
 
 Level: TypeAlias = Literal["low", "medium", "high"]
 LEVELS: tuple[Level, ...] = ("low", "medium", "high")
-_VIA = {"transcript": ", a transcript", "summary": ", as the engine sums it up"}
+_VIA = {"archive": ", an archived copy", "transcript": ", a transcript", "summary": ", as the engine sums it up"}
 
 
 class Grade(NamedTuple):

@@ -133,19 +133,20 @@ class Http:
 
         return await self._repeated(url, call, seconds or self._seconds, patience)
 
-    async def fetch(self, url: str, take: Callable[[httpx2.Response], Awaitable[T]]) -> T:
+    async def fetch(self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, robots: bool = True) -> T:
         """Opens an address and has its content taken; both are repeated when the connection breaks.
 
         Args:
             url: An address of http or https.
             take: Reads the content from the open response: `aiter_bytes`, unpacked, in pieces.
+            robots: Whether robots.txt counts for it.
 
         Raises:
             WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
         """
 
         async def call() -> T:
-            async with self._followed(url, robots=self._obeys_robots) as opened:
+            async with self._followed(url, robots=robots and self._obeys_robots) as opened:
                 if opened.status_code >= 400:
                     raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
                 return await take(opened)

@@ -82,7 +82,7 @@ class Page:
     markdown: str  # its content, whole; each link is `[text][n]`
     links: tuple[str, ...] = ()  # absolute addresses; link n is at n - 1
     kind: str = "html"  # by its content: `html`, `pdf`, `csv`
-    via: str = "plain"  # how it came: `plain`, `rendered`, `firecrawl`, `transcript`
+    via: str = "plain"  # how it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`
     fetched: str = ""  # ISO time, UTC
     published: str = ""  # ISO date, where the page has it
     path: Path | None = None  # the downloaded file, where it is one

@@ -1,1 +1,1 @@
-"""Reads any page as Markdown: plain, rendered in a browser, or as a transcript."""
+"""Reads any page as Markdown: plain, rendered in a browser, archived, or as a transcript."""

@@ -68,7 +68,7 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
         return WebProblem(
             "paywall",
             f"{one_line(url, 200)} shows its text to subscribers only.",
-            remedy="Take another source, or look for it at web.archive.org.",
+            remedy="Take another source, or an archived version.",
         )
     if is_short and has_password and (is_refused or _LOGIN_WORDS.search(text)):
         return WebProblem(

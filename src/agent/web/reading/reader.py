@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, urlsplit
 
 from agent.files.contents import FileProblem, ReadLimits
 from agent.files.reader_process import ReadingProcesses
 from agent.records import from_plain
-from agent.web.address import route_of
+from agent.web.address import is_local, route_of
 from agent.web.filenames import file_name, new_file
-from agent.web.guard import read_address
+from agent.web.guard import is_private, read_address
 from agent.web.http import MOST, Http
 from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.renderer import Renderer
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
 
     from agent.web.reading.markdown import Extracted
 
+ARCHIVE = "https://archive.org"
+_SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
+_GONE = frozenset({404, 410, 451})
 _LIMITS = ReadLimits(seconds=30)  # what reading one page may take
 _LARGEST_FILE = 200 * 2**20  # bytes of a file that is no page
 _MOST_TEXT = 400_000  # characters that are taken of a file; the rest is read from its path
@@ -54,6 +60,7 @@ class WebReader:
         folder: Where files are kept; made when the first one comes.
         chrome: The Chromium that draws pages which scripts write; looked for when not given.
         youtube: Address of YouTube.
+        archive: Address of the Internet Archive.
         note: Gets what the user should know of the browser that draws pages.
     """
 
@@ -66,12 +73,14 @@ class WebReader:
         *,
         chrome: Path | None = None,
         youtube: str = YOUTUBE,
+        archive: str = ARCHIVE,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._http = http
         self._folder = folder
         self._renderer = Renderer(http.guard, chrome, note)
         self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
+        self._archive = archive.rstrip("/")
         self._youtube = youtube
 
     async def read(self, url: str) -> Page:
@@ -84,7 +93,7 @@ class WebReader:
             fetched = await self._fetch(url)
         except WebProblem as problem:
             await self._look_behind(problem)
-            raise
+            return await self._archived_page(url, problem)
         return await self._page(fetched, route, asked=url)
 
     async def aclose(self) -> None:
@@ -94,7 +103,7 @@ class WebReader:
         finally:
             await self._http.aclose()
 
-    async def _fetch(self, url: str) -> _Fetched:
+    async def _fetch(self, url: str, *, robots: bool = True) -> _Fetched:
         """Keeps what is at an address, whole or not at all."""
 
         async def take(opened: httpx2.Response) -> _Fetched:
@@ -106,9 +115,9 @@ class WebReader:
                     await asyncio.to_thread(file.write, piece)
             return came
 
-        return await self._http.fetch(url, take)
+        return await self._http.fetch(url, take, robots=robots)
 
-    async def _page(self, came: _Fetched, route: str = "", *, asked: str = "") -> Page:
+    async def _page(self, came: _Fetched, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
         """What came from an address."""
         from agent.files.kinds import kind_of
 
@@ -124,7 +133,9 @@ class WebReader:
         found = await self._extracted(body, charset, came.url, asked=asked)
         if not (found.wants_scripts or route):
             return page_of(found)
-        return await self._drawn_page(came.url, route, found)
+        if draws:
+            return await self._drawn_page(came.url, route, found)
+        return page_of(found, "What its scripts write is missing: copies are not drawn.")
 
     async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
         """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
@@ -143,6 +154,41 @@ class WebReader:
         if found.page.markdown and (route or found.size + found.hidden > plain.size):
             return replace(page_of(found), via="rendered")
         return page_of(plain)
+
+    async def _archived_page(self, url: str, problem: WebProblem) -> Page:
+        """The Internet Archive's copy of a page that is gone."""
+        gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
+        if not gone or await self._is_private(url):  # addresses of private networks are never sent to the archive
+            raise problem
+        today = datetime.now(UTC).strftime("%Y%m%d")  # without it, copies that are there are often not found
+        asked = f"{self._archive}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
+        try:
+            closest = (await self._http.ask_json(asked))["archived_snapshots"]["closest"]
+            where = str(closest["url"])
+            snapshot = _SNAPSHOT.search(where)
+            if not closest["available"] or not str(closest.get("status", "200")).startswith("2") or snapshot is None:
+                raise problem
+            time = snapshot[1]
+            plain = where.replace(snapshot[0], f"/web/{time}id_/", 1)  # as it was, without the archive's own frame
+            if self._archive.startswith("https://"):
+                plain = re.sub(r"^http://", "https://", plain)
+            came = await self._fetch(plain, robots=False)
+            # Its links are relative to what it was; and a browser would open the page that is gone.
+            copy = await self._page(came._replace(url=url), draws=False)
+        except (WebProblem, KeyError, TypeError):
+            raise problem from None
+        date = f"{time[:4]}-{time[4:6]}-{time[6:8]}".strip("-")
+        note = f"The page is gone: {problem.message} This is its copy of {date}."
+        return replace(copy, url=where, via="archive", notes=(note, *copy.notes))
+
+    async def _is_private(self, url: str) -> bool:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        if is_local(host):
+            return True
+        try:
+            return any(is_private(ip_address(one)) for one in await self._http.guard.addresses(host, 443))
+        except WebProblem as problem:
+            return problem.reason != "dns"  # a public host that is gone has no address any more
 
     async def _extracted(self, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
         """What a page says."""

@@ -363,7 +363,7 @@ async def test_a_list_is_read_by_the_reader_of_the_web(tmp_path: Path) -> None:
         pages = tmp_path / "pages.txt"
         pages.write_text(f"{server.url}/menu\n{server.url}/gone\n")
         for allowed in (False, True):
-            reader = WebReader(Http(allow_private=allowed), tmp_path / "files")
+            reader = WebReader(Http(allow_private=allowed), tmp_path / "files", archive=f"{server.url}/archive")
             index = OwnIndex(pages, tmp_path / "cache", reader=reader, tell=lambda event: told.append(str(event)))
             found = await index.search("when is the soup served")
             assert [(hit.url, hit.title) for hit in found] == ([(f"{server.url}/menu", "Canteen")] if allowed else [])

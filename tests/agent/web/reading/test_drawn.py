@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Renderer
+from support.public_web import public_client
 from support.site.server import Site
 from support.web_server import Answer, Asked, WebServer
 
@@ -32,6 +35,27 @@ pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
 async def reader(client: Http, tmp_path: Path) -> AsyncIterator[WebReader]:
     reader = WebReader(client, tmp_path)
     yield reader
+    await reader.aclose()
+
+
+async def test_a_copy_of_a_page_that_is_gone_is_not_drawn(web: WebServer, tmp_path: Path) -> None:
+    """A browser would open the address that is dead, and show what stands there now."""
+    client = public_client(web)
+    snapshot = f"{web.url}/web/20190405060708/{web.at('gone.example')}/town"
+    told: dict[str, Any] = {"archived_snapshots": {"closest": {"available": True, "url": snapshot, "status": "200"}}}
+    web.page("/town", f"<p>This domain is for sale. {PROSE * 5}</p>", status=404)
+    web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
+    web.page("/web/20190405060708id_/*", f"{LITTLE}<script>go()</script>")
+    reader = WebReader(client, tmp_path, archive=web.url)
+    page = await reader.read(f"{web.at('gone.example')}/town")
+    assert (page.via, page.url, "Ferries of Kell" in page.markdown) == ("archive", snapshot, True)
+    assert "2019-04-05" in page.notes[0]
+    assert "copies are not drawn" in page.notes[1]
+    assert web.paths().count("/town") == 1
+    told["archived_snapshots"]["closest"]["url"] = f"{snapshot}/empty"
+    web.page("/web/20190405060708id_/*", "<div id=root></div><script>go()</script>")
+    with pytest.raises(WebProblem, match="404"):
+        await reader.read(f"{web.at('gone.example')}/town")
     await reader.aclose()
 
 

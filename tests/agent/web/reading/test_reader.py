@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from agent.web.http import MOST, Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from support.pdf_bytes import PdfBytes
+from support.public_web import public_client
 from support.web_server import Answer, Asked, WebServer
 
 PROSE = "The bridge over the sound was opened in 1931 and carries two lanes, a tram and a path for walkers. "
@@ -26,6 +29,7 @@ async def reader(web: WebServer, client: Http, tmp_path: Path) -> AsyncIterator[
         tmp_path / "pages",
         chrome=Path("/nowhere/chrome"),
         youtube=web.url,
+        archive=web.url,
     )
     yield reader
     await reader.aclose()
@@ -252,6 +256,52 @@ async def test_a_page_of_scripts_without_a_browser_says_what_is_missing(web: Web
     assert "/nowhere/chrome" in page.notes[0]
     web.page("/none", "<div id=root></div><script>go()</script>")
     assert (await _fails(reader, f"{web.url}/none")).reason == "browser"
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_page_that_is_gone_comes_from_the_archive(web: WebServer, tmp_path: Path, status: int) -> None:
+    url = f"{web.at('gone.example')}/town?x=1"
+    web.page("/town", "<p>gone</p>", status=status)
+    snapshot = f"{web.url}/web/20190405060708/{url}"
+    told = {
+        "archived_snapshots": {
+            "closest": {"available": True, "url": snapshot, "timestamp": "20190405060708", "status": "200"}
+        }
+    }
+    web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
+    web.page("/robots.txt", "User-agent: *\nDisallow: /web/", headers={})
+    web.page("/web/20190405060708id_/*", f"<title>Old</title><article><p>{PROSE * 2}<a href=/b>b</a></p></article>")
+    reader = WebReader(public_client(web), tmp_path, archive=web.url)
+    page = await reader.read(url)
+    assert (page.via, page.url, page.title) == ("archive", snapshot, "Old")
+    assert page.links == (f"{web.at('gone.example')}/b",)
+    assert str(status) in page.notes[0]
+    assert "2019-04-05" in page.notes[0]
+    asked = next(one.path for one in web.requests if one.path.startswith("/wayback"))
+    assert "gone.example%3A" in asked
+    assert "timestamp=20" in asked
+    await reader.aclose()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"archived_snapshots": {}}, {"archived_snapshots": {"closest": {"available": False}}}, [], {}, "x", None,
+     {"archived_snapshots": {"closest": {"available": True, "url": "http://169.254.169.254/web/2019/x"}}},
+     {"archived_snapshots": {"closest": {"available": True, "url": "http://archive.example/no-time"}}}],
+)  # fmt: skip
+async def test_what_the_archive_does_not_have_stays_gone(web: WebServer, tmp_path: Path, told: Any) -> None:
+    web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
+    reader = WebReader(public_client(web), tmp_path, archive=web.url)
+    problem = await _fails(reader, f"{web.at('gone.example')}/town")
+    assert (problem.reason, "404" in problem.message) == ("http", True)
+    await reader.aclose()
+
+
+async def test_the_archive_never_hears_of_private_addresses(web: WebServer, reader: WebReader) -> None:
+    assert (await _fails(reader, f"{web.url}/secret-plans")).reason == "http"
+    assert (await _fails(reader, "http://intranet/secret-plans")).reason == "dns"
+    assert (await _fails(reader, "http://wiki.corp/secret-plans")).reason == "dns"
+    assert not any(path.startswith("/wayback") for path in web.paths())
 
 
 async def test_ten_pages_are_read_side_by_side(web: WebServer, reader: WebReader) -> None:
