@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import os
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
@@ -28,7 +27,6 @@ _OF_CONNECTION = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
 )
 _MOST_REFUSED = 100
-_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
 class _Side(NamedTuple):
@@ -229,11 +227,8 @@ def proxy_for(scheme: str, host: str) -> str:
 
 def proxy_problem() -> WebProblem:
     """The proxy of the environment cannot be used; its address, which may hold a password, is not shown."""
-    proxies = {name: (os.environ.get(name) or os.environ.get(name.lower()) or "").lower() for name in _VARIABLES}
-    usable = ("http://", "https://")
-    named = [name for name, proxy in proxies.items() if "://" in proxy and not proxy.startswith(usable)]
     return WebProblem(
         "connection",
-        f"The proxy set by {' and '.join(named) or 'the environment'} cannot be used: only HTTP proxies are supported.",
-        remedy="Use one that begins with http://, or unset the variable.",
+        "The proxy set by the environment cannot be used: only HTTP proxies are supported.",
+        remedy="Use one that begins with http://, or unset HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.",
     )

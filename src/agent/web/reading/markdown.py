@@ -20,7 +20,6 @@ from agent.web.reading.source import (
     absolute,
     date_of,
     drop_hidden,
-    frames_of,
     parse,
     put_in_order,
     texts_of,
@@ -118,7 +117,7 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
     if hidden := drop_hidden(tree):
         remarks.append(f"Hidden text of {hidden:,} characters was left out.")
     base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
-    frames, forms = frames_of(tree, url), forms_of(tree, base, url)
+    forms = forms_of(tree, base, url)
     put_in_order(tree)
     # Stands for each link while the page is converted: addresses may hold brackets, numbers do not. No page can have it
     # in its text, since each gets another.
@@ -129,9 +128,6 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
     remarks += [lost for lost in converted.lost if lost.startswith("The page is nested too deeply")]
     content, _, around = converted.markdown.partition(f"{mark}around")
     markdown, around = _numbered(content, len(links), mark), _numbered(around, len(links), mark)
-    for target, title_of_frame in frames.items():
-        links = links if target in links else [*links, target]
-        markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
     page = Page(
         url,
         title,

@@ -17,7 +17,6 @@ _IN_HEAD = frozenset(("title", "meta", "link", "base", "script", "style", "templ
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])", re.I
 )
-_MOST_FRAMES = 10
 _TITLES = ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()")
 _DATES = (
     "//meta[@property='article:published_time']/@content",
@@ -130,17 +129,6 @@ def texts_of(root: Any) -> Iterator[str]:
         if one.tag not in _UNSEEN:
             waiting += reversed(one)
             waiting += [one.text] if one.text else []
-
-
-def frames_of(tree: Any, url: str) -> dict[str, str]:
-    """The address of each page that is shown inside this one, and its title; of other sites only with a title."""
-    found: dict[str, str] = {}
-    for frame in tree.xpath("//iframe[@src] | //frame[@src]"):
-        target = absolute(url, frame.get("src"))
-        title = one_line(frame.get("title") or frame.get("name") or "", 100)
-        if target and (title or urlsplit(target).hostname == urlsplit(url).hostname) and len(found) < _MOST_FRAMES:
-            found.setdefault(target, title or target)
-    return found
 
 
 def absolute(base: str, href: str) -> str:

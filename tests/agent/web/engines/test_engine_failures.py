@@ -166,7 +166,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     """By its variable: its address may hold a password."""
     monkeypatch.setenv("ALL_PROXY", proxy)
     problem = await problem_of(ENGINES[name](client, server.url))
-    assert (problem.reason, "ALL_PROXY" in problem.message, "secret-key" in problem.message) == (
+    assert (problem.reason, "ALL_PROXY" in problem.remedy, "secret-key" in problem.message) == (
         "connection",
         True,
         False,

@@ -116,12 +116,6 @@ def test_what_only_looks_like_a_link_is_none() -> None:
     assert "x[0] [1] and [7][9]" in page.markdown
 
 
-def test_a_framed_page_is_a_link() -> None:
-    page = extract(f'<article><p>{PROSE * 3}</p><iframe src="/tides" title="Tides"></iframe></article>', URL)
-    assert "[framed page: Tides][1]" in page.markdown
-    assert page.links == ("https://kell.example/tides",)
-
-
 @pytest.mark.parametrize(
     ("body", "wants"),
     [
