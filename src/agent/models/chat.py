@@ -26,7 +26,6 @@ _OPTIONAL = (
 """Parameters that some models refuse; the request is sent again without the refused one."""
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _PLAIN = "plain"
-"""The only rung of a request for text."""
 _NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 

@@ -127,9 +127,7 @@ class Failure(Exception):
     detail: str = ""
     status: int | None = None
     after: float | None = None
-    """Seconds that the endpoint asked to wait."""
     parameter: str | None = None
-    """The request's parameter that the endpoint objects to."""
 
     def __post_init__(self) -> None:
         self.detail = self.endpoint.redact(self.detail)
@@ -278,7 +276,6 @@ class Retry:
     """How often a failed call is repeated."""
 
     busy: int = 4
-    """After a rate limit or an overload."""
     unreachable: int = 2
     """Few: a wrong URL should be told soon."""
     timeout: int = 1

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _COMPATIBLE = re.compile(r"(.*)/(v1\w*)/openai/?")
 _SECONDS = 600.0
-"""What uploading a film and having it read may take."""
 _KEPT = 24 * 3600.0
 """Seconds for which an uploaded file is named again; Gemini deletes it after 48 hours."""
 _PIECE = 1 << 20
@@ -50,7 +49,6 @@ class GeminiWire:
         self._timeout = timeout
         self._opened: httpx2.AsyncClient | None = None
         self._uploaded: dict[tuple[Path, int], tuple[str, float]] = {}
-        """Addresses of files, and when they were uploaded."""
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request; its answer comes whole."""

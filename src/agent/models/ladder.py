@@ -98,7 +98,6 @@ class Step:
 
     messages: Sequence[Message]
     extra: dict[str, Any] = field(default_factory=dict)
-    """Fields of the request besides its messages."""
     read: Callable[[Completion], Completion] = lambda completion: completion
     """Gives the completion as the caller wants it; raises `NoJsonError` where the reply does not fit."""
     tells_whole: bool = False
@@ -110,7 +109,6 @@ class Step:
 Ask = Callable[[Step], Awaitable[Completion]]
 """Sends one request, repeats what can be repeated, raises Failure."""
 Ladder: TypeAlias = tuple[Sequence[Any], Callable[[Any], Step], str | None, Callable[[Any, Completion], None]]
-"""The rungs of a request, and what else `climb` needs of them."""
 
 
 async def climb(

@@ -20,16 +20,12 @@ ToolChoice = Literal["auto", "required"]
 StrategyName = Literal["auto", "standard", "small"]
 """`auto`: small for the embedded model, standard for every other one."""
 EMBEDDED = "embedded"
-"""The model that runs on this machine."""
 FIRST_LISTED = "auto"
 """The first model that the endpoint lists."""
 OPENAI_URL = "https://api.openai.com/v1"
-"""The endpoint when none is named."""
 GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
 SCRIPTED = "scripted:"
-"""Before the path of a script."""
 _UNREADABLE = 2_000
-"""Characters that are shown of arguments that are no JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,6 @@ class Price:
 
 
 FREE = Price(0.0, 0.0)
-"""The embedded model's."""
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview(-[\d-]+)?)$")
 
 

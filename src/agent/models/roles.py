@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 
 _WATCHING = 300.0
-"""Seconds that watching a film may take at least."""
 _A_WHILE = 60.0
-"""Seconds that a model which is busy or unreachable is not asked."""
 
 
 class FallbackModel:

@@ -89,11 +89,9 @@ class Dialect:
     """How an endpoint wants Chat Completions to be said. What reads an answer raises Failure where it is none."""
 
     path: str
-    """Under the base URL."""
     request: Callable[[Body], Body]
     response: Callable[[dict[str, Any], Endpoint], dict[str, Any]]
     assemble: Callable[[AsyncIterable[dict[str, Any]], OnDelta, Endpoint], Awaitable[dict[str, Any]]]
-    """Reads a stream."""
 
 
 _APART = "Pictures of the results above, in their order:"

@@ -25,7 +25,6 @@ from mcp_tools.errors import ServersFileError
 from mcp_tools.text import one_line
 
 USER_FILE = "mcp.json"
-"""In the user's config folder."""
 PROJECT_FILE = ".mcp.json"
 """In a project: the form that other clients read too. `alita mcp add --scope project` writes it."""
 PROJECT_FILES = (PROJECT_FILE, ".cursor/mcp.json", ".vscode/mcp.json")

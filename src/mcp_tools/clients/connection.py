@@ -102,7 +102,6 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 _CLOSED = -32000
-"""The SDK's code for a connection that ended."""
 _CLOSED_HERE = "the connection was closed"
 _SESSION_OVER = "Session terminated"
 """What the SDK says where an HTTP server knows the session no more."""
@@ -147,7 +146,6 @@ _MOST_PAGES = 50
 _MOST_ROUNDS = 4
 _PROBE_SECONDS = 2.0
 _EXPLAINED = frozenset({"gone", "protocol", "timeout", "http", "refused"})
-"""Kinds of failures to which the wire has something to add."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )

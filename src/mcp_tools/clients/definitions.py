@@ -17,7 +17,6 @@ from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json, Tool
 
 _LONGEST_HINT = 200
-"""Of a parameter's description."""
 _LARGEST_SCHEMA = 8_000
 """Characters of JSON. What is larger is shown as its parameters' names and types."""
 _DEEPEST = 8

@@ -39,13 +39,10 @@ were killed. It is started before the server, so that no moment is without it.""
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 LONGEST_MESSAGE = 16 * 1024 * 1024
-"""Bytes of one message. A longer one ends the connection."""
 _MOST_NOISE = 1_000
-"""Lines on stdout that are no messages. More end the connection."""
 _ERROR_LINES = 3
 _LONGEST_ERROR_LINE = 500
 _GRACE_SECONDS = 1.5
-"""For a server to end by itself once its stdin is closed."""
 _TERM_SECONDS = 1.0
 
 
@@ -60,7 +57,6 @@ class Pipes:
         self._has_spoken = False
         self._noise: list[bytes] = []
         self.ended = asyncio.Event()
-        """Set when the server's stdout has come to its end."""
         self.problem = ""
 
     @property

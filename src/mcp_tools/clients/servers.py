@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 _MOST_FAILURES = 2
-"""After more the server is set aside for the run."""
 _NAMED = 5
 
 

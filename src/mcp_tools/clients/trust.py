@@ -23,7 +23,6 @@ from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.errors import ServersFileError
 
 FILE = "decisions.json"
-"""In the user's data folder."""
 Verdict = Literal["trusted", "refused"]
 
 
@@ -97,7 +96,6 @@ class Decisions:
 
 
 PINS_FILE = "mcp-seen.json"
-"""In the user's data folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,8 @@ class Catalogue:
         self.library = library
         self.names: list[str] = []
         self.shadowed: list[str] = []
-        """Tools whose name is a built-in tool's."""
         self.readings = 0
         self.changed = asyncio.Event()
-        """Set when what is offered became another."""
         self._offered = offered
         self._reserved = reserved
         self._packed: dict[str, bytes] = {}

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams, InputRequiredResult
 
 COMPLETE: dict[str, Json] = {"resultType": "complete"}
-"""Nothing more is asked of the client."""
 FRESH: dict[str, Json] = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
 """May not be kept by the client: the library grows while it is served."""
 FIXED: dict[str, Json] = {**COMPLETE, "ttlMs": 3_600_000, "cacheScope": "public"}
-"""Stays the same while the server runs."""
 
 META_SANDBOX = "alita/sandbox"
 META_SECONDS = "alita/seconds"
@@ -82,9 +80,7 @@ class Reply:
     """What came of one call: the result for the client, and how the audit log calls it."""
 
     result: dict[str, Json]
-    """A `CallToolResult` as JSON."""
     outcome: str
-    """`ok`, or the kind of error."""
     size: int = 0
 
 

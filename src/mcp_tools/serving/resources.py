@@ -219,7 +219,6 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 _MOST_COMPLETED = 100
-"""MCP allows no more values in one reply."""
 
 
 class Completions:

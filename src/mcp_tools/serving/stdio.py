@@ -35,7 +35,6 @@ class Wire:
         self._limit = limit
         self._turn = asyncio.Lock()
         self._open: set[int | str] = set()
-        """Requests without an answer."""
         self._answered = asyncio.Event()
 
     async def receive(self) -> SessionMessage | Exception:

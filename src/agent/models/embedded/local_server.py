@@ -37,9 +37,7 @@ class ServerOptions:
 
     weights: Path
     context: int = 16384
-    """Tokens that all slots share."""
     parallel: int = 8
-    """Answers that are written at once."""
     idle: float = 900.0
     """Seconds without a request after which it ends; 0 for never."""
     threads: int = 0
@@ -81,9 +79,7 @@ class ServerState:
     """When the process started, in the kernel's count: tells it from a later process with its number."""
     weights: str
     port: int = 0
-    """0 while it loads."""
     token: str = ""
-    """The key that requests must carry."""
     threads: int = 0
     idle: float = 0.0
     started: float = 0.0

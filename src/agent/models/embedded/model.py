@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import httpx2
 
 _SECONDS = 900.0
-"""That one call may take."""
 _NOWHERE = Endpoint(EMBEDDED, "http://127.0.0.1:0/v1", "")
 
 

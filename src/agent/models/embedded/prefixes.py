@@ -28,13 +28,10 @@ from mcp_tools.atomic import private_folder
 from mcp_tools.prompt import load_prompt
 
 FOLDER = "prefixes"
-"""Of all engines' files, in the cache folder."""
 MOST_BYTES = 512 * 1024 * 1024
 """Of all kept files; a token takes 28 kB."""
 _PACKAGE = "agent.small"
-"""Whose prompts the embedded model is asked with."""
 _SHORTEST = 300
-"""Characters: less is read within a second."""
 _SAME = 300
 """Characters that a prompt may share with an earlier one behind its prefix: with more, the server's memory of that
 call is worth more than the prefix."""
@@ -42,7 +39,6 @@ _CHUNK = 128
 """Tokens that are read between two looks at whether somebody asks something. The last ones are never fewer than half of
 it: llama.cpp computes attention otherwise for less than 64, and the prefix is to be what a whole prompt would hold."""
 _FREE = 1 << 30
-"""Bytes of the disk that are left to others."""
 _MARK = "\u2016"
 _SUFFIX = ".kv"
 _BLOCK = 1 << 22
@@ -58,7 +54,6 @@ class Prefix:
     turns: tuple[tuple[str, str], ...]
     """Role and text; the last one is cut where the placeholder stands."""
     messages: int
-    """How many messages the whole prompt has."""
 
     @property
     def key(self) -> str:

@@ -25,9 +25,7 @@ from agent.models.embedded.local_server import ALREADY_RUNNING, ServerFiles, Ser
 from agent.models.embedded.prefixes import KeptPrefixes
 
 _MOST = 8
-"""More threads gain little for a small model."""
 _LOOK_EVERY = 5.0
-"""Seconds between two looks at whether anyone still needs the server."""
 
 
 def free_cores(seconds: float = 0.4) -> int:

