@@ -37,6 +37,7 @@ _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("connection", "timeout"), 30.0),
 }
 """Seconds for which an engine is not asked, where it does not say how long; some problems stay for the whole run."""
+_PATIENCE = 20.0  # seconds that a search waits for an engine that rests, when no other gave anything
 _LONGEST_QUERY = 1000  # characters; a question with a file pasted into it is no query
 _TITLE, _SNIPPET = 300, 1500
 """Characters that are kept of a hit."""
@@ -119,16 +120,27 @@ class Engines:
 
     async def _first(self, engines: Sequence[Search], query: str, limit: int, freshness: str) -> list[Result]:
         problems: dict[str, WebProblem] = {}
-        resting: list[Search] = []
+        passed_over: set[str] = set()
         for engine in engines:
             problem, until = self._aside.get(engine.name, (None, 0.0))
             if problem is not None and until > time.monotonic():
                 problems[engine.name] = problem
-                if problem.retry_after is None and not math.isinf(until):
-                    resting.append(engine)
+                passed_over.add(engine.name)
             elif hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
-        for engine in resting:  # no other has anything: one that was passed over on our own guess is asked after all
+        # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
+        # own guess is asked at once.
+        again = []
+        for engine in engines:
+            if (problem := problems.get(engine.name)) and (until := self._aside[engine.name][1]) < math.inf:
+                if problem.retry_after is not None:
+                    again.append((max(0.0, until - time.monotonic()), engine))
+                elif engine.name in passed_over:
+                    again.append((0.0, engine))
+        for wait, engine in sorted(again, key=lambda one: one[0]):
+            if wait > _PATIENCE:
+                break
+            await asyncio.sleep(wait)
             del problems[engine.name]
             if hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits

@@ -111,6 +111,19 @@ async def test_a_rate_limit_rests() -> None:
     assert good.asked == ["a", "b"]
 
 
+async def test_a_rate_limit_is_waited_for_when_nobody_else_has_anything() -> None:
+    """Better late than not at all, within reason."""
+    limited, empty = Scripted("limited", problem("rate_limit", after=0.3), [HIT]), Scripted("empty", [])
+    began = time.monotonic()
+    assert await Engines([limited, empty], lambda event: None).search("a") == [HIT]
+    assert 0.3 <= time.monotonic() - began < 3
+    never = Engines([Scripted("limited", problem("rate_limit", after=3600))], lambda event: None)
+    with pytest.raises(WebProblem) as caught:
+        await never.search("a")
+    assert caught.value.retry_after == 3600
+    assert time.monotonic() - began < 5
+
+
 async def test_a_guess_gives_way_when_nobody_else_has_anything() -> None:
     """An engine that was not reached is passed over for a while, but not when there is no other."""
     shaky, other = Scripted("shaky", problem("connection"), [HIT]), Scripted("other", [HIT], [])
