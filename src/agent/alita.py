@@ -70,6 +70,7 @@ class Alita:
         self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
         self._log = RunLog(settings.logs_dir, settings.log_days)
+        self._is_logged = True
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
@@ -301,6 +302,7 @@ class Alita:
         approve: Approve | None = None,
         conversation: Conversation | None = None,
     ) -> Answer:
+        self._is_logged = live
         if live or run.answer is None:
             budget = Budget(RunLimits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
         else:  # a replay ends where the run ended
@@ -330,9 +332,11 @@ class Alita:
         try:
             return self._finish(await running.finish())
         except BaseException as error:
-            self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
+            if live:
+                self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
             raise
         finally:
+            self._is_logged = True
             self._draining = False
             self._opened.stopping.clear()
 
@@ -362,7 +366,8 @@ class Alita:
         if not isinstance(event, AnswerWritten):
             clean = self._redactor.values(event)
             self._listener(clean)
-            self._tell_once(self._log.write(clean))
+            if self._is_logged:
+                self._tell_once(self._log.write(clean))
 
     def _tell_once(self, problem: str) -> None:
         if problem:
