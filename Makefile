@@ -3,8 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 Q ?=
-# How many tests run side by side.
-WORKERS ?= auto
+# How many tests run side by side: one more than there are cores, since many wait for processes and time limits.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # What answering questions about any file needs, without a key.
 EXTRAS := local,files,audio,ocr,gaia,web,browser
 
