@@ -67,6 +67,8 @@ class Lessons:
         self._records: GapRecords | None = None
         self._models: Models | None = None
         self._working: asyncio.Task[None] | None = None
+        self.unlearned: list[str] = []
+        """Why nothing was learned from an attempt, a sentence for each."""
         if options.learning == "off":
             return
         from agent.learning.gap_records import GapRecords
@@ -101,9 +103,9 @@ class Lessons:
             try:
                 await self._learn(attempt)
             except ModelError as failure:
-                self._say(attempt, f"nothing is learned now: {failure.message}; --resume tries again")
+                self._fail(attempt, f"{failure.message}; --resume tries again")
             except AlitaError as failure:
-                self._say(attempt, f"nothing is learned: {failure.message}")
+                self._fail(attempt, failure.message)
             self._queue.task_done()
 
     async def _learn(self, attempt: Attempt) -> None:
@@ -122,7 +124,10 @@ class Lessons:
             *(usage.input_tokens, usage.output_tokens, usage.cost),
         )
         self._ledger.learn(lesson)
-        self._say(attempt, f"learned: {insight.record or one_line(insight.problem, 200)}")
+        if insight.record:
+            self._tell(Said(attempt.task_id, attempt.epoch, f"learned: {insight.record}"))
+        else:
+            self._fail(attempt, insight.problem)
 
     def _trace_of(self, attempt: Attempt) -> str:
         """All that the attempt did, and how it was scored."""
@@ -134,8 +139,9 @@ class Lessons:
         ]
         return "\n".join([trace, "", *scored])
 
-    def _say(self, attempt: Attempt, text: str) -> None:
-        self._tell(Said(attempt.task_id, attempt.epoch, text))
+    def _fail(self, attempt: Attempt, why: str) -> None:
+        self.unlearned.append(f"{attempt.task_id}: {one_line(why, 200)}")
+        self._tell(Said(attempt.task_id, attempt.epoch, f"nothing is learned: {one_line(why, 200)}"))
 
     async def finish(self, *, stopped: bool) -> None:
         """Waits for what is still being learned; after an interruption nothing is waited for."""

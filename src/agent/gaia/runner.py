@@ -144,6 +144,8 @@ class BenchmarkOutcome:
     """Those of them that the same choice would make."""
     fingerprint: Fingerprint
     message: str = ""
+    unlearned: tuple[str, ...] = ()
+    """Why nothing was learned from wrong attempts of this run, a sentence for each."""
 
 
 class Benchmark:
@@ -222,6 +224,7 @@ class Benchmark:
             reachable=sum(one.task.task_id in ids and one.epoch <= selection.epochs for one in left),
             fingerprint=self._fingerprint,
             message=self._message,
+            unlearned=tuple(self._lessons.unlearned),
         )
 
     def _counting(self, before: Choice | None, done: Done) -> tuple[tuple[Task, ...], int]:

@@ -336,9 +336,13 @@ class GapRecords:
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
             raise UsageError("The origins of the gap record are no list of SHA-256.", remedy="Export it again.")
         with self.writing():
-            kept = self.add(checked({**values, "status": "new"}))
+            record = checked({**values, "status": "new"})
+            kept = self._same_as(record) or self.put(record)
             for origin in origins:
                 self._rows("INSERT OR IGNORE INTO origins VALUES (?, ?)", (kept.id, origin))
+            # Taken twice, it counts once: every question that it came from was one finding.
+            kept = replace(kept, seen=max(kept.seen, len(self.origins(kept.id))))
+            self._rows("UPDATE records SET seen = ? WHERE id = ?", (kept.seen, kept.id))
         return kept
 
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:

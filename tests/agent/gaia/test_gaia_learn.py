@@ -105,14 +105,16 @@ async def test_nonsense_of_the_overseer_is_told_and_harms_nothing(bench, learner
     assert len(outcome.attempts) == 3
     assert kept(bench).all() == []
     assert all(lesson.problem for lesson in bench.records.lessons)
+    assert len(outcome.unlearned) == 3
 
 
 async def test_what_was_not_learned_is_learned_when_it_goes_on(bench, learner):
     learner.server.default = lambda body: (
         Step(status=401) if body["messages"][0]["content"].startswith("You read") else learner.reply(body)
     )
-    await bench.run(learning="grow")
+    outcome = await bench.run(learning="grow")
     assert bench.records.lessons == ()
+    assert all("--resume tries again" in why for why in outcome.unlearned)
     learner.server.default = learner.reply
     await bench.run(learning="grow", resume=True)
     assert len(bench.records.lessons) == 3

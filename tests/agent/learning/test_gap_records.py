@@ -201,5 +201,7 @@ def test_the_command_shows_reviews_and_moves_them(tmp_path):
     assert "of 0 questions" in terminal.run("gaps", "stats").out
     exported = terminal.run("gaps", "export")
     assert {json.loads(line)["advice"] for line in exported.out.splitlines()} == {"leave them out", "b"}
+    assert terminal.run("gaps", "import", "-", stdin=exported.out).code == 0
+    assert terminal.run("gaps", "export").out == exported.out  # taken twice, a record counts once
     wrong = terminal.run("gaps", "show", "zzz")
     assert (wrong.code, "no gap record 'zzz'" in wrong.err) == (2, True)

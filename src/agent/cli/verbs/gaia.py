@@ -418,6 +418,9 @@ def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
         f"ledger:  {choices.places.ledger}",
     ]
     lines += [f"details: {choices.details}"] if choices.details else []
+    if outcome.unlearned:
+        count = len(outcome.unlearned)
+        lines.append(f"Nothing was learned from {count} of the wrong attempts. The first: {outcome.unlearned[0]}")
     if outcome.message:
         lines.append(f"The benchmark ended early: {outcome.message}")
     if outcome.reachable:

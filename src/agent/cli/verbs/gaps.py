@@ -152,7 +152,8 @@ def import_(
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.", remedy="Name a file of JSON lines.") from None
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{file} cannot be read: {why}.", remedy="Name a file of JSON lines.") from None
     records, taken, problems = _records(), list[GapRecord](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -170,7 +171,7 @@ def import_(
         print_note(f"{file}: {problem}")
     ids = [record.id for record in taken]
     print_done(
-        as_json, f"Took {len(ids)} records; {len(problems)} lines are none.", records=ids, problems=list(problems)
+        as_json, f"Took {len(ids)} records; {len(problems)} lines hold none.", records=ids, problems=list(problems)
     )
     if problems and not taken:
         raise typer.Exit(1)
