@@ -67,7 +67,7 @@ def test_a_server_is_added_listed_and_tested(alita, home):
     assert [(s["name"], s["state"], s["variables"]) for s in listed["servers"]] == [("calc", "ready", ["KEY"])]
     tested = alita("mcp", "test", "calc", "--json", CALC_KEY=KEY)
     assert tested.code == 0
-    assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 16)
+    assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 14)
     assert tested.json["seconds"] > 0
 
 
@@ -84,8 +84,8 @@ def test_a_server_is_disabled_enabled_and_removed(alita, home):
 def test_a_test_for_people_names_tools_and_time(alita):
     alita("mcp", "add", "calc", *PLAIN)
     ended = alita("mcp", "test", "calc")
-    assert "calc__add         Add two whole numbers." in ended.out
-    assert "calc speaks MCP 2025-11-25 and has 16 tools (" in ended.err
+    assert "calc__add    Add two whole numbers." in ended.out
+    assert "calc speaks MCP 2025-11-25 and has 14 tools (" in ended.err
 
 
 @pytest.mark.parametrize("as_json", [False, True])

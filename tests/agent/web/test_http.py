@@ -327,7 +327,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     problem = await _fails(client, f"{web.url}/a")
-    assert (problem.reason, "ALL_PROXY" in problem.message, "secret-key" in problem.message) == (
+    assert (problem.reason, "ALL_PROXY" in problem.remedy, "secret-key" in str(problem)) == (
         "connection",
         True,
         False,
