@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from contextlib import suppress
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from agent.events import AnswerWritten, Event, ModelStarting, Note, RunFinished, RunStarted, Warned
+from agent.models.protocol import Usage
 from mcp_tools.atomic import private, private_folder
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -32,6 +35,7 @@ class RunLog:
         self._folder = folder
         self._days = days
         self._run_id = ""
+        self._day = ""
         self._has_failed = False
 
     def write(self, event: Event) -> str:
@@ -58,13 +62,18 @@ class RunLog:
         now = datetime.now(UTC)
         short = {name: one_line(value, _WIDTH) if isinstance(value, str) else value for name, value in facts.items()}
         entry = {"time": now.isoformat(timespec="milliseconds"), "run": self._run_id, "event": kind, **short}
-        path = self._folder / f"{now:%Y-%m-%d}.log"
+        day = entry["time"][:10]
+        path = f"{self._folder}/{day}.log"
         try:
-            if not path.exists():
+            if day != self._day:
                 private_folder(self._folder)
                 self._remove_old()
-            with open(path, "a", encoding="utf-8", opener=private) as file:
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+                self._day = day
+            file = private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            try:
+                os.write(file, json.dumps(entry).encode() + b"\n")
+            finally:
+                os.close(file)
         except OSError as error:
             self._has_failed = True
             return f"the log {path} cannot be written: {error.strerror or error}"
@@ -84,4 +93,6 @@ def _facts(event: Event) -> dict[str, Json]:
     if isinstance(event, RunFinished):
         whole = event.answer.as_json()
         return {name: whole[name] for name in _OF_ANSWER if whole[name] is not None}
-    return {name: value for name, value in event.as_json().items() if name not in _LEFT_OUT and value not in ("", ())}
+    told = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in _LEFT_OUT}
+    told = {name: value for name, value in told.items() if value not in ("", ())}
+    return {name: asdict(value) if isinstance(value, Usage) else value for name, value in told.items()}
