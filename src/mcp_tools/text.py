@@ -49,6 +49,11 @@ def one_line(text: str, width: int = 100) -> str:
     return line if len(line) <= width and len(beginning) == len(text) else line[: width - 1] + "…"
 
 
+def count_of(number: int, noun: str) -> str:
+    """The number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())

@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance_extra import conformance_extra
 from conformance_tools import conformance_library
 
-from agent.cli.verbs.serve import Own, Wanted, run
+from agent.cli.verbs.serve import Own, run
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -20,4 +20,4 @@ if __name__ == "__main__":
     parser.add_argument("--no-token", action="store_true", help="always so")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="alita-") as folder, conformance_library(Path(folder)) as library:
-        run({}, Wanted(http=arguments.http, no_token=True), Own(library, conformance_extra()))
+        run({}, Own(library, conformance_extra()), http=arguments.http, no_token=True)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from support.command import Ended, Terminal
 from support.openai_server import Step
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,11 @@ def command(*arguments: object, folder: Path, url: str, **options: Any) -> subpr
         text=True,
         **options,
     )
+
+
+def called(*arguments: object, folder: Path, url: str) -> Ended:
+    """The benchmark in this process, whose workers are forked where everything is imported already."""
+    return Terminal(folder, folder).call("gaia", *map(str, arguments), "--model", "m", "--base-url", url)
 
 
 def finished(process: subprocess.Popen[str], timeout: float = 50) -> tuple[int, str, str]:

@@ -8,7 +8,6 @@ import json
 import os
 import pty
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -33,12 +32,13 @@ def clean(home: Path, **variables: str) -> dict[str, str]:
 
 
 class Terminal:
-    """A folder and a home to run the command in."""
+    """A folder and a home to run the command in; the folder is empty unless one is given."""
 
-    def __init__(self, folder: Path) -> None:
-        self.here, self.home = folder / "here", folder / "home"
+    def __init__(self, folder: Path, here: Path | None = None) -> None:
+        self.here, self.home = here or folder / "here", folder / "home"
         self.started: list[Any] = []
-        (self.here / "generated_tools").mkdir(parents=True)
+        if here is None:
+            (self.here / "generated_tools").mkdir(parents=True)
 
     def start(
         self,
@@ -129,28 +129,16 @@ class Tty:
         home: Path,
         *arguments: str,
         out: Path | None = None,
-        command: Sequence[str] | None = None,
+        first: str = "",
         **variables: str,
     ) -> None:
         self.out, self.seen = out, ""
-        self.process = None
-        if command is None and ALITA is _USUAL:
-            self._fork(arguments, here, clean(home, TERM="xterm", **variables))
-            return
-        command = command or ALITA
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            os.chdir(here)
-            if out is not None:
-                os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
-            os.execve(command[0], [*command, *arguments], clean(home, TERM="xterm", **variables))
-
-    def _fork(self, arguments: Sequence[str], here: Path, variables: dict[str, str]) -> None:
         self.terminal, theirs = pty.openpty()
-        out = theirs if self.out is None else os.open(self.out, os.O_WRONLY | os.O_CREAT)
-        self.process = start_process(arguments, (theirs, out, theirs), here, variables, at_terminal=True)
-        self.pid = self.process.pid
-        for descriptor in {theirs, out}:
+        stdout = theirs if out is None else os.open(out, os.O_WRONLY | os.O_CREAT)
+        variables = clean(home, TERM="xterm", **variables)
+        streams = (theirs, stdout, theirs)
+        self.process = start_process(arguments, streams, here, variables, at_terminal=True, first=first)
+        for descriptor in {theirs, stdout}:
             os.close(descriptor)
 
     def wait_for(self, text: str, seconds: float = 40.0) -> None:
@@ -171,18 +159,10 @@ class Tty:
         with contextlib.suppress(OSError):
             while data := os.read(self.terminal, 65536):
                 self.seen += data.decode(errors="replace")
-        code = self._wait()
+        self.process.join(40)
         os.close(self.terminal)
-        return code, self.out.read_text() if self.out else ""
-
-    def _wait(self) -> int:
-        pid, self.pid = self.pid, 0
-        if self.process is not None:
-            self.process.join(40)
-            return self.process.exitcode
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return self.process.exitcode, self.out.read_text() if self.out else ""
 
     def kill(self) -> None:
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            self._wait()
+        self.process.kill()
+        self.process.join()

@@ -21,7 +21,9 @@ _FORKS = multiprocessing.get_context("forkserver")
 _MODES = ("r", "w", "w")
 
 
-def _become(arguments: list[str], streams: list[Any], here: str, variables: dict[str, str], at_terminal: bool) -> None:
+def _become(
+    arguments: list[str], streams: list[Any], here: str, variables: dict[str, str], at_terminal: bool, first: str = ""
+) -> None:
     """Is the command from now on, as a new interpreter would be."""
     for number, stream in enumerate(streams):
         os.dup2(stream.detach(), number)
@@ -37,6 +39,7 @@ def _become(arguments: list[str], streams: list[Any], here: str, variables: dict
     sys.argv = ["alita", *arguments]
     code: object = 0
     try:
+        exec(first, {})
         from agent.cli.main import main
 
         main()
@@ -59,6 +62,7 @@ def start_process(
     variables: dict[str, str],
     *,
     at_terminal: bool = False,
+    first: str = "",
 ) -> Any:
     """Starts the command.
 
@@ -68,10 +72,11 @@ def start_process(
         here: The folder it works in.
         variables: Its environment.
         at_terminal: Whether stdin is to be its controlling terminal.
+        first: Python that runs in it before the command.
     """
     _FORKS.set_forkserver_preload(["support.preloaded"])
     streams = [DupFd(number) for number in descriptors]
-    process = _FORKS.Process(target=_become, args=(list(arguments), streams, str(here), variables, at_terminal))
+    process = _FORKS.Process(target=_become, args=(list(arguments), streams, str(here), variables, at_terminal, first))
     process.start()
     return process
 
@@ -84,14 +89,17 @@ class ForkedCommand:
         stdin: Whether something is written to it; else it is empty.
         here: The folder it works in.
         variables: Its environment.
+        first: Python that runs in it before the command.
     """
 
-    def __init__(self, arguments: Sequence[str], *, stdin: bool, here: Path, variables: dict[str, str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], *, stdin: bool, here: Path, variables: dict[str, str], first: str = ""
+    ) -> None:
         given, to_write = os.pipe() if stdin else (os.open(os.devnull, os.O_RDONLY), -1)
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         self.args = ["alita", *arguments]
-        self._process = start_process(arguments, (given, out_end, err_end), here, variables)
+        self._process = start_process(arguments, (given, out_end, err_end), here, variables, first=first)
         for number in (given, out_end, err_end):
             os.close(number)
         self.stdin = open(to_write, "w", encoding="utf-8") if stdin else None  # noqa: PTH123, SIM115

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.cli.output import print_note
 from agent.errors import AlitaError
-from mcp_tools.text import printable
+from mcp_tools.text import count_of, printable
 
 if TYPE_CHECKING:
     from agent.cli.screen import Screen
@@ -31,11 +31,7 @@ def is_terminal() -> bool:
 
 
 def ask_about_project(flags: dict[str, Any]) -> None:
-    """Asks about what this project's files define and nothing was decided about; without a terminal about nothing.
-
-    Args:
-        flags: Settings from the command line. Errors in the settings are reported by whoever reads them next.
-    """
+    """Asks about what this project's files define and nothing was decided about; without a terminal about nothing."""
     from agent.configuration.paths import PROJECT_FILE
     from mcp_tools.clients.config_files import PROJECT_FILES
 
@@ -86,7 +82,6 @@ def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
 
 
 def _typed(question: str) -> str | None:
-    """The line that the user types, in lower case; None at the end of the input."""
     print(question, end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     return line.strip().lower() if line else None
@@ -102,13 +97,9 @@ LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("
 
 
 def ask_before_fetching(flags: dict[str, Any]) -> bool:
-    """Says what the first question without a key downloads, and asks on a terminal whether to go on.
+    """Says what the first question without a key downloads, and on a terminal asks whether to go on; True if so.
 
-    Args:
-        flags: Settings from the command line; a server that is chosen instead is put there.
-
-    Returns:
-        Whether to go on. Nothing is asked where nothing has to be downloaded, or without a terminal.
+    A server that the user chooses instead is put into the flags.
     """
     from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.weights import QWEN_CODER, Weights
@@ -149,7 +140,6 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
 
 def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
-    """The model servers of this machine that answer: name, address and models."""
     from agent.models.failures import Endpoint
     from agent.models.openai import ask_models
 
@@ -164,14 +154,8 @@ Word = Literal["yes", "no", "always"]
 
 
 async def ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> Word:
-    """Shows a proved tool and asks whether it is kept; the end of the input is a no.
-
-    Args:
-        proposal: The tool.
-        screen: Where it is shown. Numbers before the lines of its code keep them from passing for ours.
-        always: Whether "always" may be answered, too.
-    """
-    from agent.cli.screen import Line, count_of
+    """Shows a proved tool and asks whether it is kept; the end of the input is a no."""
+    from agent.cli.screen import Line
 
     screen.line(Line("new", proposal.signature, "●", "bold", whole=True))
     screen.line(Line("purpose", proposal.purpose, whole=True))
@@ -209,11 +193,6 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
     """Asks at the controlling terminal, and gives one of the letters; empty when the terminal went away.
 
     The letter is enough where the terminal gives single keys, else the letter or its word, then Enter.
-
-    Args:
-        question: What is asked.
-        choices: What each letter stands for; the letter is part of the word.
-        spoken: Whether it is read aloud.
     """
     ways = " ".join(word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()) + " › "
     if spoken:

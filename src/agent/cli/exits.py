@@ -88,12 +88,7 @@ def end_now(code: object) -> NoReturn:
 
 
 class Watch:
-    """Ends the process when it does not end by itself.
-
-    Args:
-        seconds_left: Until it must have ended; None while no end is due.
-        last_words: Says what is still to be said, and gives the exit code.
-    """
+    """Ends the process once no seconds are left, with the code of the last words; None while no end is due."""
 
     def __init__(self, seconds_left: Callable[[], float | None], last_words: Callable[[], int]) -> None:
         import threading

@@ -76,7 +76,7 @@ def main() -> None:
             from importlib.metadata import version
 
             print(f"alita {version('alita')}")
-        elif first in {"-h", "--help", "help"} or not (arguments or _is_of_use()):
+        elif first in {"-h", "--help", "help"} or (not arguments and _is_alone()):
             from pathlib import Path
 
             # `docs/generate.py` rendered it beforehand: building it takes ten times as long as printing it
@@ -90,19 +90,13 @@ def main() -> None:
 
 
 def main_of(verb: str, name: str) -> None:
-    """Runs one verb as a program of its own and exits.
-
-    Args:
-        verb: Of the registry.
-        name: What the program is called.
-    """
+    """Runs one verb as a program of its own, and exits."""
     with _exiting(sys.argv[1:]) as arguments:
         _call(_BY_NAME[verb], arguments, name)
 
 
 @contextlib.contextmanager
 def _exiting(arguments: list[str]) -> Iterator[list[str]]:
-    """Exits with the code of what happens inside; its errors are reported."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to fail
             stream.reconfigure(errors="replace")
@@ -122,13 +116,12 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
     exits.leave(code)
 
 
-def _is_of_use() -> bool:
-    """Without arguments: there is a terminal to show a session on, or a pipe to read."""
-    return not sys.stdin.isatty() or sys.stdout.isatty() or sys.stderr.isatty()
+def _is_alone() -> bool:
+    """There is neither a terminal to show a session on nor a pipe to read."""
+    return sys.stdin.isatty() and not sys.stdout.isatty() and not sys.stderr.isatty()
 
 
 def _call(command: Command, arguments: list[str], name: str) -> None:
-    """Runs a command and exits with its code."""
     app = load(command)
     from typer import Abort
     from typer.exceptions import TyperException

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 def opt(names: str, help: str = "", group: str | None = None, **more: Any) -> Any:  # noqa: A002 - typer's own name
-    """An option.
-
-    Args:
-        names: Its names, and what stands for its value: `-o --output FILE`.
-        help: What it does.
-        group: Under what help shows it.
-        more: Further arguments of `typer.Option`.
-    """
+    """An option by its names and what stands for its value, `-o --output FILE`."""
     words = names.split()
     flags = [word for word in words if word.startswith("-")]
     metavar = " ".join(words[len(flags) :]) or None
@@ -73,11 +66,7 @@ LIMITS = ("max_steps", "max_seconds", "max_cost", "max_tokens")
 
 
 def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Adds options to a command, which gets the settings that they stand for as its first argument, `flags`.
-
-    Args:
-        names: Of `_SETTINGS`.
-    """
+    """Adds options to a command, which gets the settings that they stand for as its first argument, `flags`."""
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
         _, *own = inspect.signature(function, eval_str=True).parameters.values()
@@ -110,25 +99,14 @@ def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings(flags: Mapping[str, Any] | None = None) -> Settings:
-    """The settings, read when a command needs them: importing them takes longer than the rest of a short command.
-
-    Args:
-        flags: Settings from the command line.
-
-    Raises:
-        SettingsError: They cannot be read.
-    """
+    """The settings, read when a command needs them: importing them takes longer than the rest of a short command."""
     from agent.configuration.settings_sources import read_settings
 
     return read_settings(flags or {})
 
 
 def period(text: str | None, option: str) -> float | None:
-    """The seconds that an option names as `30d`.
-
-    Raises:
-        UsageError: It is no period.
-    """
+    """The seconds that an option names as `30d`."""
     from agent.configuration.settings import seconds_of
     from agent.errors import UsageError
 

@@ -80,13 +80,7 @@ def print_rows(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:
-    """Rows as lines, in columns of which only the last may be longer than half the width.
-
-    Args:
-        rows: Cells, of which each goes on one line; the same number in every row.
-        width: Columns of the terminal; None where a line may have any length.
-        indent: What every line begins with; cells beyond half the width are cut then.
-    """
+    """Rows as lines, in columns of which only the last may be longer than half the width; indented cells are cut."""
     most = width // 2 if width else sys.maxsize
     safe = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
     heads = [[one_line(cell, most) if indent else cell for cell in row[:-1]] for row in safe]
@@ -102,14 +96,7 @@ def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str =
 
 
 def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> list[str]:
-    """Breaks text into rows of at most `width` columns, so that none begins where a prompt begins.
-
-    Args:
-        text: Anything; what could steer a terminal is taken out.
-        width: Columns of the terminal.
-        head: What the first row begins with.
-        indent: What every further row begins with.
-    """
+    """Breaks text into rows of at most `width` columns, so that none begins where a prompt begins."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text

@@ -14,7 +14,7 @@ from agent.answer import Answer
 from agent.cli.output import columns, print_text, rows_of
 from agent.models.protocol import Usage
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import count_of, one_line, printable
 from mcp_tools.tool import call_text
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
 
 
 def _result(label: str, what: str, event: Any, result: str = "", *, whole: bool = False) -> Line:
-    """What came of something, or why it failed."""
     if event.ok:
         return Line(label, what + result)
     return Line(label, f"{what} ✗ {event.message}", style="yellow", whole=whole)
@@ -144,11 +143,6 @@ def summary(answer: Answer) -> Line:
     return Line("done", " · ".join(filter(None, parts)), "●", "bold", whole=True)
 
 
-def count_of(number: int, noun: str) -> str:
-    """The number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def cost_text(usage: Usage) -> str:
     """Money in words; an unknown price is shown as unknown, never as nothing."""
     if usage.cost is None:
@@ -170,19 +164,11 @@ MOST_STREAMED = 12
 
 
 class Screen:
-    """Shows text for people.
+    """Shows text for people, on a terminal, in a file, or `spoken`: in whole sentences, without signs and movement.
 
     Whatever it is given may come from a model: it cannot steer the terminal, and no row of it begins where a prompt
-    does. A terminal whose cursor may move has a live line below what scrolls up.
-
-    Args:
-        stream: A terminal or a file.
-        spoken: Whether it is read aloud: whole sentences, no signs, no movement.
-        quiet: Whether of a run only warnings are shown.
-        answers: Where answers go besides, when standard output is no terminal.
-        folds: Whether what is long goes on in further rows, as suits a terminal; in a file it stays one line, unless
-            told.
-        console: The terminal's; made for the stream when not given.
+    does. A terminal whose cursor may move has a live line below what scrolls up. What is long `folds` into further rows
+    on a terminal; in a file it stays one line, unless told. `answers` is where answers go besides.
     """
 
     def __init__(
@@ -292,11 +278,7 @@ class Screen:
             self.quote(line, head=f"  {number:>3}  ", indent=" " * 7)
 
     def begin_work(self, describe: Callable[[int], str]) -> None:
-        """Shows what is happening now, and the growing answer above it, until `end_work`.
-
-        Args:
-            describe: Says it in at most so many columns.
-        """
+        """Shows what is happening now, and the growing answer above it, until `end_work`."""
         if not self.animated or self._live is not None:
             return
         from rich.console import Group
@@ -355,13 +337,9 @@ def is_markdown(text: str) -> bool:
 
 
 class Safe:
-    """What another renderable shows, character by character fit for a terminal.
+    """What another renderable shows, or its last lines, character by character fit for a terminal.
 
     Markdown may spell characters as entities, so that cleaning the source is not enough.
-
-    Args:
-        inner: What is shown.
-        last: How many of its lines, from the end; all when not given.
     """
 
     def __init__(self, inner: RenderableType, last: int | None = None) -> None:

@@ -124,14 +124,7 @@ def usual_attachments(
     revision: str = REVISION,
     course: CourseApi | None = None,
 ) -> Attachments:
-    """Attachments as a run looks for them.
-
-    Args:
-        settings: Where the cache is, and the hub's token.
-        attached: `--attached_files_dir`; `gaia_files/` of the current folder comes after it.
-        beside: Folder of the question file, which comes last of the folders.
-        revision: Of the dataset on the hub.
-        course: The course's server, for its own questions.
+    """Attachments as a run looks for them: in `attached`, `gaia_files/`, and the folder beside the questions.
 
     Raises:
         DatasetError: `attached` is no folder.

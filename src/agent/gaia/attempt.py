@@ -40,8 +40,21 @@ def from_line(kind: type[T], line: Mapping[str, Any]) -> T:
     return read
 
 
+class _Line:
+    """A line of the ledger that concerns one question in one epoch: a ledger has one result for each."""
+
+    __slots__ = ()
+    task_id: str
+    epoch: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The question and the epoch."""
+        return self.task_id, self.epoch
+
+
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(_Line):
     """The result of one attempt, and what it took."""
 
     task_id: str
@@ -88,18 +101,13 @@ class Attempt:
     run_id: str = ""
     model: str = ""
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """The question and the epoch: a ledger has one result for each."""
-        return self.task_id, self.epoch
-
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""
         return {"kind": "attempt", **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(_Line):
     """A line of the ledger, of which an attempt follows unless the runner is killed."""
 
     task_id: str
@@ -107,14 +115,9 @@ class Begun:
     fingerprint: str
     run_id: str
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """The question and the epoch."""
-        return self.task_id, self.epoch
-
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(_Line):
     """A line of the ledger: what the overseer made of a wrong attempt."""
 
     task_id: str
@@ -129,11 +132,6 @@ class Lesson:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """The question and the epoch."""
-        return self.task_id, self.epoch
 
 
 @dataclass(frozen=True, slots=True)

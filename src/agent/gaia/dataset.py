@@ -177,7 +177,6 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
 
 
 def _plain(name: str) -> str:
-    """`Final answer` and `final_answer` are one."""
     return name.strip().lower().replace(" ", "_")
 
 
@@ -248,10 +247,13 @@ def load_jsonl(path: Path) -> Dataset:
             "dataset on the hub.",
         ) from None
     rows = ((f"line {number}", _record(line)) for number, line in enumerate(lines, 1) if line.strip())
-    dataset = dataset_from(rows, str(path))
+    return _not_empty(dataset_from(rows, str(path)), f"question file {path}")
+
+
+def _not_empty(dataset: Dataset, what: str) -> Dataset:
     if not dataset.tasks:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
-        raise DatasetError(f"The question file {path} contains no question.{first}", remedy=_FORM)
+        raise DatasetError(f"The {what} contains no question.{first}", remedy=_FORM)
     return dataset
 
 
@@ -307,11 +309,8 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
         missing = table.relative_to(folder)
         raise DatasetError(f"{folder} has no {missing}. It has: {', '.join(tables)}.", remedy=remedy)
     rows = _rows(table if table.is_file() else folder, config, split, cache, remedy)
-    dataset = dataset_from(rows, " ".join(filter(None, (str(folder), config, split))))
-    if not dataset.tasks:
-        first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
-        raise DatasetError(f"The dataset {folder} holds no question.{first}", remedy=_FORM)
-    return dataset
+    origin = " ".join(filter(None, (str(folder), config, split)))
+    return _not_empty(dataset_from(rows, origin), f"dataset {folder}")
 
 
 def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:

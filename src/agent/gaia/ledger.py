@@ -170,7 +170,10 @@ def _no_ledger(path: Path) -> RunError:
 
 
 class Ledger:
-    """A ledger that this process alone writes. Close it, or use it in a `with`."""
+    """A ledger that this process alone writes. Close it, or use it in a `with`.
+
+    What cannot be written is a `StorageError`, and leaves the ledger as it was.
+    """
 
     def __init__(self, file: AppendedLines, records: Records, fingerprint: str) -> None:
         self.header = records.header
@@ -209,20 +212,12 @@ class Ledger:
         return ledger
 
     def append(self, *attempts: Attempt) -> None:
-        """Adds a line for each; they are on the disk when this returns.
-
-        Raises:
-            StorageError: They cannot be written; the ledger is as it was before.
-        """
+        """Adds a line for each; they are on the disk when this returns."""
         self._write(*(attempt.as_json() for attempt in attempts))
         self.attempts += attempts
 
     def select(self, tasks: Sequence[Task], epochs: int) -> None:
-        """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen.
-
-        Raises:
-            StorageError: It cannot be written.
-        """
+        """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen."""
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
         chosen = Choice(kept, epochs, self._fingerprint)
         if self.chosen != chosen:
@@ -230,11 +225,7 @@ class Ledger:
             self.chosen = chosen
 
     def learn(self, lesson: Lesson) -> None:
-        """Adds what was learned from an attempt.
-
-        Raises:
-            StorageError: It cannot be written.
-        """
+        """Adds what was learned from an attempt."""
         self._write({"kind": "lesson", **asdict(lesson)})
 
     def begin(self, begun: Begun) -> None:
@@ -278,7 +269,6 @@ class Ledger:
 
 
 def _differences(one: dict[str, Json], other: dict[str, Json]) -> list[str]:
-    """What differs between two configurations, each as `name: one, now other`."""
     names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
     told = {name: [json.dumps(each.get(name), ensure_ascii=False) for each in (one, other)] for name in names}
     return [f"{name}: {before}, now {after}" for name, (before, after) in told.items()]

@@ -130,7 +130,6 @@ class Lessons:
             self._fail(attempt, insight.problem)
 
     def _trace_of(self, attempt: Attempt) -> str:
-        """All that the attempt did, and how it was scored."""
         trace = render(read_trace(self._places.runs, attempt.run_id), width=_WIDTH, full=True)
         scored = [
             f"raw answer: {attempt.raw_answer}",

@@ -186,7 +186,6 @@ class _Worker:
         self._wait(self._pool.patience.stop)
 
     def _wait(self, seconds: float) -> None:
-        """Gives the process so long until its next sign of life."""
         with contextlib.suppress(RuntimeError):  # its time is over
             self._clock.reschedule(asyncio.get_running_loop().time() + seconds)
 

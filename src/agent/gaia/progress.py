@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent.gaia.attempt import DONE, Attempt, Task
-from agent.gaia.report.tables import count, price, seconds_text
-from mcp_tools.text import one_line
+from agent.gaia.report.tables import price, seconds_text
+from mcp_tools.text import count_of, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Display:
                 self._epochs, self._todo, self._began = event.epochs, event.todo, time.monotonic()
                 done = sum(attempt.status in DONE for attempt in event.done)
                 epochs = f" × {event.epochs} epochs" if event.epochs > 1 else ""
-                asked = count(len(event.selected), "question") + epochs
+                asked = count_of(len(event.selected), "question") + epochs
                 before = f", {done} done before" if done else ""
-                self.say(f"{asked}{before}; {count(event.todo, 'attempt')} to make.")
+                self.say(f"{asked}{before}; {count_of(event.todo, 'attempt')} to make.")
                 for problem in event.problems:
                     self.say(problem)
             case Said():

@@ -271,7 +271,6 @@ class Benchmark:
             await self._attempt(self._queue.popleft(), ledger)
 
     def _spent(self) -> str | None:
-        """The limit of the whole benchmark that is reached, if any."""
         used: dict[str, float] = {
             "seconds": time.monotonic() - self._began,
             "tokens": sum(attempt.input_tokens + attempt.output_tokens for attempt in self._made),
@@ -306,7 +305,6 @@ class Benchmark:
         self._tell(Ended(attempt))
 
     def _taken(self, task: Task) -> Attempt:
-        """An answer that was given elsewhere, and cost nothing here."""
         answer = self._options.taken[task.task_id]
         return self._scored(task, Attempt(task.task_id, answer=answer, raw_answer=answer, cost=0.0, model=TAKEN))
 

@@ -11,10 +11,10 @@ MARKED = "[IMPORTANT CONTEXT: file {}] What is the key?"
 
 def test_a_specialist_is_addressed_and_stays_with_its_run(terminal):
     script = terminal.script(decide("run_code", code="print(6 * 7)", final_answer="{}"))
-    told = json.loads(terminal.run("--agent", "math", "--json", "--model", script, "How much is it, all told?").out)
+    told = json.loads(terminal.call("--agent", "math", "--json", "--model", script, "How much is it, all told?").out)
     assert (told["answer"], told["agent"]) == ("42", "math")
-    assert terminal.run("runs", "replay", "-q", terminal.runs[0].name).out == "42\n"
-    wrong = terminal.run("ask", "--agent", "cook", "How much is it, all told?")
+    assert terminal.call("runs", "replay", "-q", terminal.runs[0].name).out == "42\n"
+    wrong = terminal.call("ask", "--agent", "cook", "How much is it, all told?")
     assert (wrong.code, len(terminal.runs)) == (2, 1)
     assert "cook is none of web, code, files, math, browser" in wrong.err
 
@@ -24,7 +24,8 @@ def test_a_file_that_the_question_names_is_attached_and_one_that_a_pipe_names_is
     script = terminal.script(decide("answer", answer="limpet"))
 
     def attached(*words: str, stdin: str | None = None) -> list[str]:
-        ended = terminal.run("--no-cache", "--model", script, *words, stdin=stdin)
+        how = terminal.call if stdin is None else terminal.run
+        ended = how("--no-cache", "--model", script, *words, stdin=stdin or "")
         assert ended.out == "limpet\n", ended.err
         run = max(terminal.runs, key=lambda folder: (folder / "run.json").stat().st_mtime)
         return [file["path"].rpartition("/")[2] for file in json.loads((run / "run.json").read_text())["files"]]
@@ -32,4 +33,4 @@ def test_a_file_that_the_question_names_is_attached_and_one_that_a_pipe_names_is
     assert attached(MARKED.format("my note.txt")) == ["my note.txt"]
     assert attached("What is the key?", stdin=MARKED.format("my note.txt")) == []
     assert attached(MARKED.format('"gone.txt"')) == ["gone.txt"]
-    assert "gone.txt" in terminal.run("runs", "show", terminal.runs[-1].name).out
+    assert "gone.txt" in terminal.call("runs", "show", terminal.runs[-1].name).out

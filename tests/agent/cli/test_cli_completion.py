@@ -96,10 +96,20 @@ CASES = {
 
 
 @pytest.mark.parametrize("asked", SHELLS)
-@pytest.mark.parametrize(("words", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_shell_completes(asked, words, wanted, scripts: Path, tmp_path: Path, environment: dict[str, str]) -> None:
-    assert asked(words, scripts, tmp_path, environment) == wanted
+def test_a_shell_completes(asked, scripts: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    """Each shell hands over its words, the one under the cursor too, and takes what it is given as text."""
+    for case in ("commands", "a second tool"):
+        words, wanted = CASES[case]
+        assert asked(words, scripts, tmp_path, environment) == wanted
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize(("words", "wanted"), CASES.values(), ids=CASES.keys())
+def test_words_are_completed(words, wanted, quick, tmp_path: Path, environment: dict[str, str]) -> None:
+    line = {"COMP_WORDS": "\n".join(["alita", *words]), "COMP_CWORD": str(len(words))}
+    folder = {"ALITA_TOOLS_DIR": str(tmp_path / "generated_tools")}
+    done = quick(_ALITA_COMPLETE="complete_bash", **line, **folder)
+    assert set(done.out.split()) == wanted
 
 
 def test_an_unknown_shell_is_said(tmp_path: Path, environment: dict[str, str]) -> None:

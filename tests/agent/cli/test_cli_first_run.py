@@ -9,16 +9,15 @@ import pytest
 
 from agent.cli import confirmations
 from agent.model_downloads import _left
-from support.command import ALITA, Terminal, Tty
+from support.command import Terminal, Tty
 from support.openai_server import OpenAIServer
 
-PORTS = "from agent.cli import confirmations; confirmations.LOCAL_SERVERS = (('Ollama', {}),); "
+PORTS = "from agent.cli import confirmations; confirmations.LOCAL_SERVERS = (('Ollama', {}),)"
 
 
 def at_a_terminal(folder: Path, typed: str, port: int) -> tuple[int, str, str]:
     """Exit code, what the terminal shows, and stdout, which is a file."""
-    command = [*ALITA[:2], f"{PORTS.format(port)}{ALITA[2]}"]
-    tty = Tty(folder, folder / "home", "Which town is it?", out=folder / "out.txt", command=command)
+    tty = Tty(folder, folder / "home", "Which town is it?", out=folder / "out.txt", first=PORTS.format(port))
     tty.wait_for("[y]")
     tty.type(f"{typed}\n")
     code, out = tty.ended()
@@ -43,13 +42,10 @@ def test_a_server_of_this_machine_is_found_and_can_answer(tmp_path: Path) -> Non
 
 
 def test_without_a_terminal_it_is_told_and_nobody_is_asked(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    got = terminal.run("-q", "--model", terminal.script({"role": "coordinator", "text": "Paris"}), "Which town?")
+    got = terminal.call("-q", "--model", terminal.script({"role": "coordinator", "text": "Paris"}), "Which town?")
     assert "1.1 GB" not in got.err
-    monkeypatch.setattr("support.command.ALITA", [*ALITA[:2], f"{PORTS.format(9)}{ALITA[2]}"])
-    process = terminal.start("Which town?", ALITA_MODELS_DIR=os.devnull)
-    assert process.stderr is not None
-    told = process.stderr.readline()
-    assert "embedded model will answer" in told
+    monkeypatch.setattr(confirmations, "LOCAL_SERVERS", (("Ollama", 9),))
+    assert "embedded model will answer" in terminal.call("Which town?", ALITA_MODELS_DIR=os.devnull).err
 
 
 def test_nobody_is_asked_where_nothing_is_fetched() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -19,7 +17,7 @@ from support.forked_command import ForkedCommand
 from support.site.hostile import HOSTILE
 from support.site.server import Site
 
-LIMIT = 3
+LIMIT = 2
 """Seconds of the run."""
 LATEST = 40
 """Seconds until the process must be gone, start-up of a loaded machine included."""
@@ -107,23 +105,18 @@ STUCK = textwrap.dedent("""
     sys.modules["agent.alita"] = module
     from agent.cli import exits
     from agent.cli.verbs import ask
-    ask._CLOSING, exits._WITHOUT_PYTHON = 2.0, 2.0
-    from agent.cli.main import main
-    main()
+    ask._CLOSING, exits._WITHOUT_PYTHON, exits._THREADS_SECONDS = 1.0, 1.0, 0.5
 """)
 
 
-def begun(*arguments: str) -> subprocess.Popen[str]:
+def begun(*arguments: str) -> ForkedCommand:
     """The command with an Alita that gets stuck as its question says."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", STUCK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
+    process = ForkedCommand(arguments, stdin=False, here=Path.cwd(), variables=dict(os.environ), first=STUCK)
     assert any("begun" in line for line in process.stderr)
     return process
 
 
-def left(process: subprocess.Popen[str]) -> tuple[int, str]:
+def left(process: ForkedCommand) -> tuple[int, str]:
     """Exit code and output of a process that must end now."""
     try:
         out, _ = process.communicate(timeout=15)
@@ -146,7 +139,7 @@ def test_an_answer_is_given_although_closing_hangs() -> None:
 
 
 def test_a_library_that_stops_python_altogether_ends_with_the_process() -> None:
-    code, _ = left(begun("--max-seconds", "2", "lock"))
+    code, _ = left(begun("--max-seconds", "1", "lock"))
     assert code == 1
 
 

@@ -4,14 +4,14 @@ The command, its signals and its output are real; behind them stands an Alita th
 """
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
 import pytest
+
+from support.command import clean
+from support.forked_command import ForkedCommand
 
 STAND_IN = textwrap.dedent("""
     import asyncio, sys, types
@@ -55,24 +55,13 @@ STAND_IN = textwrap.dedent("""
     module = types.ModuleType("agent.alita")
     module.Alita = Alita
     sys.modules["agent.alita"] = module
-    from agent.cli.main import main
-    main()
 """)
 
 
 @pytest.fixture
 def start(tmp_path):
-    def start(*arguments, stdin=subprocess.DEVNULL):
-        environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(tmp_path), "LANG": "C.UTF-8"}
-        return subprocess.Popen(
-            [sys.executable, "-c", STAND_IN, *arguments],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-        )
+    def start(*arguments, stdin=False):
+        return ForkedCommand(arguments, stdin=stdin, here=tmp_path, variables=clean(tmp_path), first=STAND_IN)
 
     return start
 
@@ -135,8 +124,8 @@ def test_a_stream_ends_with_the_answer(start, question):
 
 
 def test_piped_text_is_the_question_or_is_added_to_it(start):
-    assert ended(start("-q", stdin=subprocess.PIPE), "from a pipe")[1] == "from a pipe\n"
-    assert ended(start("-q", "Sum", "these:", stdin=subprocess.PIPE), "1\n2\n")[1] == "Sum these:\n\n1\n2\n"
+    assert ended(start("-q", stdin=True), "from a pipe")[1] == "from a pipe\n"
+    assert ended(start("-q", "Sum", "these:", stdin=True), "1\n2\n")[1] == "Sum these:\n\n1\n2\n"
 
 
 def wait_for(process, text):

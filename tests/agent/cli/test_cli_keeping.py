@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli.verbs import ask
 from support.command import Terminal, Tty
 from support.fibonacci import ANSWER, QUESTION, STORY, decide
 
@@ -32,40 +33,35 @@ def kept(folder: Path) -> list[str]:
     return [path.name for path in (folder / "here" / "generated_tools").glob("*.py")]
 
 
-@pytest.mark.parametrize(("typed", "names"), [("y\n", ["nth_fibonacci.py"]), ("maybe\nn\n", [])], ids=["yes", "no"])
-def test_the_code_and_its_checks_are_shown_before_the_decision(start, tmp_path, typed, names):
-    alita = start()
+def shown(alita: Tty) -> str:
     alita.wait_for("Keep this tool? [y]es [n]o ")
-    before = re.sub(r"\x1b\[[0-9;]*m", "", alita.seen)
+    return re.sub(r"\x1b\[[0-9;]*m", "", alita.seen)
+
+
+def test_the_code_and_its_checks_are_shown_before_a_yes(start, tmp_path):
+    alita = start()
+    before = shown(alita)
     assert "● new     nth_fibonacci(n: int) -> int" in before
     assert re.search(r"\d def nth_fibonacci\(n: int\) -> int:", before)
     assert "  checks  " in before
-    for line in typed.splitlines(keepends=True):
-        alita.seen = ""
-        alita.type(line)
-        alita.wait_for("Keep this tool?" if line == "maybe\n" else "done")
-    code, out = alita.ended()
-    assert (code, out) == (0, f"{ANSWER}\n")
-    assert kept(tmp_path) == names
-
-
-def test_what_was_typed_before_the_question_is_no_answer(start, tmp_path):
-    alita = start()
+    assert kept(tmp_path) == []
     alita.type("y\n")
-    alita.wait_for("Keep this tool? [y]es [n]o ")
+    assert alita.ended() == (0, f"{ANSWER}\n")
+    assert kept(tmp_path) == ["nth_fibonacci.py"]
+
+
+def test_a_quiet_command_asks_all_the_same_and_neither_a_doubtful_nor_an_early_word_is_a_yes(start, tmp_path):
+    alita = start("-q")
+    alita.type("y\n")
+    shown(alita)
     time.sleep(0.3)
     assert kept(tmp_path) == []
+    alita.seen = ""
+    alita.type("maybe\n")
+    shown(alita)
     alita.type("n\n")
     assert alita.ended() == (0, f"{ANSWER}\n")
     assert kept(tmp_path) == []
-
-
-def test_a_quiet_command_asks_all_the_same(start):
-    alita = start("-q")
-    alita.wait_for("Keep this tool? [y]es [n]o ")
-    alita.type("n\n")
-    code, out = alita.ended()
-    assert (code, out) == (0, f"{ANSWER}\n")
 
 
 def test_ctrl_c_twice_leaves_without_keeping_and_a_resumed_run_asks_again(start, tmp_path):
@@ -84,15 +80,16 @@ def test_ctrl_c_twice_leaves_without_keeping_and_a_resumed_run_asks_again(start,
 
 
 @pytest.mark.parametrize(("mode", "told"), [("ask", "nobody could be asked"), ("never", "set to never")])
-def test_without_a_terminal_nothing_is_kept_and_it_is_told(terminal, tmp_path, mode, told):
+def test_without_a_terminal_nothing_is_kept_and_it_is_told(terminal, tmp_path, monkeypatch, mode, told):
     script = terminal.script(SCRATCH, *STORY)
-    got = terminal.run("--approve", mode, "--json", "--model", script, QUESTION, leading=["setsid", "-w"])
+    monkeypatch.setattr(ask, "has_keyboard", lambda: False)
+    got = terminal.call("--approve", mode, "--json", "--model", script, QUESTION)
     assert (got.code, got.json["answer"]) == (0, ANSWER)
     assert told in got.err
     assert kept(tmp_path) == []
 
 
 def test_a_mode_that_there_is_not_is_bad_usage(terminal):
-    got = terminal.run("--approve", "maybe", "x")
+    got = terminal.call("--approve", "maybe", "x")
     assert got.code == 2
     assert "maybe" in got.err

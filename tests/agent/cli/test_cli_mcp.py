@@ -32,13 +32,11 @@ def environment(home, tmp_path):
 
 @pytest.fixture
 def alita(terminal, home, tmp_path):
-    """Runs `alita …` in an empty folder, without a terminal: questions and tests of servers as a process."""
+    """Runs `alita …` in an empty folder, without a terminal."""
     terminal.home = home
 
     def run(*arguments, **variables):
-        starts = arguments[0] != "mcp" or arguments[1] == "test"
-        how = terminal.run if starts else terminal.call
-        return how(*arguments, MCP_LOG=str(tmp_path / "starts"), **variables)
+        return terminal.call(*arguments, MCP_LOG=str(tmp_path / "starts"), **variables)
 
     return run
 

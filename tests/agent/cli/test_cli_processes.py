@@ -1,8 +1,6 @@
 """The real `alita` command: exit code, stdout and stderr together."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ import pytest
 from agent.cli.exits import EXIT_CODES
 from agent.cli.main import COMMANDS
 from agent.models.embedded.weights import speech_weights
-from mcp_tools.sandbox.backends import find_bwrap
+from mcp_tools.sandbox import backends
 from support.fibonacci import decide, write_script
 from support.openai_server import Step
 
@@ -30,20 +28,6 @@ def test_help_names_every_command_and_exit_code(alita):
     assert all(f"\n  {command.name} " in ended.out for command in COMMANDS)
     assert all(f"\n  {code:>3}  {meaning}\n" in ended.out for code, _, meaning in EXIT_CODES)
     assert max(map(len, ended.out.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("flag", ["--help", "--version"])
-def test_help_and_version_import_nothing_heavy(flag):
-    program = (
-        "import sys; sys.argv = ['alita', sys.argv[1]]\n"
-        "from agent.cli.main import main\n"
-        "main()\n"
-        "heavy = {'pydantic', 'typer', 'rich', 'langgraph', 'openai', 'mcp', 'asyncio'}\n"
-        "heavy |= {'agent.configuration.settings'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", program, flag], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("command", [c.name for c in COMMANDS])
@@ -163,7 +147,7 @@ def test_the_library_from_the_command_line(quick, tmp_path):
     assert (ended.code, ended.json["error"]["kind"]) == (2, "UnknownToolError")
 
 
-def test_a_tool_runs_in_the_sandbox(alita, tmp_path):
+def test_a_tool_runs_in_the_sandbox(alita, quick, tmp_path):
     path = tmp_path / "fib.py"
     path.write_text(FIBONACCI)
     ended = alita("tools", "run", str(path), '{"n": 57}', "--json")
@@ -171,7 +155,7 @@ def test_a_tool_runs_in_the_sandbox(alita, tmp_path):
     assert set(ended.json) == {"ok", "value", "error", "seconds", "isolation"}
     assert (ended.json["ok"], ended.json["value"], ended.json["error"]) == (True, 365435296162, None)
     assert ended.json["isolation"] in {"strong", "medium"}
-    assert alita("tools", "run", str(path), '{"n": 57}').out == "365435296162\n"
+    assert quick("tools", "run", str(path), '{"n": 57}').out == "365435296162\n"
 
 
 @pytest.mark.parametrize("body", [b'{"ok":true,"value":NaN}', b"[]"])
@@ -192,7 +176,17 @@ def test_a_forged_result_is_an_error_like_any_other(quick, tmp_path, body):
 def test_a_user_without_a_name_and_a_home(alita, tmp_path):
     """As in containers that run as any user id."""
     (tmp_path / "here" / "f.py").write_text(FIBONACCI)
-    nameless = [str(find_bwrap()), "--dev-bind", "/", "/", "--unshare-user", "--uid", "1234567", "--gid", "1234567"]
+    nameless = [
+        str(backends.find_bwrap()),
+        "--dev-bind",
+        "/",
+        "/",
+        "--unshare-user",
+        "--uid",
+        "1234567",
+        "--gid",
+        "1234567",
+    ]
     ended = alita("tools", "run", "f.py", '{"n": 9}', "--json", leading=nameless)
     assert ended.json["value"] == 34, ended.err
     ended = alita("doctor", "--json", leading=nameless)
@@ -276,8 +270,8 @@ def test_the_weights_of_speech_have_a_name(quick, tmp_path):
     assert "Fetch the weights (78 MB): alita model pull speech" in quick("doctor").out
 
 
-def test_the_doctor_names_a_remedy_for_everything_that_is_missing(alita):
-    ended = alita("doctor", "--json", PATH="")
+def test_the_doctor_names_a_remedy_for_everything_that_is_missing(quick):
+    ended = quick("doctor", "--json", PATH="")
     assert all(check["ok"] or check["remedy"] for check in ended.json["checks"])
     assert ended.code == 1
     assert {"python", "packages", "model", "isolation", "browser", "tools"} <= {
@@ -322,16 +316,16 @@ async def recorded(tmp_path):
     return run.run_id
 
 
-async def test_runs_are_listed_and_shown(alita, recorded):
-    listed = alita("runs", "list")
+def test_runs_are_listed_and_shown(quick, recorded):
+    listed = quick("runs", "list")
     assert listed.out.startswith(recorded)
     assert "\x1b" not in listed.out
-    assert alita("runs", "list", "--json").json[0]["run_id"] == recorded
-    shown = alita("runs", "show", recorded[-4:], "--json").json
+    assert quick("runs", "list", "--json").json[0]["run_id"] == recorded
+    shown = quick("runs", "show", recorded[-4:], "--json").json
     assert shown["calls"][0]["request"]["messages"] == [{"role": "user", "content": "x"}]
     assert shown["answer"]["answer"] == "a colour"
-    assert "answer    a colour" in alita("runs", "show").out
-    assert alita("resume", recorded).code == 2
+    assert "answer    a colour" in quick("runs", "show").out
+    assert quick("resume", recorded).code == 2
 
 
 def test_arithmetic_is_answered_at_once_and_alone_on_stdout(alita):
@@ -342,12 +336,12 @@ def test_arithmetic_is_answered_at_once_and_alone_on_stdout(alita):
 KEY = "sk-the-key-of-the-user-0123456789abcdef"
 
 
-def test_no_stream_of_a_run_shows_a_key(alita, openai_server, tmp_path):
+def test_no_stream_of_a_run_shows_a_key(quick, openai_server, tmp_path):
     text = f"The key is {KEY}, says the file."
     openai_server.default = lambda _: Step(text=text)
     arguments = ("--base-url", openai_server.url, "--model", "gpt-test", "Which key does the file name?")
     for flag in ("--json-stream", "--json", "-v"):
-        ended = alita(*arguments, flag, "--no-cache", OPENAI_API_KEY=KEY)
+        ended = quick(*arguments, flag, "--no-cache", OPENAI_API_KEY=KEY)
         assert ended.code == 0, ended.err
         assert "[redacted]" in ended.out
         assert KEY not in ended.out + ended.err
@@ -375,33 +369,26 @@ def test_what_is_kept_can_be_read_by_its_user_alone(quick, openai_server, tmp_pa
     assert [folder for folder in folders if folder.stat().st_mode & 0o077] == []
 
 
-def test_a_level_below_the_one_before_is_told_in_every_run(alita, tmp_path):
+def test_a_level_below_the_one_before_is_told_in_every_run(quick, tmp_path, monkeypatch):
     register(tmp_path / "tools")
     run = ("tools", "run", "fibonacci", '{"n": 7}', "--tools-dir", str(tmp_path / "tools"))
-    assert alita(*run).code == 0
+    assert quick(*run).code == 0
     kept = tmp_path / "home" / "data" / "isolation.json"
     if json.loads(kept.read_text())["level"] != "strong":
         pytest.skip("this machine has no stronger level to lose")
-    lost = {"PYTHONPATH": str(_without_bubblewrap(tmp_path))}
-    for _ in range(2):
-        ended = alita(*run, **lost)
-        assert ended.code == 0
-        assert "tools are less isolated than before: medium (sandlock), it was strong" in ended.err
-    script = write_script(tmp_path / "script.jsonl", [decide("answer", answer="Paris", when="capital")])
-    told = alita("--model", script, "--json", "The capital of France?", **lost)
-    assert ["less isolated than before" in warning for warning in told.json["warnings"]] == [True]
-    assert "less isolated than before" in told.err
-    checks = alita("doctor", "--json", **lost).json["checks"]
-    assert any(check["name"] == "isolation" and "less isolated than before" in check["detail"] for check in checks)
-    assert "less than before" not in alita(*run, ALITA_ISOLATION="sandlock", **lost).err, "who names it has accepted it"
-    assert "less than before" not in alita(*run).err
-
-
-def _without_bubblewrap(tmp_path):
-    """A folder for PYTHONPATH with which there seems to be no bubblewrap."""
-    folder = tmp_path / "path"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(
-        "import mcp_tools.sandbox.backends as backend\nbackend.find_bwrap = lambda: None\n"
-    )
-    return folder
+    with monkeypatch.context() as lost:
+        lost.setattr(backends, "find_bwrap", lambda: None)
+        for _ in range(2):
+            ended = quick(*run)
+            assert ended.code == 0
+            assert "tools are less isolated than before: medium (sandlock), it was strong" in ended.err
+        script = write_script(tmp_path / "script.jsonl", [decide("answer", answer="Paris", when="capital")])
+        told = quick("--model", script, "--json", "The capital of France?")
+        assert ["less isolated than before" in warning for warning in told.json["warnings"]] == [True]
+        assert "less isolated than before" in told.err
+        checks = quick("doctor", "--json").json["checks"]
+        assert any(check["name"] == "isolation" and "less isolated than before" in check["detail"] for check in checks)
+        assert "less isolated than before" not in quick(*run, ALITA_ISOLATION="sandlock").err, (
+            "who names it has accepted it"
+        )
+    assert "less isolated than before" not in quick(*run).err

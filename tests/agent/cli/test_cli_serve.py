@@ -24,7 +24,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from agent.cli.verbs.serve import Wanted, run
+from agent.cli.verbs.serve import run
 from mcp_tools.errors import UsageError
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
@@ -131,8 +131,14 @@ def serving(*flags: str) -> Iterator[Process]:
         process.child.communicate()
 
 
-async def test_a_client_lists_and_calls_over_stdio(library: Library, mode: str) -> None:
-    async with Client(on_stdio(), mode=mode) as client:
+async def test_a_client_lists_calls_and_hears_over_stdio(library: Library, mode: str) -> None:
+    heard = asyncio.Event()
+
+    async def handler(message: object) -> None:
+        if type(message).__name__ == "ToolListChangedNotification":
+            heard.set()
+
+    async with Client(on_stdio(), mode=mode, message_handler=handler) as client:
         assert client.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[mode]
         names = [one.name for one in (await client.list_tools()).tools]
         assert {"double", "search_tools", "ask"} <= set(names)
@@ -140,21 +146,11 @@ async def test_a_client_lists_and_calls_over_stdio(library: Library, mode: str) 
         assert (await client.call_tool("noisy", {"n": 1})).structured_content == {"result": 1}
         results = await asyncio.gather(*(client.call_tool("double", {"n": n}) for n in range(32)))
         assert [one.structured_content for one in results] == [{"result": n * 2} for n in range(32)]
-
-
-async def test_a_new_tool_is_told_over_stdio(library: Library) -> None:
-    heard = asyncio.Event()
-
-    async def handler(message: object) -> None:
-        if type(message).__name__ == "ToolListChangedNotification":
-            heard.set()
-
-    async with Client(on_stdio(), mode="legacy", message_handler=handler) as client:
-        await client.list_tools()
-        library.register(tool("late", "return n"))
-        async with asyncio.timeout(10):
-            await heard.wait()
-        assert "late" in [one.name for one in (await client.list_tools()).tools]
+        if mode == "legacy":  # the other protocol has streams for what is heard, as over HTTP
+            library.register(tool("late", "return n"))
+            async with asyncio.timeout(10):
+                await heard.wait()
+            assert "late" in [one.name for one in (await client.list_tools()).tools]
 
 
 async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, library: Library) -> None:
@@ -164,13 +160,13 @@ async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, lib
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
-    async with Client(on_stdio("--model", model), mode="auto") as client:
+    async with Client(on_stdio("--model", model, "--no-cache"), mode="auto") as client:
         made = await client.call_tool("create_tool", {"question": QUESTION}, progress_callback=progress)
         assert made.structured_content is not None, made
         assert made.structured_content["created"] == ["nth_fibonacci"]
         assert (await client.call_tool("nth_fibonacci", {"n": 10})).structured_content == {"result": 55}
-        asked = await client.call_tool("ask", {"question": QUESTION})
-    assert (asked.structured_content or {})["answer"] == "365435296162"
+        asked = await asyncio.gather(*(client.call_tool("ask", {"question": QUESTION}) for _ in range(2)))
+    assert [(one.structured_content or {}).get("answer") for one in asked] == ["365435296162"] * 2
     assert any("nth_fibonacci" in str(line) for line in told)
 
 
@@ -187,14 +183,10 @@ async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: 
     assert "no tool was proved and kept (the model gave no valid action" in str(none.content)
 
 
-async def test_two_questions_wait_for_each_other(home: Path, library: Library) -> None:
-    model = write_script(home / "script.jsonl", [*STORY, *STORY])
-    async with Client(on_stdio("--model", model, "--no-cache"), mode="auto") as client:
-        asked = await asyncio.gather(*(client.call_tool("ask", {"question": QUESTION}) for _ in range(2)))
-    assert [(one.structured_content or {}).get("answer") for one in asked] == ["365435296162"] * 2
-
-
-async def test_without_a_model_ask_says_what_is_missing_and_tools_work(library: Library, openai_server: Any) -> None:
+async def test_without_a_model_ask_says_what_is_missing_and_tools_work(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALITA_RETRIES", "0")
     flags = ("--model", "some-model", "--base-url", "http://127.0.0.1:9/v1")
     async with Client(on_stdio(*flags), mode="auto") as client:
         asked = await client.call_tool("ask", {"question": "What is the capital of France?"}, read_timeout_seconds=50)
@@ -205,10 +197,15 @@ async def test_without_a_model_ask_says_what_is_missing_and_tools_work(library: 
 
 @pytest.mark.parametrize("ending", ["eof", "SIGTERM"])
 def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Library, ending: str) -> None:
+    """Nor one of calls that stay behind their answers."""
     with serving() as process:
         process.begin()
         process.call(1, "double", n=2)
         assert process.hear()["result"]["structuredContent"] == {"result": 4}
+        for name in ("stays", "stays", "forges", "stays"):
+            process.call(3, name, n=2)
+            result = process.hear()["result"]
+            assert result.get("isError", False) == (name == "forges"), result
         process.call(2, "spin", n=1)
         time.sleep(0.5)
         below = process.below()
@@ -228,37 +225,6 @@ def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Li
         assert all(map(_is_gone, below))
 
 
-def test_calls_that_stay_behind_their_answers_do_not_keep_it(library: Library) -> None:
-    with serving() as process:
-        process.begin()
-        for number, name in enumerate(("stays", "stays", "forges", "stays"), 1):
-            process.call(number, name, n=2)
-            result = process.hear()["result"]
-            assert result.get("isError", False) == (name == "forges"), result
-        below = process.below()
-        started = time.monotonic()
-        process.child.send_signal(signal.SIGTERM)
-        code, _, _ = process.end()
-        assert code == 0
-        assert time.monotonic() - started < 5
-        assert all(map(_is_gone, below))
-
-
-def test_what_a_script_asked_before_it_closed_its_end_is_answered_and_written_down(
-    home: Path, library: Library
-) -> None:
-    with serving() as process:
-        process.begin()
-        process.call(1, "double", n=2)
-        code, out, _ = process.end()
-    assert code == 0
-    assert json.loads(out)["result"]["structuredContent"] == {"result": 4}
-    path = home / "data" / "audit" / "calls.jsonl"
-    (line,) = map(json.loads, path.read_text().splitlines())
-    assert (line["tool"], line["outcome"], line["client"]) == ("double", "ok", "t 1")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
 def test_requests_may_come_from_a_file(home: Path, library: Library) -> None:
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     lines = [
@@ -274,12 +240,10 @@ def test_requests_may_come_from_a_file(home: Path, library: Library) -> None:
     assert [one["id"] for one in answers] == [0, 1]
 
 
-def test_without_any_input_it_ends_at_once(library: Library) -> None:
-    done = subprocess.run([ALITA, "serve"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
-    assert (done.stdout, b"Traceback" in done.stderr) == (b"", False)
-
-
-def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered(library: Library) -> None:
+def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered_and_written_down(
+    home: Path, library: Library
+) -> None:
+    """Also when its client closes its end at once, as a script does."""
     with serving() as process:
         process.begin()
         process.say(b"no json\n")
@@ -292,35 +256,41 @@ def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered(lib
         process.say(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"\\ud800"}}\n')
         refused = process.hear()
         assert (refused["id"], refused["error"]["code"]) == (9, -32600), "who asked must not wait"
-        process.call(8, "double", n=1)
-        assert process.hear()["id"] == 8
+        process.call(8, "double", n=2)
+        code, out, _ = process.end()
+    assert code == 0
+    assert json.loads(out)["result"]["structuredContent"] == {"result": 4}
+    path = home / "data" / "audit" / "calls.jsonl"
+    line = json.loads(path.read_text().splitlines()[-1])
+    assert (line["tool"], line["outcome"], line["client"]) == ("double", "ok", "t 1")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_client_that_reads_slowly_gets_everything(library: Library) -> None:
     with serving() as process:
         process.begin()
-        for number in range(40):
+        for number in range(20):
             process.call(number, "run_code", source="print('x' * 60_000)")
-        time.sleep(1.0)
-        assert {process.hear()["id"] for _ in range(40)} == set(range(40))
+        time.sleep(0.5)
+        assert {process.hear()["id"] for _ in range(20)} == set(range(20))
 
 
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(http="nonsense"), "is no address to serve on"),
-        (Wanted(http="127.0.0.1:99999"), "is no address to serve on"),
-        (Wanted(http="0.0.0.0:0"), "a token is needed"),
-        (Wanted(http="0.0.0.0:0", no_token=True), "a token is needed"),
-        (Wanted(no_token=True), "need --http"),
-        (Wanted(http="127.0.0.1:0", token_file=Path("/nowhere")), "cannot be read"),
-        (Wanted(tools=" "), "is empty"),
+        ({"http": "nonsense"}, "is no address to serve on"),
+        ({"http": "127.0.0.1:99999"}, "is no address to serve on"),
+        ({"http": "0.0.0.0:0"}, "a token is needed"),
+        ({"http": "0.0.0.0:0", "no_token": True}, "a token is needed"),
+        ({"no_token": True}, "need --http"),
+        ({"http": "127.0.0.1:0", "token_file": Path("/nowhere")}, "cannot be read"),
+        ({"tools": " "}, "is empty"),
     ],
 )
-def test_flags_that_cannot_be_meant_are_refused(library: Library, wanted: Wanted, said: str) -> None:
+def test_flags_that_cannot_be_meant_are_refused(library: Library, wanted: dict[str, Any], said: str) -> None:
     try:
         with pytest.raises(UsageError, match=said):
-            run({}, wanted)
+            run({}, **wanted)
     finally:
         gc.enable()
 
@@ -360,7 +330,7 @@ def on_http(*flags: str, token: str | None = TOKEN) -> Iterator[Served]:
     assert served.child.returncode == 0
 
 
-async def test_a_client_lists_calls_and_hears_over_http(library: Library, mode: str) -> None:
+async def test_a_client_lists_calls_hears_and_gives_up_over_http(library: Library, mode: str) -> None:
     heard = asyncio.Event()
 
     async def handler(message: object) -> None:
@@ -387,12 +357,6 @@ async def test_a_client_lists_calls_and_hears_over_http(library: Library, mode: 
             if following:
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
-
-
-async def test_a_client_that_gives_up_over_http_ends_its_call(library: Library, mode: str) -> None:
-    with on_http() as served:
-        async with served.client(mode) as client:
-            await client.call_tool("double", {"n": 1})
             with pytest.raises(MCPError):
                 await client.call_tool("spin", {"n": 1}, read_timeout_seconds=0.5)
             assert await falls_idle(served.child.pid)

@@ -282,7 +282,7 @@ def test_a_local_copy_is_read_in_each_form_that_datasets_knows(
     assert whole.tasks[1] == Task("b2", "Which word is written on card b2?", 2, "b2.txt")
     assert usual_attachments(settings, beside=copy).resolve(whole.tasks[1]).status == "found"
     assert ids_of(f"{copy}:2023_level1:validation", home) == ["a1"]
-    with pytest.raises(DatasetError, match=r"holds no question\. It is empty"):  # but for the dummy
+    with pytest.raises(DatasetError, match=r"contains no question\. It is empty"):  # but for the dummy
         ids_of(f"{copy}:test", home)
 
     with pytest.raises(DatasetError, match=r"copy has no 2023/test/metadata\.level1\.parquet\. It has: 2023/test/meta"):
@@ -313,7 +313,11 @@ CONFIGS = ("2023_all", "2023_level1", "2023_level2", "2023_level3")
     [
         ({}, "other", "cannot be read as a dataset: The directory at"),
         ({"x.jsonl": '{"a": 1}\n'}, "other", "BuilderConfig '2023_all' not found. Available: ['default']"),
-        ({"x.jsonl": '{"a": 1}\n'}, "other:default:train", "holds no question. row 1: task_id is missing; left out."),
+        (
+            {"x.jsonl": '{"a": 1}\n'},
+            "other:default:train",
+            "contains no question. row 1: task_id is missing; left out.",
+        ),
         ({"x.jsonl": '{"a": 1}\n'}, "other:default:test", "Bad split: test. Available splits: ['train']"),
         ({"other.py": "1 / 0"}, "other", "Dataset scripts are no longer supported"),
         ({"2023/validation/metadata.parquet": "no table"}, "other", "cannot be read as a dataset: Parquet magic bytes"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from agent.gaia.report.attempts import as_csv, rows_of_ledger
 from agent.gaia.runner import Selection
 from agent.learning.gap_records import GapRecords
 from support.bench import Bench
-from support.benchmarks import answers, asked, command, finished
+from support.benchmarks import answers, asked, called
 from support.openai_server import OpenAIServer, Step
 
 BRIEF = {
@@ -73,11 +74,19 @@ def kept(bench: Bench) -> GapRecords:
     return GapRecords(bench.options().settings.gaps_file)
 
 
-async def test_a_wrong_attempt_becomes_a_record_that_later_questions_are_planned_with(bench, learner):
+async def test_a_wrong_attempt_becomes_a_row_and_a_record_that_later_questions_are_planned_with(bench, learner):
     await bench.run(learning="grow", selection=Selection(ids=("t0",)))
     [record], [lesson] = kept(bench).all(), bench.records.lessons
     assert (record.pattern, lesson.record) == (RECORD["pattern"], record.id)
     assert lesson.diagnosis.startswith("At step 1")
+    [row] = rows_of_ledger(Places(bench.output).ledger)
+    assert row["question"] == "Which card is number 0?"
+    assert (row["raw_answer"], row["truth"], row["resolution"]) == ("I do not know", "0", "reasoning_gap")
+    assert (row["diagnosis"], row["gap_record"]) == (lesson.diagnosis, record.id)
+    assert row["calls"]
+    read = list(csv.DictReader(io.StringIO(as_csv([{**row, "answer": "=1+1"}]))))
+    assert read[0]["answer"] == "'=1+1"
+    assert json.loads(read[0]["calls"])[0]["kind"] == row["calls"][0]["kind"]
     bench.output = bench.output.with_name("second.json")
     outcome = await bench.run(learning="use")
     assert {attempt.task_id: attempt.correct for attempt in outcome.attempts} == {"t0": False, "t1": True, "t2": True}
@@ -93,13 +102,10 @@ async def test_a_record_that_names_the_question_is_not_taken(bench, learner):
     assert [record.advice for record in kept(bench).all()] == [RECORD["advice"]]
 
 
-@pytest.mark.parametrize("nonsense", ["{}", "no JSON", '{"situation": 5}'])
-async def test_nonsense_of_the_overseer_is_told_and_harms_nothing(bench, learner, nonsense):
-    learner.reply_before, learner.server.default = (
-        learner.reply,
-        lambda body: (
-            Step(text=nonsense) if "diagnosis" in body["messages"][0]["content"][:40] else learner.reply_before(body)
-        ),
+async def test_nonsense_of_the_overseer_is_told_and_harms_nothing(bench, learner):
+    nonsense = cycle(["{}", "no JSON", '{"situation": 5}'])
+    learner.server.default = lambda body: (
+        Step(text=next(nonsense)) if "diagnosis" in body["messages"][0]["content"][:40] else learner.reply(body)
     )
     outcome = await bench.run(learning="grow")
     assert len(outcome.attempts) == 3
@@ -138,21 +144,7 @@ def test_the_two_parts_share_no_question():
 
 def test_the_effect_is_told_on_the_part_that_was_not_learned_from(tmp_path, learner):
     bench = Bench(tmp_path, learner.server.url, 6)
-    code, out, err = finished(
-        command("learn", bench.questions, "-o", "l.json", "--concurrency", 1, folder=tmp_path, url=learner.server.url)
-    )
-    assert code == 0, err
-    assert "+100.0 points on 3 common questions" in out
+    done = called("learn", bench.questions, "-o", "l.json", "--concurrency", 1, folder=tmp_path, url=learner.server.url)
+    assert done.code == 0, done.err
+    assert "+100.0 points on 3 common questions" in done.out
     assert {path.name for path in tmp_path.glob("l.*")} >= {"l.gaps.sqlite", "l.without.json", "l.with.json"}
-
-
-async def test_the_table_tells_everything_of_an_attempt(bench, learner, monkeypatch):
-    await bench.run(learning="grow", selection=Selection(ids=("t0",)))
-    [row] = rows_of_ledger(Places(bench.output).ledger)
-    assert row["question"] == "Which card is number 0?"
-    assert (row["raw_answer"], row["truth"], row["resolution"]) == ("I do not know", "0", "reasoning_gap")
-    assert (row["diagnosis"], row["gap_record"]) == (bench.records.lessons[0].diagnosis, kept(bench).all()[0].id)
-    assert row["calls"]
-    read = list(csv.DictReader(io.StringIO(as_csv([{**row, "answer": "=1+1"}]))))
-    assert read[0]["answer"] == "'=1+1"
-    assert json.loads(read[0]["calls"])[0]["kind"] == row["calls"][0]["kind"]

@@ -33,7 +33,7 @@ async def test_another_choice_adds_to_what_was_chosen_before(bench, openai_serve
     assert sorted(a.task_id for a in second.attempts) == ["t0", "t1", "t3"]
     assert (second.left, second.reachable) == (0, 0)
     assert len(openai_server.requests) == 3
-    assert open_report(Places(bench.output).ledger).summary.overall.of == 3
+    assert open_report(Places(bench.output).ledger).overall.of == 3
 
 
 async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
@@ -57,7 +57,7 @@ async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
     second = await bench.run(selection=Selection(ids=("t0",)), resume=True)
     assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
     assert [event.epochs for event in bench.events if isinstance(event, AttemptsPlanned)] == [2, 2]
-    assert open_report(Places(bench.output).ledger).summary.overall.of == 4
+    assert open_report(Places(bench.output).ledger).overall.of == 4
 
 
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
@@ -106,7 +106,7 @@ def comparable(bench):
     starts = [call.at for call in calls]
     assert starts == sorted(starts)
     events = [(call.kind, call.title, call.ok) for call in calls]
-    summary = open_report(places.ledger).summary
+    summary = open_report(places.ledger)
     figures = (
         summary.attempted,
         summary.errors,
@@ -142,7 +142,7 @@ async def test_a_benchmark_killed_at_an_entry_goes_on_as_if_it_had_not_been(benc
     ledger = places.ledger.read_text().splitlines(keepends=True)
     journal = journal_path(places.runs, run.run_id)
     lines = journal.read_text().splitlines(keepends=True)
-    for count in range(0, len(lines), 4):
+    for count in range(0, len(lines), len(lines) // 3):
         journal.write_text("".join(lines[:count]))
         save_run(places.runs, replace(run, status="running", answer=None))
         places.ledger.write_text("".join(line for line in ledger if '"kind":"attempt"' not in line))
@@ -172,7 +172,7 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     first = await bench.run(selection=choice)
     await interrupting
     assert [attempt.status for attempt in first.attempts] == ["interrupted"]
-    summary = open_report(Places(bench.output).ledger).summary
+    summary = open_report(Places(bench.output).ledger)
     assert (summary.attempted, summary.errors, summary.missing, summary.status) == (0, 0, 1, {"interrupted": 1})
     results = results_of(bench.options().dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
     assert (results["attempted"], results["errors"], results["interrupted"]) == (0, 0, 1)

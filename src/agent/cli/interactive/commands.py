@@ -328,7 +328,6 @@ def _run_id(terminal: Terminal, argument: str) -> str:
 
 
 def _path(argument: str) -> Path:
-    """The path that was typed, with or without quotes."""
     return Path(argument.removeprefix("@").strip("\"'")).expanduser().absolute()
 
 

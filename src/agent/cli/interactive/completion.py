@@ -33,12 +33,7 @@ class Mentioned(NamedTuple):
 
 
 def mentioned(text: str, folder: Path) -> Mentioned:
-    """Finds the files that a question names with `@name` or `@"a name with blanks"`.
-
-    Args:
-        text: What was typed.
-        folder: Where relative names begin.
-    """
+    """Finds the files that a question names with `@name` or `@"a name with blanks"`."""
     files: list[Path] = []
     missing: list[str] = []
 
@@ -80,14 +75,7 @@ _ARGUMENT = re.compile(r"/([a-z]+)[ \t]+(.*)", re.DOTALL)
 
 
 class Choices(Completer):
-    """Finds what may come next.
-
-    Args:
-        commands: Every slash command, with its slash.
-        kinds: For a command's name, the kind of its argument: `files`, or one of the sources.
-        sources: For a kind, all of its choices.
-        folder: Where relative file names begin.
-    """
+    """Finds what may come next: a command, an argument of its kind (`files`, or one of the sources), or a file."""
 
     def __init__(
         self, commands: Iterable[Choice], kinds: Mapping[str, str], sources: Mapping[str, Source], folder: Path

@@ -115,15 +115,7 @@ STYLE = Style.from_dict(
 
 
 class PromptReader:
-    """The prompt of a full terminal: editing, history, completion, several lines.
-
-    Args:
-        terminal: The session.
-        choices: What may come next.
-        history: What was typed before.
-        source: The keyboard; standard input when not given.
-        output: The terminal; standard output when not given.
-    """
+    """The prompt of a full terminal: editing, history, completion, several lines."""
 
     def __init__(
         self,

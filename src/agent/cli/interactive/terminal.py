@@ -19,7 +19,7 @@ from agent.cli.confirmations import ask_about_project, ask_before_fetching
 from agent.cli.interactive.commands import command_of, show_turns
 from agent.cli.interactive.completion import choices_of, mentioned
 from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
-from agent.cli.screen import Screen, count_of
+from agent.cli.screen import Screen
 from agent.cli.turn import Turn, listen, on_interrupt, unechoed
 from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
@@ -31,21 +31,14 @@ from agent.question import Wish, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import StoredSession, find_session, latest_session, load_session, new_session, save_session
 from mcp_tools import child
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 
 class Terminal:
-    """What a session knows and can do; commands work on it.
-
-    Args:
-        flags: Settings from the command line, which a change of the model keeps.
-        screen: Where it is shown.
-        reader: Makes the reader, which looks at the session.
-        session: The conversation to go on with; a new one when not given.
-    """
+    """What a session knows and can do; commands work on it."""
 
     def __init__(
         self,
@@ -93,14 +86,7 @@ class Terminal:
     async def ask(
         self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer"
     ) -> Answer:
-        """Asks a question, shows what happens and the answer, and keeps the turn.
-
-        Args:
-            question: What is asked.
-            files: What comes with it.
-            fresh: Whether an earlier answer to the same question does not count.
-            wish: Whether an answer is wanted, or the tool that gives such answers.
-        """
+        """Asks a question, shows what happens and the answer, and keeps the turn; `fresh` passes over the cache."""
         conversation, approve = self.session.conversation, self._approve
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
@@ -145,11 +131,7 @@ class Terminal:
         return answer
 
     def settings_with(self, model: str) -> Settings:
-        """The settings of this session with another model.
-
-        Raises:
-            SettingsError: It cannot be a model.
-        """
+        """The settings of this session with another model."""
         return read_settings({**self._flags, "model": model})
 
     async def switch(self, settings: Settings) -> None:
@@ -178,7 +160,6 @@ class Terminal:
         self.session = saved
 
     async def _read(self) -> str | None:
-        """The next entry; None when the session is left."""
         armed = False
         while True:
             try:
@@ -194,7 +175,6 @@ class Terminal:
                 listen()
 
     async def _execute(self, text: str) -> None:
-        """Does what was typed; errors are shown, and the prompt comes back."""
         task = asyncio.ensure_future(self._do(text))
         with on_interrupt(task.cancel):
             try:
@@ -231,7 +211,6 @@ class Terminal:
             self.screen.note(f"The command ended with status {code}.")
 
     async def _ask_as_typed(self, text: str) -> None:
-        """A question with the files that it names and those attached before."""
         question, named, missing = mentioned(text, Path.cwd())
         marked = files_named(text)
         named = (*named, *(path for path in marked if path.is_file()))
@@ -244,12 +223,10 @@ class Terminal:
         await self.ask(question, files)
 
     async def _confirm(self, call: CallProposal) -> bool:
-        """Asks whether an external tool is called, in every mode."""
         assert self._turn is not None
         return await self._turn.confirm(call)
 
     async def _approve(self, proposal: ToolToApprove) -> bool:
-        """Decides in the mode that holds now."""
         assert self._turn is not None
         if self.mode != "ask":
             return self.mode == "auto"
@@ -285,13 +262,7 @@ def open_terminal(
 ) -> None:
     """Opens a session and returns when it is left.
 
-    Args:
-        flags: Settings from the command line.
-        files: Files for the first question.
-        latest: Whether to go on with what was asked last, in a session or not.
-        resume: Whether to go on with the session of that id, or the newest.
-        session_id: Which.
-        verbose: Whether model calls are shown too.
+    `latest` goes on with what was asked last, `resume` with the session of that id, or the newest.
 
     Raises:
         UserError: There is no terminal, or no such session.

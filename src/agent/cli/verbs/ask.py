@@ -112,7 +112,6 @@ def ask(
 
 
 async def _continued(alita: Alita, text: str, asked: dict[str, Any]) -> Answer:
-    """The answer to a follow-up, which joins the last conversation."""
     from agent.conversation import Turn as Asked
     from agent.store.sessions import go_on
 
@@ -123,7 +122,6 @@ async def _continued(alita: Alita, text: str, asked: dict[str, Any]) -> Answer:
 
 
 def _schema(path: Path | None) -> dict[str, Any] | None:
-    """The schema that a file holds."""
     if path is None:
         return None
     from agent.answering.answer_format import checked_schema
@@ -159,7 +157,6 @@ def _at_keyboard() -> bool:
 
 
 def _read_question(words: Sequence[str]) -> str:
-    """The question: the words, and below them what is piped in."""
     given = " ".join(word for word in words if word != STDIN)
     given = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     piped = _piped(typed=STDIN in words)
@@ -205,14 +202,7 @@ class Output:
 
 
 def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = False) -> int:
-    """Runs `ask` with an open Alita, prints what came of it, and gives the exit code.
-
-    Args:
-        flags: Settings from the command line.
-        ask: What to do.
-        output: How to show it.
-        fetches: Whether the model of the settings will be asked, so that it may have to be fetched first.
-    """
+    """Runs `ask` with an open Alita, prints what came of it, and gives the exit code."""
     _require_writable(output)
     ask_about_project(flags)
     if fetches and not (output.quiet and not is_terminal()) and not ask_before_fetching(flags):
@@ -314,7 +304,6 @@ def _print(result: Answer, output: Output, *, reported: bool) -> None:
 
 
 def _give(text: str, output: Output) -> None:
-    """Prints the answer, or writes it to the file."""
     if output.file is None:
         print_text(text)
         return

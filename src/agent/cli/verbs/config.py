@@ -114,12 +114,10 @@ def open_editor(file: Path) -> None:
 
 
 def _file() -> Path:
-    """The user's settings file."""
     return find_folders(os.environ).config_file
 
 
 def _document() -> TOMLDocument:
-    """The user's settings file, to be changed."""
     try:
         return tomlkit.parse(_file().read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -13,7 +13,6 @@ import typer
 from agent.cli import options
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_rows, print_text
-from agent.cli.screen import count_of
 from agent.cli.verbs.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark
 from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
@@ -22,7 +21,7 @@ from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, requir
 from agent.gaia.runner import Selection
 from agent.user_files import whole_file, write_file
 from mcp_tools.errors import UsageError
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.gaia.attempt import Dataset, Task
@@ -143,7 +142,6 @@ def submit(
 
 
 def _questions(api: CourseApi) -> Dataset:
-    """The questions, and a note for each of them that cannot be used."""
     dataset = api.questions()
     for problem in dataset.problems:
         print_note(f"{dataset.origin}: {problem}")

@@ -117,7 +117,6 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 
 
 def _speech(settings: Settings) -> Iterator[Finding]:
-    """Whether somebody can write down what is said."""
     speech = from_settings(settings)
     engine = engine_of(speech)
     if engine == "openai-whisper":
@@ -159,7 +158,6 @@ def _isolation(settings: Settings) -> Iterator[Finding]:
 
 
 def _search(settings: Settings) -> Iterator[Finding]:
-    """Which engines are asked, and why the others are not; nobody is asked now."""
     states, names = {state.name: state for state in engine_states(settings)}, names_of(settings)
     ready = ", ".join(name for name in names if states[name].ready)
     yield Finding(
@@ -172,7 +170,6 @@ def _search(settings: Settings) -> Iterator[Finding]:
 
 
 def _browser(settings: Settings) -> Iterator[Finding]:
-    """Which Chromium draws pages."""
     try:
         chromium = find_chromium(settings.chrome)
     except WebProblem as problem:
@@ -216,7 +213,6 @@ def _library(settings: Settings) -> Iterator[Finding]:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """External servers, without starting any."""
     configured = ConfiguredServers(settings, Path.cwd())
     for standing in configured.standings:
         entry, ready = standing.entry, standing.expanded is not None

@@ -10,8 +10,8 @@ import typer
 from agent.cli import exits, options
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_text
-from agent.cli.screen import count_of
 from agent.files.reading import preview, read
+from mcp_tools.text import count_of
 
 app = options.new_app("Shows files as the agent reads them.")
 

@@ -38,6 +38,7 @@ from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
+from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -319,7 +320,6 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
 
 
 def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
-    """The settings of a benchmark, with the folder of its library."""
     ask_about_project(flags)
     settings = with_limit(read_settings({**flags, "use_cache": False}))
     require_allowed(settings)
@@ -334,7 +334,6 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
 
 
 def _require_ours(choices: Choices) -> None:
-    """Refuses to start where a file would be lost or cannot be written."""
     places, submission, ledger = choices.places, choices.submission, choices.places.ledger
     named = {"the questions": choices.questions, "--output": places.output, "the ledger": ledger}
     marks = {"--output": b'"schema"'}  # what the beginning of such a file holds
@@ -386,14 +385,11 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
         told.append(f"{path} as it was is kept as {copy}.")
     if taken.answers:
         left = sum(task.task_id not in taken.answers for task in dataset.tasks)
-        told.append(
-            f"{tables.count(len(taken.answers), 'answer')} of {path} kept; {tables.count(left, 'question')} left."
-        )
+        told.append(f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left.")
     return taken._replace(problems=tuple(told))
 
 
 def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
-    """Writes results, submission and details; says what the submission lacks."""
     steps = Steps(choices.places.runs, redactor)
     results = results_of(dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs)
     write_file(choices.places.output, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
@@ -406,7 +402,6 @@ def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redac
 
 
 def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
-    """The last lines, on stdout."""
     group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
     known = group.accuracy is not None and group.right + group.wrong
     share = f", {100 * (group.accuracy or 0):.1f} % of all selected" if known else ""

@@ -29,7 +29,7 @@ from mcp_tools.clients.definitions import listing_of, suspicions_of
 from mcp_tools.clients.servers import Link
 from mcp_tools.clients.trust import FILE, PINS_FILE, Decisions, Seen, standing_of
 from mcp_tools.errors import ServerError
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -88,7 +88,6 @@ def add(
 
 
 def _described(words: Sequence[str], url: str, more: dict[str, Any]) -> ServerEntry:
-    """The server that a command line describes."""
     if not words:
         raise UsageError("No server name was given.", remedy=_USAGE)
     name, *command = words
@@ -180,7 +179,7 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
             print_note(f"  {error['remedy']}")
     else:
         print_rows([(tool["name"], one_line(tool["description"], 90)) for tool in report["tools"]])
-        tools = f"{len(report['tools'])} tool{'s' * (len(report['tools']) != 1)}"
+        tools = count_of(len(report["tools"]), "tool")
         notes = (
             *report["notes"],
             f"{name} speaks MCP {report['protocol']} and has {tools} ({report['seconds']:.2f} s).",
@@ -190,7 +189,6 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
 
 
 async def _tested(standing: Standing) -> dict[str, Any]:
-    """Connects to a server, lists its tools, and gives what `--json` prints."""
     assert standing.expanded is not None, "only a ready server can be tested"
     entry = standing.entry
     link = Link(standing.expanded, os.environ)
@@ -363,7 +361,6 @@ def _server(flags: dict[str, Any], tools: str | None) -> ServerCommand:
 
 
 def _host(client: str, scope: Literal["user", "project"]) -> tuple[Host, Path]:
-    """The client, and its settings file."""
     host = find_host(client)
     return host, host.path(scope, Path.cwd())
 

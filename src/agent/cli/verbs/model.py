@@ -48,7 +48,6 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WhisperWeights:
-    """The weights of a model; of speech, those of the engine that the settings name or that is installed."""
     settings = options.settings()
     if name is Name.EMBEDDED:
         return Weights(settings.models_dir)
@@ -75,7 +74,6 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 
 
 def _pull(weights: Weights) -> Path:
-    """Shows how far it is: a bar on a terminal, in a log a line for each tenth."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -272,7 +270,6 @@ def try_out(
 
 
 async def _tested(settings: Settings, name: str) -> dict[str, Any]:
-    """Asks a model three short questions, and gives what `--json` prints."""
     models = Models(settings, notify=print_note)
     try:
         model = models.named(name)
@@ -306,7 +303,6 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
 
 
 async def _outcome(asked: Awaitable[Completion]) -> tuple[str, Usage]:
-    """What the model could not do, and what it took."""
     try:
         completion = await asked
     except ModelRefusedError as problem:

@@ -16,7 +16,6 @@ import typer
 from agent.cli import options
 from agent.cli.options import opt
 from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
-from agent.cli.screen import count_of
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
@@ -33,7 +32,7 @@ from agent.traces.render import render, render_page
 from agent.traces.statistics import statistics_of
 from agent.user_files import write_file
 from mcp_tools import child
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -55,22 +54,11 @@ def serve(
     Clients get every approved tool, and also search_tools, describe_tool, call_tool, create_tool, ask and
     run_code. The limits hold for each question that a client asks.
     """
-    run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools))
+    run(flags, http=http, token_file=token_file, no_token=no_token, allow_host=tuple(allow_host or ()), tools=tools)
 
 
 _CLOSING = 10.0
 _WIDTH = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How it shall be served."""
-
-    http: str | None = None
-    token_file: Path | None = None
-    no_token: bool = False
-    allow_host: tuple[str, ...] = ()
-    tools: str = "all"
 
 
 class Own(NamedTuple):
@@ -80,45 +68,49 @@ class Own(NamedTuple):
     extra: Extra
 
 
-def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
-    """Serves until the client leaves, or a signal ends it.
-
-    Args:
-        flags: Settings from the command line.
-        wanted: How it is served.
-        own: A library of the caller's, with prompts and documents; the user's tools when not given.
+def run(
+    flags: dict[str, Any],
+    own: Own | None = None,
+    *,
+    http: str | None = None,
+    token_file: Path | None = None,
+    no_token: bool = False,
+    allow_host: tuple[str, ...] = (),
+    tools: str = "all",
+) -> None:
+    """Serves the user's tools, or a library of the caller's, until the client leaves or a signal ends it.
 
     Raises:
         UserError: A flag cannot be what was meant, the machine offers no isolation, or the address is taken.
     """
     from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
 
-    if wanted.http is None and sys.stdin is not None and sys.stdin.isatty():
+    if http is None and sys.stdin is not None and sys.stdin.isatty():
         print_note("Serving MCP on stdin and stdout, for an MCP client to start. Press Ctrl-C to stop.")
         print_note(
             "To add alita to a client: alita mcp install CLIENT. To serve over HTTP: alita serve --http HOST:PORT"
         )
     gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
     settings = read_settings(flags)
-    if not wanted.tools.strip():
+    if not tools.strip():
         raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
     door = None
-    if wanted.http is not None:
+    if http is not None:
         from mcp_tools.serving.http import open_door
 
         door = open_door(
-            wanted.http,
+            http,
             token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
-            token_file=wanted.token_file,
-            no_token=wanted.no_token,
-            names=wanted.allow_host,
+            token_file=token_file,
+            no_token=no_token,
+            names=allow_host,
         )
-    elif wanted.token_file or wanted.no_token or wanted.allow_host:
+    elif token_file or no_token or allow_host:
         raise UsageError("--token-file, --no-token and --allow-host need --http.", remedy="Add --http 127.0.0.1:8765")
     ending: list[float] = []
 
     async def until_a_signal() -> None:
-        task = asyncio.create_task(_serve(settings, wanted, door, own))
+        task = asyncio.create_task(_serve(settings, tools, door, own))
 
         def end() -> None:
             ending.append(time.monotonic() + _CLOSING)
@@ -134,7 +126,7 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
         exits.run(until_a_signal())
 
 
-async def _serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
+async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | None) -> None:
     from agent.resources import open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
@@ -153,7 +145,7 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings, _progress_line), own.extra if own else None
-            server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=extra)
+            server = build_server(library, sandbox, offered=tools, agent=agent, audit=audit, extra=extra)
             gc.freeze()
             gc.enable()
             try:

@@ -33,7 +33,7 @@ from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, Usage
 from mcp_tools.library import Flaw, Library
 from mcp_tools.library.tool_files import as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def check(
             print_text(f"{tool}:{finding.line}: error: {finding.rule}: {finding.message}")
         for failure in tests.failed:
             print_text(f"{tool}: error: a test fails: {failure}")
-        counted = f" and {len(tests.passed)} test{'s' * (len(tests.passed) != 1)}" if tests.passed else ""
+        counted = f" and {count_of(len(tests.passed), 'test')}" if tests.passed else ""
         print_note(f"{tool} passes the checks{counted}." if ok else f"{tool} does not pass the checks.")
     raise typer.Exit(0 if ok else 1)
 
@@ -336,7 +336,6 @@ _MOST_DIFF_LINES = 60
 
 
 def _show(seen: Review) -> None:
-    """What a person should know before the tool is served."""
     name, before = seen.tool.name, seen.before
     if seen.is_approved:
         print_note(f"{name} is already approved.")

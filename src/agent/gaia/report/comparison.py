@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 
 from agent.gaia.report.figures import Counted, Group, Report, by_question, group_of, verdict
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import Shown, Table, count, of_groups
+from agent.gaia.report.tables import Shown, Table, of_groups
+from mcp_tools.text import count_of
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -82,11 +83,11 @@ def compare(first: Report, second: Report) -> Comparison:
         found[kind].append(task_id)
     both, lost, gained, neither = (found[kind] for kind in ("both", "lost", "gained", "neither"))
     common = [*both, *lost, *gained, *neither]
-    names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
+    names = (first.ledger, second.ledger) if first.ledger != second.ledger else ("first run", "second run")
     return Comparison(
         first=group_of(names[0], [cell for t in common for cell in here[t]], right=len(both) + len(lost)),
         second=group_of(names[1], [cell for t in common for cell in there[t]], right=len(both) + len(gained)),
-        epochs=(first.summary.epochs, second.summary.epochs),
+        epochs=(first.epochs, second.epochs),
         both=len(both),
         neither=len(neither),
         lost=tuple(_change(here[t], there[t]) for t in lost),
@@ -146,8 +147,8 @@ def sentence(comparison: Comparison) -> str:
     lost, gained = len(comparison.lost), len(comparison.gained)
     p_value = f"{comparison.mcnemar_p:.2g}" if comparison.mcnemar_p >= 0.0001 else "below 0.0001"
     return (
-        f"{100 * comparison.difference:+.1f} points on {count(comparison.common, 'common question')}: "
-        f"{count(lost + gained, 'question')} changed, {gained:,} gained and {lost:,} lost; p = {p_value} "
+        f"{100 * comparison.difference:+.1f} points on {count_of(comparison.common, 'common question')}: "
+        f"{count_of(lost + gained, 'question')} changed, {gained:,} gained and {lost:,} lost; p = {p_value} "
         "(McNemar, exact, two-sided)"
     )
 
@@ -162,7 +163,7 @@ def _notices(comparison: Comparison) -> Iterator[str]:
     ):
         if tasks:
             more = f" and {len(tasks) - _NAMED:,} more" if len(tasks) > _NAMED else ""
-            yield f"{count(len(tasks), 'question')} {what}, not compared: {', '.join(tasks[:_NAMED])}{more}"
+            yield f"{count_of(len(tasks), 'question')} {what}, not compared: {', '.join(tasks[:_NAMED])}{more}"
     if max(comparison.epochs) > 1:
         yield "a run has several epochs: a question counts as right if more than half of them are"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from statistics import fmean, median, stdev
 
 from agent.gaia.attempt import Attempt, Task
 from agent.gaia.ledger import Header, read_ledger
 from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, wilson
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -142,14 +142,7 @@ class Group:
 
 
 def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, right: int | None = None) -> Group:
-    """What became of these.
-
-    Args:
-        name: What they have in common.
-        cells: Each question and epoch.
-        is_scored: Whether a true answer is known for any question.
-        right: How many questions were right in most of their epochs; then a question counts once.
-    """
+    """What became of these; with `right`, how many questions were right in most of their epochs, each counts once."""
     last = [cell.attempt for cell in cells if cell.attempt is not None]
     questions = len({cell.task.task_id for cell in cells})
     of = len(cells) if right is None else questions
@@ -180,9 +173,19 @@ class ToolRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Report:
     """Everything that a report says, derived from a ledger and its selected questions; its names are those of JSON."""
 
+    ledger: str
+    """Its name."""
+    created: str
+    """When it was begun; empty where it does not say."""
+    configuration: dict[str, Json]
+    notices: tuple[str, ...]
+    """What a reader must know before believing a figure, one sentence each."""
+    flaws: tuple[str, ...]
+    """Those of them that concern the ledger itself, and any figure that is made of it."""
+    cells: tuple[Counted, ...]
     overall: Group
     questions: int
     epochs: int
@@ -219,9 +222,27 @@ class Summary:
     """Right answers of attempts that met a copy of the dataset."""
     models: tuple[str, ...]
 
+    def as_json(self) -> dict[str, Json]:
+        """The object that `--format json` prints."""
+        told = asdict(replace(self, cells=()))
+        del told["cells"], told["flaws"]
+        attempts = [
+            {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
+            for cell in self.cells
+        ]
+        return {"schema": SCHEMA, **told, "attempts": attempts}
 
-def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: int = 1) -> Summary:
-    """What the attempts came to."""
+
+def report_of(
+    attempts: Sequence[Attempt],
+    selected: Sequence[Task],
+    *,
+    epochs: int = 1,
+    name: str = "",
+    header: Header | None = None,
+    flaws: Sequence[str] = (),
+) -> Report:
+    """A report of attempts that are at hand."""
     chosen = {task.task_id for task in selected}
     mine = [attempt for attempt in attempts if attempt.task_id in chosen]
     cells = counted(mine, selected, epochs)
@@ -239,16 +260,36 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
     by_epoch = tuple(fmean(question[n].right for question in questions) for n in range(epochs)) if questions else ()
     rights = [sum(cell.right for cell in question) for question in questions]
     ks = range(1, epochs + 1) if questions else ()
-    return Summary(
+    unscored = sum(attempt.correct is None and attempt.status == "ok" for attempt in last)
+    unselected = len(attempts) - len(mine)
+    leaked_right = sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells)
+    notices = [*flaws]
+    if is_scored and unscored:
+        notices.append(f"{unscored:,} finished attempts have no true answer to compare with and count as wrong")
+    if unselected:
+        notices.append(f"{unselected:,} attempts at questions that were not selected are not counted")
+    if leaks:
+        notices.append(
+            f"the leak guard met copies of the dataset in {count_of(len(leaks), 'question')}; "
+            f"right attempts among those that met one: {leaked_right:,}"
+        )
+    header = header or Header()
+    return Report(
+        ledger=name,
+        created=header.created,
+        configuration=header.configuration,
+        notices=tuple(notices),
+        flaws=tuple(flaws),
+        cells=tuple(cells),
         overall=overall,
         questions=len(chosen),
         epochs=epochs,
         attempted=overall.attempted,
         errors=overall.errors,
         missing=len(cells) - overall.attempted,
-        unscored=sum(attempt.correct is None and attempt.status == "ok" for attempt in last),
+        unscored=unscored,
         retried=sum(max(cell.tries - 1, 0) for cell in cells),
-        unselected=len(attempts) - len(mine),
+        unselected=unselected,
         status=_frequent(cell.status for cell in cells),
         level=tuple(sorted(_groups(cells, lambda cell: cell.level, is_scored), key=lambda group: group.name)),
         file_type=_groups(cells, lambda cell: cell.file_type, is_scored),
@@ -263,16 +304,20 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
         tools=_tools(spent),
         resolutions=_frequent(attempt.resolution for attempt in last if attempt.resolution),
         leaks=leaks,
-        leaked_right=sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells),
+        leaked_right=leaked_right,
         models=tuple(dict.fromkeys(attempt.model for attempt in mine if attempt.model)),
     )
 
 
 def by_question(cells: Iterable[Counted]) -> dict[str, list[Counted]]:
     """The epochs of each question, in their order."""
+    return _by(cells, lambda cell: cell.task.task_id)
+
+
+def _by(cells: Iterable[Counted], name_of: Callable[[Counted], str]) -> dict[str, list[Counted]]:
     found: dict[str, list[Counted]] = {}
     for cell in cells:
-        found.setdefault(cell.task.task_id, []).append(cell)
+        found.setdefault(name_of(cell), []).append(cell)
     return found
 
 
@@ -282,11 +327,7 @@ def verdict(epochs: Sequence[Counted]) -> bool:
 
 
 def _groups(cells: Sequence[Counted], name_of: Callable[[Counted], str], is_scored: bool) -> tuple[Group, ...]:
-    """The parts that have a name in common, the largest first."""
-    found: dict[str, list[Counted]] = {}
-    for cell in cells:
-        found.setdefault(name_of(cell), []).append(cell)
-    groups = (group_of(name, members, is_scored=is_scored) for name, members in found.items())
+    groups = (group_of(name, members, is_scored=is_scored) for name, members in _by(cells, name_of).items())
     return tuple(sorted(groups, key=lambda group: (-group.of, group.name)))
 
 
@@ -301,37 +342,6 @@ def _tools(attempts: Sequence[Attempt]) -> tuple[ToolRecord, ...]:
 
 def _frequent(values: Iterable[str]) -> dict[str, int]:
     return dict(Counter(values).most_common())
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Everything that any form of a report is made of."""
-
-    name: str
-    created: str
-    """When the ledger was begun; empty where it does not say."""
-    configuration: dict[str, Json]
-    cells: tuple[Counted, ...]
-    summary: Summary
-    notices: tuple[str, ...]
-    """What a reader must know before believing a figure, one sentence each."""
-    flaws: tuple[str, ...] = ()
-    """Those of them that concern the ledger itself, and any figure that is made of it."""
-
-    def as_json(self) -> dict[str, Json]:
-        """The object that `--format json` prints."""
-        return {
-            "schema": SCHEMA,
-            "ledger": self.name,
-            "created": self.created,
-            "configuration": self.configuration,
-            "notices": list(self.notices),
-            **asdict(self.summary),
-            "attempts": [
-                {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
-                for cell in self.cells
-            ],
-        }
 
 
 def open_report(path: Path, tasks: Sequence[Task] = ()) -> Report:
@@ -349,9 +359,7 @@ def open_report(path: Path, tasks: Sequence[Task] = ()) -> Report:
     flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
     if len(records.problems) > _SHOWN_FLAWS:
         flaws.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
-    header = records.header or Header()
-    attempts = records.attempts
-    chosen = records.chosen
+    attempts, chosen = records.attempts, records.chosen
     if not tasks and chosen is None:
         flaws.append(
             "the ledger does not say which questions were selected, so only attempted ones count; "
@@ -363,41 +371,6 @@ def open_report(path: Path, tasks: Sequence[Task] = ()) -> Report:
         tuple(tasks) or (chosen.tasks if chosen else tuple(known.values())),
         epochs=chosen.epochs if chosen else 1,
         name=path.name,
-        created=header.created,
-        configuration=header.configuration,
+        header=records.header,
         flaws=flaws,
-    )
-
-
-def report_of(
-    attempts: Sequence[Attempt],
-    selected: Sequence[Task],
-    *,
-    epochs: int = 1,
-    name: str = "",
-    created: str = "",
-    configuration: dict[str, Json] | None = None,
-    flaws: Sequence[str] = (),
-) -> Report:
-    """A report of attempts that are at hand; see `Report`."""
-    summary = summarise(attempts, selected, epochs=epochs)
-    found = list(flaws)
-    if summary.mean_pass_at_1 is not None and summary.unscored:
-        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with and count as wrong")
-    if summary.unselected:
-        found.append(f"{summary.unselected:,} attempts at questions that were not selected are not counted")
-    if summary.leaks:
-        met = f"{len(summary.leaks):,} question{'' if len(summary.leaks) == 1 else 's'}"
-        found.append(
-            f"the leak guard met copies of the dataset in {met}; "
-            f"right attempts among those that met one: {summary.leaked_right:,}"
-        )
-    return Report(
-        name=name,
-        created=created,
-        configuration=configuration or {},
-        cells=tuple(counted(attempts, selected, epochs)),
-        summary=summary,
-        notices=tuple(found),
-        flaws=tuple(flaws),
     )

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from agent.gaia.report.figures import Group, Report, Summary
+from agent.gaia.report.figures import Group, Report
 from agent.gaia.report.statistics import Interval
 from agent.store.redact import Redactor
 from agent.traces.trace import duration
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import count_of, one_line, printable
 
 UNKNOWN = "unknown"
 _LONGEST = 40
@@ -44,13 +44,7 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    """A number without decimals."""
     return "–" if value is None else f"{value:,.0f}"
-
-
-def count(how_many: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{how_many:,} {noun}{'' if how_many == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +71,15 @@ class Shown:
 def shown(report: Report) -> Shown:
     """What is shown of a report."""
     facts = [(name, value) for name, value in _facts(report) if value]
-    tables = [table for table in _tables(report.summary) if table.rows]
-    return Shown(report.name or "Benchmark", headline(report.summary), report.notices, facts, tables)
+    tables = [table for table in _tables(report) if table.rows]
+    return Shown(report.ledger or "Benchmark", headline(report), report.notices, facts, tables)
 
 
-def headline(summary: Summary) -> str:
+def headline(report: Report) -> str:
     """The one figure that stands first: over all selected questions."""
-    of, group = count(summary.questions, "selected question"), summary.overall
-    if summary.epochs > 1:
-        of += f" × {summary.epochs} epochs"
+    of, group = count_of(report.questions, "selected question"), report.overall
+    if report.epochs > 1:
+        of += f" × {report.epochs} epochs"
     if group.interval95 is None:
         return f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
     if not group.of:
@@ -95,60 +89,59 @@ def headline(summary: Summary) -> str:
 
 
 def _facts(report: Report) -> list[tuple[str, str]]:
-    """Name and value of what is known of the whole run."""
-    summary, effort = report.summary, report.summary.effort
+    effort = report.effort
     waited = f", and {seconds_text(effort.waited)} waiting for endpoints" if effort.waited else ""
-    again = f"{count(summary.retried, 'attempt')}; tokens, cost and time hold the earlier ones too"
+    again = f"{count_of(report.retried, 'attempt')}; tokens, cost and time hold the earlier ones too"
     tokens = f"{effort.input_tokens:,} read + {effort.output_tokens:,} written"
     return [
-        ("attempted", f"{summary.attempted:,} of {summary.overall.of:,}"),
-        ("errors", f"{summary.errors:,}"),
-        ("missing", f"{summary.missing:,}"),
-        ("status", ", ".join(f"{name} {n:,}" for name, n in summary.status.items())),
-        ("mean pass@1", _pass_at_1(summary)),
-        ("model", ", ".join(summary.models)),
+        ("attempted", f"{report.attempted:,} of {report.overall.of:,}"),
+        ("errors", f"{report.errors:,}"),
+        ("missing", f"{report.missing:,}"),
+        ("status", ", ".join(f"{name} {n:,}" for name, n in report.status.items())),
+        ("mean pass@1", _pass_at_1(report)),
+        ("model", ", ".join(report.models)),
         ("tokens", f"{tokens}; median {_number(effort.median_tokens)} a question"),
         ("cost", price(effort.cost)),
         (
             "time",
             f"{seconds_text(effort.seconds)} of work; median {seconds_text(effort.median_seconds)} a question{waited}",
         ),
-        ("tried again", again if summary.retried else ""),
+        ("tried again", again if report.retried else ""),
         ("begun", report.created),
         ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
     ]
 
 
-def _pass_at_1(summary: Summary) -> str:
-    if summary.mean_pass_at_1 is None:
+def _pass_at_1(report: Report) -> str:
+    if report.mean_pass_at_1 is None:
         return UNKNOWN
-    mean = percent(summary.mean_pass_at_1)
-    if summary.pass_at_1_stdev is None:
+    mean = percent(report.mean_pass_at_1)
+    if report.pass_at_1_stdev is None:
         return f"{mean} (one epoch: its spread is unknown)"
-    low, high = percent(min(summary.pass_at_1_by_epoch)), percent(max(summary.pass_at_1_by_epoch))
-    spread = f"standard deviation {100 * summary.pass_at_1_stdev:.1f} points"
-    return f"{mean} ± {spread}, {low} to {high} over {summary.epochs} epochs"
+    low, high = percent(min(report.pass_at_1_by_epoch)), percent(max(report.pass_at_1_by_epoch))
+    spread = f"standard deviation {100 * report.pass_at_1_stdev:.1f} points"
+    return f"{mean} ± {spread}, {low} to {high} over {report.epochs} epochs"
 
 
-def _tables(summary: Summary) -> Iterator[Table]:
+def _tables(report: Report) -> Iterator[Table]:
     parts = {
-        "level": summary.level,
-        "file type": summary.file_type,
-        "route": summary.route,
-        "confidence": summary.confidence,
+        "level": report.level,
+        "file type": report.file_type,
+        "route": report.route,
+        "confidence": report.confidence,
     }
     for noun, groups in parts.items():
         yield of_groups(f"By {noun}", noun, groups)
-    if summary.epochs > 1 and summary.mean_pass_at_1 is not None:
-        yield Table("Over the epochs", ("figure", "value", "what it says"), list(_repeats(summary)))
-    tools = summary.tools
+    if report.epochs > 1 and report.mean_pass_at_1 is not None:
+        yield Table("Over the epochs", ("figure", "value", "what it says"), list(_repeats(report)))
+    tools = report.tools
     created, reused, failed = (sum(getattr(tool, name) for tool in tools) for name in ("created", "reused", "failed"))
     rows = [[t.name, *(f"{n:,}" for n in (t.created, t.reused, t.reused_right, t.failed))] for t in tools]
     head = ("tool", "created", "reused", "reused and right", "failed")
     yield Table("Tools", head, _cut(rows), f"created {created:,}, reused {reused:,} times, failed {failed:,} times")
-    resolved = [(name, f"{n:,}") for name, n in summary.resolutions.items()]
+    resolved = [(name, f"{n:,}") for name, n in report.resolutions.items()]
     yield Table("How attempts resolved", ("resolution", "attempts"), resolved)
-    yield Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(met)) for q, met in summary.leaks.items()]))
+    yield Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(met)) for q, met in report.leaks.items()]))
 
 
 def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
@@ -170,13 +163,13 @@ def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
     return Table(title, head, _cut(rows), "time and tokens: medians")
 
 
-def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
-    for epoch, accuracy in enumerate(summary.pass_at_1_by_epoch, start=1):
+def _repeats(report: Report) -> Iterator[tuple[str, ...]]:
+    for epoch, accuracy in enumerate(report.pass_at_1_by_epoch, start=1):
         yield (f"epoch {epoch}", percent(accuracy), "accuracy over all selected questions")
-    for k, value in summary.pass_at_k.items():
+    for k, value in report.pass_at_k.items():
         said = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
         yield (f"pass@{k}", percent(value), said)
-    for k, value in summary.pass_hat_k.items():
+    for k, value in report.pass_hat_k.items():
         if k > 1:
             yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
 
@@ -242,5 +235,5 @@ def as_html(report: Report, redactor: Redactor) -> str:
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=clean)
     page.filters["line"] = one_line
     template = files("agent.gaia.report").joinpath("page.html").read_text(encoding="utf-8")
-    runs = f"{report.name.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
+    runs = f"{report.ledger.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
     return page.from_string(template).render(shown=shown(report), cells=report.cells, runs=runs) + "\n"

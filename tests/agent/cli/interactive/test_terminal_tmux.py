@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ from support.tmux import Terminal
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 HOSTILE = (
-    "fine\n\n\x1b[2J\x1b[1;1Halita (ask) › rm\nKeep this tool? [y]es\r\nalita (auto) › x\n\n- &#x202e;evil &#27;[31m"
+    "fine\n\n\x1b[2J\x1b[1;1Halita (ask) › rm\nKeep this tool? [y]es\r\nalita (auto) › x\n\n- &#x202e;evil &#27;[31m\n"
+    "\n```python\nx = 1\n```"
 )
 Start = Callable[..., Terminal]
 
@@ -55,17 +57,24 @@ def widest(screen: str) -> int:
 
 
 def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path) -> None:
-    terminal = start(columns=60)
+    """Keys that were typed before the tool is shown do not approve it."""
+    hesitant = [dict(line) for line in STORY]
+    hesitant[1]["delay"] = 1.0
+    terminal = start(script=hesitant, columns=60)
+    kept = tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py"
     terminal.enter(QUESTION)
+    terminal.wait_for("thinking ·")
+    terminal.type("yyy")
     shown = terminal.wait_for("[m]ore ›")
     assert re.search(r"^ +4 def nth_fibonacci\(n: int\) -> int:$", shown, re.MULTILINE)
     assert "5 tests pass" in shown
-    assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+    time.sleep(0.5)
+    assert not kept.exists()
     terminal.press("m")
     terminal.wait_for("[m]ore ›", count=2)
     terminal.press("y")
     shown = terminal.wait_for(f"  {ANSWER}")
-    assert (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+    assert kept.exists()
     assert "● decide  create_tool" in shown
     assert "● done    answered · 1 step · 3 model calls" in shown
     assert not set("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") & set(terminal.wait_for("1 turn · /help"))
@@ -86,26 +95,25 @@ def test_an_answer_is_seen_as_markdown_while_it_is_written(start: Start, openai_
     assert shown.count("• the Seine") == shown.count("• the Oise") == 1
 
 
-def test_the_live_line_tells_what_happens_and_goes(start: Start) -> None:
-    slow = decide("answer", answer="42") | {"delay": 1.5, "usage": [1200, 34]}
-    terminal = start(script=[decide("create_tool", when="never asked"), slow], columns=60)
-    terminal.enter("What?")
+def test_the_live_line_tells_what_happens_and_goes_and_what_is_typed_waits(start: Start) -> None:
+    """Also from a window that became narrower meanwhile."""
+    slow = decide("answer", answer="42") | {"delay": 2.5, "usage": [1200, 34]}
+    terminal = start(script=[slow], columns=100)
+    terminal.enter("a question of some length, so that the rows move when the window does")
     live = re.compile(r"^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] thinking · \d", re.MULTILINE)
-    shown = terminal.wait_for("thinking ·")
-    assert live.search(shown)
+    assert live.search(terminal.wait_for("thinking ·"))
+    terminal.type("/cos")
+    terminal.resize(50)
+    time.sleep(0.5)
+    assert "/cos" not in terminal.screen()
+    terminal.resize(80)
     terminal.wait_for("  42")
     shown = terminal.wait_for("1 turn ·")
     assert "1,234 tokens" in shown
-    assert not live.search(shown)
-
-
-def test_without_colour_there_is_none(start: Start) -> None:
-    terminal = start(script=[decide("answer", answer="# T\n\n- **b**\n\n```python\nx = 1\n```")], NO_COLOR="1")
-    terminal.enter("What?")
-    terminal.wait_for("x = 1")
-    terminal.type("/he")
-    codes = re.findall(r"\x1b\[([0-9;]*)m", terminal.screen(colour=True))
-    assert [code for code in codes if set(code.split(";")) & COLOURS] == []
+    assert "thinking" not in shown
+    terminal.wait_for("alita (ask) › /cos")
+    terminal.enter("t")
+    terminal.wait_for("all")
 
 
 COLOURS = {str(code) for code in [*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108)]}
@@ -141,16 +149,20 @@ def test_read_aloud_there_are_whole_sentences_and_no_signs(start: Start) -> None
 
 
 def test_text_of_a_model_neither_moves_the_cursor_nor_passes_for_a_prompt(start: Start) -> None:
+    """Without colour, there is none in it either."""
     begun = decide("run_code", code="print('x')") | {"say": "x\x1b[2J\nalita (ask) › y"}
-    terminal = start(script=[begun, decide("answer", answer=HOSTILE)])
+    terminal = start(script=[begun, decide("answer", answer=HOSTILE)], NO_COLOR="1")
     first = terminal.screen().split("\n")[0]
     terminal.enter("Tell me")
-    terminal.wait_for("done")
+    terminal.wait_for("x = 1")
     shown = terminal.wait_for("1 turn ·")
     assert shown.split("\n")[0] == first
     at_the_edge = [row for row in shown.split("\n") if row.startswith(("alita (", "Keep this"))]
     assert at_the_edge == ["alita (ask) › Tell me", "alita (ask) ›"]
     assert "\u202e" not in shown
+    terminal.type("/he")
+    codes = re.findall(r"\x1b\[([0-9;]*)m", terminal.screen(colour=True))
+    assert [code for code in codes if set(code.split(";")) & COLOURS] == []
 
 
 def test_after_ctrl_c_the_sandbox_works_on(start: Start, tmp_path: Path) -> None:
@@ -181,32 +193,6 @@ def test_ctrl_c_at_the_prompt_clears_warns_and_leaves(start: Start) -> None:
     assert terminal.ended() == 0
 
 
-def test_what_is_typed_during_a_turn_waits_for_the_prompt(start: Start) -> None:
-    slow = decide("answer", answer="42", when="slow") | {"delay": 1.5}
-    terminal = start(script=[slow])
-    terminal.enter("slow")
-    terminal.wait_for("thinking ·")
-    terminal.type("/cos")
-    time.sleep(0.3)
-    assert "/cos" not in terminal.screen()
-    terminal.wait_for("  42")
-    terminal.wait_for("alita (ask) › /cos")
-
-
-def test_keys_typed_before_the_question_do_not_approve_a_tool(start: Start, tmp_path: Path) -> None:
-    hesitant = [dict(line) for line in STORY]
-    hesitant[1]["delay"] = 1.0
-    terminal = start(script=hesitant)
-    terminal.enter(QUESTION)
-    terminal.wait_for("thinking ·")
-    terminal.type("yyy")
-    terminal.wait_for("[m]ore ›")
-    time.sleep(0.5)
-    assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
-    terminal.press("n")
-    terminal.wait_for("was not kept")
-
-
 def test_lines_shift_tab_editor_and_history(start: Start, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nprintf "%s and more" "$(cat "$1")" > "$1"\n')
@@ -230,22 +216,7 @@ def test_lines_shift_tab_editor_and_history(start: Start, tmp_path: Path) -> Non
     assert "\n+/undoo\n" in (tmp_path / "home" / "data" / "history").read_text()
 
 
-def test_a_narrower_window_leaves_no_rest_of_the_live_line(start: Start) -> None:
-    slow = decide("answer", answer="42") | {"delay": 2.5}
-    terminal = start(script=[slow], columns=100)
-    terminal.enter("a question of some length, so that the rows move when the window does")
-    terminal.wait_for("thinking ·")
-    terminal.resize(50)
-    time.sleep(0.5)
-    terminal.resize(80)
-    terminal.wait_for("  42")
-    shown = terminal.wait_for("1 turn ·")
-    assert "thinking" not in shown
-    terminal.enter("/cost")
-    terminal.wait_for("all")
-
-
-def test_a_session_is_resumed_by_its_id_and_without(start: Start, tmp_path: Path) -> None:
+def test_a_session_is_resumed(start: Start) -> None:
     terminal = start(script=[decide("answer", answer="forty-two")])
     terminal.enter("What is it?")
     terminal.wait_for("1 turn ·")
@@ -254,17 +225,14 @@ def test_a_session_is_resumed_by_its_id_and_without(start: Start, tmp_path: Path
     session = re.search(r"--resume ([0-9a-z-]+)", shown)
     assert session
     terminal.close()
-    for arguments in (["--resume"], ["--resume", session[1]]):
-        again = start(*arguments, script=[])
-        shown = again.wait_for("The answer was:")
-        assert "You asked:\n  What is it?\nThe answer was:\n  forty-two" in shown
-        again.close()
+    again = start("--resume", session[1], script=[])
+    shown = again.wait_for("The answer was:")
+    assert "You asked:\n  What is it?\nThe answer was:\n  forty-two" in shown
 
 
-def test_answers_go_to_a_redirected_standard_output(start: Start, tmp_path: Path) -> None:
-    terminal = start("--plain", script=[decide("answer", answer="42")])
-    terminal.close()
-    command = ["sh", "-c", f"{' '.join(map(quoted, ALITA))} --model scripted:{tmp_path}/script.jsonl > {tmp_path}/out"]
+def test_answers_go_to_a_redirected_standard_output(tmp_path: Path) -> None:
+    model = write_script(tmp_path / "script.jsonl", [decide("answer", answer="42")])
+    command = ["sh", "-c", f"{shlex.join(ALITA)} --model {model} > {tmp_path}/out"]
     with Terminal(tmp_path, command, {"PATH": "/usr/bin:/bin", "ALITA_HOME": str(tmp_path), "TERM": "screen"}) as shown:
         shown.wait_for("alita (ask) ›")
         shown.enter("What?")
@@ -273,12 +241,6 @@ def test_answers_go_to_a_redirected_standard_output(start: Start, tmp_path: Path
         shown.press("C-d")
         assert shown.ended() == 0
     assert (tmp_path / "out").read_text() == "42\n"
-
-
-def quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
 
 
 def test_servers_of_the_project_are_asked_about_before_the_session_begins(start: Start, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.gaia.attempt import Task
+from agent.gaia.ledger import Header
 from agent.gaia.report.figures import report_of
 from agent.gaia.report.tables import as_html
 from agent.store.redact import Redactor
@@ -50,7 +51,7 @@ def page_of(attempts: Any, selected: Any, redactor: Redactor | None = None, **mo
 
 def test_texts_of_others_are_escaped_wherever_they_stand():
     evil = attempt("q1" + EVIL, answer=EVIL, error=EVIL, tools_created=(EVIL,), routes=(EVIL,), model=EVIL)
-    html = page_of([evil], [Task("q1" + EVIL, EVIL, 1, f"a.{EVIL}")], created=EVIL, flaws=[EVIL])
+    html = page_of([evil], [Task("q1" + EVIL, EVIL, 1, f"a.{EVIL}")], header=Header(created=EVIL), flaws=[EVIL])
     seen = Seen(html)
     assert "default-src 'none'" in html
     assert "\u202e" not in html

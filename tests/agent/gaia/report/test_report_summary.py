@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.errors import RunError
 from agent.gaia.attempt import Task
-from agent.gaia.report.figures import open_report, report_of, summarise
+from agent.gaia.report.figures import open_report, report_of
 from agent.gaia.report.tables import as_markdown, as_terminal, seconds_text, shown
 from support.attempts import attempt, tasks, write_ledger
 
@@ -24,7 +24,7 @@ LINES = st.lists(
 @given(LINES, st.integers(0, 6), st.integers(1, 3))
 def test_accuracy_is_right_by_all_selected_questions_and_epochs(lines, selected, epochs):
     attempts = [attempt(f"q{n}", correct, epoch=epoch, status=status) for n, epoch, status, correct in lines]
-    summary = summarise(attempts, tasks(selected), epochs=epochs)
+    summary = report_of(attempts, tasks(selected), epochs=epochs)
     last = {a.key: a for a in attempts if int(a.task_id[1:]) <= selected}
     numbers = {*range(1, epochs + 1), *(a.epoch for a in last.values())}
     assert summary.overall.of == selected * (len(numbers) if selected else 0)
@@ -44,7 +44,7 @@ def test_accuracy_is_right_by_all_selected_questions_and_epochs(lines, selected,
 
 def test_missing_and_broken_questions_stay_in_the_denominator():
     attempts = [attempt("q1"), attempt("q2", None, status="error", error="it broke"), attempt("q3", False)]
-    summary = summarise(attempts, tasks(5))
+    summary = report_of(attempts, tasks(5))
     assert (summary.overall.right, summary.overall.of, summary.errors, summary.missing) == (1, 5, 1, 2)
     assert as_terminal(shown(report_of(attempts, tasks(5)))).startswith(
         "20.0 % right: 1 of 5 (5 selected questions), 95 % interval 3.6 to 62.4 % (Wilson)\n"
@@ -53,7 +53,7 @@ def test_missing_and_broken_questions_stay_in_the_denominator():
 
 def test_the_last_attempt_counts_and_what_came_before_was_paid():
     attempts = [attempt("q1", None, status="error", cost=0.5), attempt("q1", True, cost=0.25)]
-    summary = summarise(attempts, tasks(1))
+    summary = report_of(attempts, tasks(1))
     assert (summary.overall.right, summary.errors, summary.retried) == (1, 0, 1)
     assert summary.effort.cost == 0.75
 
@@ -61,21 +61,21 @@ def test_the_last_attempt_counts_and_what_came_before_was_paid():
 def test_what_an_interrupted_run_took_is_counted_once():
     """The attempt that goes on with a run holds what it took before."""
     interrupted = attempt("q1", None, status="interrupted", run_id="r", cost=0.5)
-    effort = summarise([interrupted, attempt("q1", run_id="r", cost=0.75, seconds=3.0)], tasks(1)).effort
+    effort = report_of([interrupted, attempt("q1", run_id="r", cost=0.75, seconds=3.0)], tasks(1)).effort
     assert (effort.cost, effort.seconds, effort.input_tokens) == (0.75, 3.0, 100)
 
 
 def test_an_unknown_price_is_unknown_and_never_nothing():
     text = as_terminal(shown(report_of([attempt("q1", cost=None)], tasks(1))))
     assert "$" not in text
-    assert summarise([attempt("q1", cost=None), attempt("q2", cost=0.5)], tasks(2)).effort.cost is None
+    assert report_of([attempt("q1", cost=None), attempt("q2", cost=0.5)], tasks(2)).effort.cost is None
     assert report_of([attempt("q1", cost=None)], tasks(1)).as_json()["effort"]["cost"] is None
 
 
 def test_several_epochs_have_each_figure_under_its_own_name():
     rights = {"q1": (True, True, True), "q2": (True, False, False), "q3": (False, False, False), "q4": (False,) * 3}
     attempts = [attempt(q, right, epoch=n) for q, three in rights.items() for n, right in enumerate(three, 1)]
-    summary = summarise(attempts, tasks(4), epochs=3)
+    summary = report_of(attempts, tasks(4), epochs=3)
     assert summary.pass_at_1_by_epoch == (0.5, 0.25, 0.25)
     assert summary.mean_pass_at_1 == pytest.approx(1 / 3)
     assert summary.pass_at_1_stdev == pytest.approx(0.1443, abs=1e-4)
@@ -87,9 +87,9 @@ def test_several_epochs_have_each_figure_under_its_own_name():
 
 
 def test_epochs_of_one_question_do_not_make_the_interval_narrower():
-    one = summarise([attempt("q1"), attempt("q2", False)], tasks(2)).overall.interval95
+    one = report_of([attempt("q1"), attempt("q2", False)], tasks(2)).overall.interval95
     many = [attempt(q, q == "q1", epoch=n) for n in range(1, 6) for q in ("q1", "q2")]
-    assert summarise(many, tasks(2), epochs=5).overall.interval95 == pytest.approx(one)
+    assert report_of(many, tasks(2), epochs=5).overall.interval95 == pytest.approx(one)
 
 
 def test_without_true_answers_the_accuracy_is_unknown():
@@ -105,7 +105,7 @@ def test_questions_are_grouped_by_level_file_and_route():
         attempt("q1", routes=("plan", "read_file", "run_code", "read_file", "answer")),
         attempt("q2", level=2, routes=()),
     ]
-    summary = summarise(attempts, selected)
+    summary = report_of(attempts, selected)
     assert {g.name for g in summary.level} == {"1", "2", "no level"}
     assert {g.name for g in summary.file_type} == {"xlsx", "pdf", "no file"}
     assert {g.name for g in summary.route} == {"read_file → run_code", "no action", "not attempted"}
@@ -118,11 +118,11 @@ def test_tools_resolutions_and_leaks_are_counted():
         attempt("q3", False, tools_reused=("mean",), resolution="reasoning_gap"),
     ]
     report = report_of(attempts, tasks(3))
-    mean, failed = report.summary.tools
+    mean, failed = report.tools
     assert (mean.name, mean.created, mean.reused, mean.reused_right, mean.failed) == ("mean", 1, 2, 1, 0)
     assert (failed.name, failed.failed) == ("sum", 1)
-    assert report.summary.resolutions == {"correct": 2, "reasoning_gap": 1}
-    assert report.summary.leaks == {"q2": ("mirror.example",)}
+    assert report.resolutions == {"correct": 2, "reasoning_gap": 1}
+    assert report.leaks == {"q2": ("mirror.example",)}
     assert any("right attempts among those that met one: 1" in notice for notice in report.notices)
 
 
@@ -131,7 +131,7 @@ def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path
     with path.open("ab") as file:
         file.write(b'{"kind":"attempt","task_id":5}\n\xff\xfe rubbish\n[1]\n{"kind":"other"}\n{"kind":"attempt","task')
     report = open_report(path)
-    assert (report.summary.overall.right, report.summary.overall.of) == (1, 3)
+    assert (report.overall.right, report.overall.of) == (1, 3)
     assert len(report.notices) == 3
     assert report.created.startswith("2026-01-02")
 
@@ -139,18 +139,18 @@ def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path
 def test_a_ledger_without_attempts_has_a_report(tmp_path):
     report = open_report(write_ledger(tmp_path / "l.jsonl", [], tasks(2)))
     assert as_terminal(shown(report)).startswith("0.0 % right: 0 of 2")
-    assert report.summary.effort.median_seconds is None
+    assert report.effort.median_seconds is None
     empty = open_report(write_ledger(tmp_path / "e.jsonl", []))
     assert as_terminal(shown(empty)).startswith("no question was selected")
     assert as_markdown(shown(empty))
     (tmp_path / "new.jsonl").write_bytes(b"")
-    assert open_report(tmp_path / "new.jsonl").summary.questions == 0
+    assert open_report(tmp_path / "new.jsonl").questions == 0
 
 
 def test_where_the_ledger_does_not_say_what_was_selected_this_is_told(tmp_path):
     path = write_ledger(tmp_path / "l.jsonl", [attempt("q1")])
     assert any("does not say which questions were selected" in notice for notice in open_report(path).notices)
-    assert open_report(path, tasks(4)).summary.overall.of == 4
+    assert open_report(path, tasks(4)).overall.of == 4
 
 
 def test_no_ledger_is_an_error_of_the_user(tmp_path):
