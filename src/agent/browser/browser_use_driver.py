@@ -15,11 +15,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.browser.browser_use_model import PASSWORD_SECRET, USER_SECRET, GuardedModel, action_line
-from agent.browser.launching import PORT_FILE
 from agent.browser.logins import hidden
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in, text_on
 from agent.browser.tasks import BrowserJob, BrowserOutcome
 from agent.events import BrowserStepped
+from agent.web.browser_process import PORT_FILE
 from mcp_tools.prompt import load_prompt
 from mcp_tools.text import one_line, printable
 

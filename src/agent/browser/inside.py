@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import itertools
-import json
-import os
-import signal
-import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from agent.browser.launching import launched
-from agent.browser.tasks import LONGEST_LINE, BrowserJob, BrowserOutcome
+from agent.browser.tasks import BrowserJob, BrowserOutcome
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
 from agent.records import as_plain, from_plain
+from agent.web.browser_process import Talk, launched, serve
 from agent.web.guard import AddressGuard
-from agent.web.page import WebProblem
 from agent.web.proxy import GuardedProxy
 from mcp_tools.tool import Json
 
@@ -29,7 +23,6 @@ if TYPE_CHECKING:
     Drive = Callable[[BrowserContext, BrowserJob, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
     """Does a job's task in a browser."""
 
-_PR_SET_PDEATHSIG = 1
 _STAYS = """(() => {
   const site = host => /^[\\d.:[\\]]+$/.test(host) ? host : host.split('.').slice(-2).join('.');
   document.addEventListener('submit', event => {
@@ -51,41 +44,30 @@ def main() -> None:
     async def drive(context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
         return await Driven(context, job, host, proxy).run()
 
-    serve(drive, port=True)
+    drive_with(drive, args=["--remote-debugging-port=0"])  # by which browser-use finds it
 
 
-def serve(drive: Drive, *, port: bool = False) -> None:
-    """Does the job on stdin, and talks on what was stdout: libraries may print there.
+def drive_with(drive: Drive, **options: Any) -> None:
+    """Does the job on stdin.
 
     Args:
         drive: Does the task in a browser.
-        port: Whether the browser can be reached at a port besides.
+        options: For `launched`.
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    talk = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    asyncio.run(_served(talk, drive, port=port))
-    os._exit(0)  # threads of libraries have nothing left to say
 
-
-async def _served(talk: IO[bytes], drive: Drive, *, port: bool) -> None:
-    reader = asyncio.StreamReader(limit=LONGEST_LINE)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    job = from_plain(BrowserJob, json.loads(await reader.readline())["job"])
-    host = Host(reader, talk)
-    try:
+    async def work(talk: Talk) -> None:
+        job, host = from_plain(BrowserJob, (await talk.hear())["job"]), Host(talk)
         async with (
             GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
-            launched(job.chrome, job.profile, proxy=proxy.url, port=port, note=host.note) as context,
+            launched(job.chrome, job.profile, proxy=proxy.url, note=talk.note, **options) as context,
         ):
             await context.add_init_script(_STAYS)
             if job.task.hosts:
                 await context.route("**/*", lambda route: _let_through(route, job))
             outcome = await drive(context, job, host, proxy)
-        host.say({"outcome": as_plain(outcome)})
-    except WebProblem as problem:
-        host.say({"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}})
+        talk.say({"outcome": as_plain(outcome)})
+
+    serve(work)
 
 
 async def _let_through(route: Route, job: BrowserJob) -> None:
@@ -99,8 +81,7 @@ async def _let_through(route: Route, job: BrowserJob) -> None:
 class Host:
     """alita, as its browser's process knows it."""
 
-    def __init__(self, reader: asyncio.StreamReader, talk: IO[bytes]) -> None:
-        self._reader = reader
+    def __init__(self, talk: Talk) -> None:
         self._talk = talk
         self._ids = itertools.count(1)
         self._turn = asyncio.Lock()
@@ -133,22 +114,12 @@ class Host:
 
     def tell(self, step: BrowserStepped) -> None:
         """Tells of a step."""
-        self.say({"step": as_plain(step)})
-
-    def note(self, text: str) -> None:
-        """Tells the user something."""
-        self.say({"note": text})
-
-    def say(self, message: dict[str, Json]) -> None:
-        """One line."""
-        self._talk.write(json.dumps(message).encode() + b"\n")
+        self._talk.say({"step": as_plain(step)})
 
     async def _request(self, request: dict[str, Json]) -> dict[str, Any]:
         async with self._turn:
             number = next(self._ids)
-            self.say({"id": number, **request})
-            while line := await self._reader.readline():
-                reply: dict[str, Any] = json.loads(line)
-                if reply["re"] == number:  # and to no request that was given up
-                    return reply
-        os._exit(1)  # nobody is there any more
+            self._talk.say({"id": number, **request})
+            while (reply := await self._talk.hear())["re"] != number:
+                pass  # to a request that was given up
+            return reply

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,12 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.browser.tasks import LONGEST_LINE, Ask, BrowserJob, BrowserOutcome, BrowserTask, Tell
+from agent.browser.tasks import Ask, BrowserJob, BrowserOutcome, BrowserTask, Tell
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Role, Usage
 from agent.records import as_plain, from_plain
-from agent.web.chromium import end_all, new_profile, ready_chromium, sweep
+from agent.web.browser_process import Driver, driver
+from agent.web.chromium import ready_chromium
 from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
-_ERRORS = "errors.txt"
 BROWSER_USE = "agent.browser.inside"
 """The module whose `main` drives the browser with browser-use."""
 
@@ -80,32 +77,6 @@ class OutsideBrowser:
                 f"{one_line(task.url)} is at none of the hosts that the browser may open: {', '.join(task.hosts)}",
                 remedy="Add its host to browser_hosts.",
             )
-        await asyncio.to_thread(sweep)
-        profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
-        try:
-            with (profile / _ERRORS).open("wb") as errors:
-                process = await child.start(
-                    child.python(f"from {self._driver} import main; main()"),
-                    env=child.environment(*child.PROXIES, HOME=str(profile)),
-                    cwd=profile,
-                    stdin=child.PIPE,
-                    stdout=child.PIPE,
-                    stderr=errors,
-                    limit=LONGEST_LINE,
-                    private=True,
-                )
-            try:
-                return await self._outcome(
-                    process, BrowserJob(task, self._chrome, profile, self._allow_private, self._sees), tell
-                )
-            finally:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await asyncio.shield(process.wait())
-        finally:
-            await asyncio.shield(asyncio.to_thread(end_all, profile))
-
-    async def _outcome(self, process: asyncio.subprocess.Process, job: BrowserJob, tell: Tell) -> BrowserOutcome:
         steps: list[BrowserStepped] = []
         spent: list[Usage] = []
 
@@ -114,65 +85,46 @@ class OutsideBrowser:
             tell(step)
 
         outcome, problem = None, "the browser hangs"
-        ending = asyncio.create_task(process.wait())
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(job.task.seconds + _GRACE_SECONDS):
-                outcome = await self._talk(process, job, heard, spent, ending)
-                problem = f"the browser's process ended{_last_words(job.profile)}"
-        ending.cancel()
-        url = steps[-1].url if steps else job.task.url
+        async with driver(self._driver, *child.PROXIES) as process:
+            job = BrowserJob(task, self._chrome, process.profile, self._allow_private, self._sees)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
+                    outcome = await self._talk(process, job, heard, spent)
+                    problem = f"the browser's process ended{process.last_words}"
+        url = steps[-1].url if steps else task.url
         outcome = outcome or BrowserOutcome("", False, url, tuple(steps), problem)
         return replace(outcome, usage=sum(spent, Usage()))
 
-    async def _talk(
-        self,
-        process: asyncio.subprocess.Process,
-        job: BrowserJob,
-        tell: Tell,
-        spent: list[Usage],
-        ending: asyncio.Task[int],
-    ) -> BrowserOutcome | None:
-        """Sends the job and answers what is asked; None where the process ends, whose last line may be torn."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        reply: Json = {"job": as_plain(job)}
+    async def _talk(self, process: Driver, job: BrowserJob, tell: Tell, spent: list[Usage]) -> BrowserOutcome | None:
+        """Sends the job and answers what is asked; None where the process ends."""
+        await process.say({"job": as_plain(job)})
         ends = 0.0
-        while True:
-            if reply is not None:
-                process.stdin.write(json.dumps(reply).encode() + b"\n")
-                with contextlib.suppress(ConnectionError):
-                    await process.stdin.drain()
-            try:
-                message: dict[str, Any] = json.loads(await process.stdout.readline())
-            except ValueError:
-                return None
+        while (message := await process.hear()) is not None:
             if "id" in message:  # the task's own clock runs since before its first request
                 ends = ends or time.monotonic() + job.task.seconds
-            reply = None
             match message:
                 case {"outcome": told}:
                     return from_plain(BrowserOutcome, told)
-                case {"problem": told}:
-                    raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
                 case {"note": text}:
                     self._note(text)
                 case {"step": step}:
                     tell(from_plain(BrowserStepped, step))
                 case {"id": number, "blocked": [address, text]}:
-                    reply = {"re": number, "value": bool(self._blocks and self._blocks(address, text))}
+                    await process.say({"re": number, "value": bool(self._blocks and self._blocks(address, text))})
                 case {"id": number, "ask": asked}:
+                    limit = f"the limit of {job.task.seconds:g} seconds for the browser is reached"
                     asking = asyncio.ensure_future(self._answer(asked, spent))
+                    ending = asyncio.ensure_future(process.process.wait())
                     try:
-                        await asyncio.wait(
-                            {asking, ending},
-                            timeout=max(ends - time.monotonic(), 0),
-                            return_when=asyncio.FIRST_COMPLETED,
-                        )
-                        limit = f"the limit of {job.task.seconds:g} seconds for the browser is reached"
-                        reply = {"re": number, **(asking.result() if asking.done() else {"stopped": limit})}
+                        seconds = max(ends - time.monotonic(), 0)
+                        await asyncio.wait({asking, ending}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                        answer = asking.result() if asking.done() else {"stopped": limit}
                     finally:
                         asking.cancel()
-                        await asyncio.gather(asking, return_exceptions=True)
+                        ending.cancel()
+                        await asyncio.gather(asking, ending, return_exceptions=True)
+                    await process.say({"re": number, **answer})
+        return None
 
     async def _answer(self, asked: dict[str, Any], spent: list[Usage]) -> dict[str, Json]:
         """What the model says."""
@@ -185,14 +137,6 @@ class OutsideBrowser:
             return {"stopped": stopped.message}
         spent.append(completion.usage)
         return {"value": {"text": completion.text, "parsed": completion.parsed}}
-
-
-def _last_words(profile: Path) -> str:
-    try:
-        lines = (profile / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
-    except OSError:
-        return ""
-    return f": {one_line(lines[-1], 200)}" if lines else ""
 
 
 async def open_browser(

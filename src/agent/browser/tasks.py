@@ -15,8 +15,6 @@ from agent.models.protocol import Completion, Message, Usage
 from agent.web.address import canonical
 
 Tell: TypeAlias = Callable[[BrowserStepped], None]
-LONGEST_LINE = 64 << 20
-"""Bytes of a message between alita and the browser's process: a page with its picture."""
 
 
 class Ask(Protocol):

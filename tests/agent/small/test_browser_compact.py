@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from agent.browser import tabs
-from agent.browser.launching import ARRIVING, launched
 from agent.browser.logins import Login
 from agent.browser.tabs import Tabs
 from agent.errors import ModelOutputError
 from agent.models.protocol import Completion
+from agent.web.browser_process import ARRIVING, launched
 from agent.web.page import WebProblem
 from support.browser import CHROMIUM
 from support.browsing import Desk, wait_for
@@ -192,7 +192,7 @@ async def test_a_model_that_answers_garbage_ends_the_task(site):
 
 
 async def test_a_browser_that_does_not_start_is_a_problem_with_a_remedy(site):
-    with pytest.raises(WebProblem, match="did not start") as problem:
+    with pytest.raises(WebProblem, match="does not start") as problem:
         await Desk(DONE, chrome=Path("/bin/true")).do("What is it?", site.url + "/")
     assert problem.value.reason == "browser"
     assert "ALITA_CHROME" in problem.value.remedy

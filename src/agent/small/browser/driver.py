@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.answer import has_words
-from agent.browser.inside import Host, serve
-from agent.browser.launching import ARRIVING
+from agent.browser.inside import Host, drive_with
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
 from agent.browser.tasks import BrowserJob, BrowserOutcome
@@ -32,6 +31,7 @@ from agent.small.browser.questions import (
 from agent.small.browser.task import Memory, is_asked, next_named, next_quoted, repeated
 from agent.small.browser.view import ELEMENT, View, look
 from agent.small.instructions import LOOKS, without_instructions
+from agent.web.browser_process import ARRIVING
 from agent.web.proxy import GuardedProxy
 from mcp_tools.text import one_line, printable
 
@@ -282,4 +282,4 @@ def main() -> None:
     async def drive(context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
         return await Compact(context, job, host, proxy).run()
 
-    serve(drive)
+    drive_with(drive)

@@ -205,9 +205,9 @@ async def test_a_browser_or_a_process_that_hangs_or_dies_is_told_and_leaves_noth
         return Answer(200)
 
     web.route("/killed", lambda _: signalled(b"--user-data-dir", signal.SIGKILL))
-    web.route("/gone", lambda _: signalled(b"agent.web.reading.renderer_worker", signal.SIGKILL))
+    web.route("/gone", lambda _: signalled(b"from agent.web.reading.renderer import main", signal.SIGKILL))
     web.route("/hangs", lambda _: signalled(b"--user-data-dir", signal.SIGSTOP))
-    web.route("/still", lambda _: signalled(b"agent.web.reading.renderer_worker", signal.SIGSTOP))
+    web.route("/still", lambda _: signalled(b"from agent.web.reading.renderer import main", signal.SIGSTOP))
     for path in ("killed", "gone", "hangs", "still"):
         with pytest.raises(WebProblem, match="could not be drawn") as caught:
             await renderer.draw(f"{web.url}/{path}", seconds=1)

@@ -1,0 +1,222 @@
+"""A process that drives a Chromium: started for one task, and gone when that ends, with all that it started.
+
+Playwright speaks to the browser through a pipe, and we to the process through another: when either end dies, however it
+dies, so does the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from agent.web.chromium import FLAGS, INSTALL, SANDBOXES, UNSANDBOXED, end_all, new_profile, sweep
+from agent.web.page import WebProblem
+from mcp_tools import child
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+
+PORT_FILE = "DevToolsActivePort"
+ARRIVING = "arriving"
+"""The folder in the profile into which downloads come."""
+_LONGEST_LINE = 64 << 20
+"""Bytes of a message between alita and the process: a page with its picture."""
+_ERRORS = "errors.txt"
+_PREFERENCES: dict[str, Any] = {
+    "signin": {"allowed": False, "allowed_on_next_startup": False},
+    "autofill": {"enabled": False, "profile_enabled": False, "credit_card_enabled": False},
+    "credentials_enable_service": False,
+    "safebrowsing": {"enabled": False},
+    "search": {"suggest_enabled": False},
+    "net": {"network_prediction_options": 2},
+    "translate": {"enabled": False},
+    "plugins": {"always_open_pdf_externally": True},
+}
+_START_SECONDS = 60
+_LONGEST_FOR_SOCKETS = 60
+"""Characters of a folder in which Chromium can make its socket, whose path has at most 107."""
+_PR_SET_PDEATHSIG = 1
+
+
+class Driver:
+    """The process, as alita knows it, and the empty profile that is made for its browser."""
+
+    def __init__(self, process: asyncio.subprocess.Process, profile: Path) -> None:
+        self.process = process
+        self.profile = profile
+
+    async def say(self, message: dict[str, Json]) -> None:
+        """One message."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        with contextlib.suppress(ConnectionError):
+            await self.process.stdin.drain()
+
+    async def hear(self) -> dict[str, Any] | None:
+        """The next message; None where the process ends, whose last line may be torn."""
+        assert self.process.stdout is not None
+        try:
+            message: dict[str, Any] = json.loads(await self.process.stdout.readline())
+        except ValueError:
+            return None
+        if problem := message.get("problem"):
+            raise WebProblem(**problem)
+        return message
+
+    @property
+    def last_words(self) -> str:
+        """What it printed last, after a colon."""
+        lines = (self.profile / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
+        return f": {one_line(lines[-1], 200)}" if lines else ""
+
+
+@asynccontextmanager
+async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
+    """A process that calls a module's `main`.
+
+    Args:
+        module: Its name; `main` calls `serve`.
+        variables: What it inherits besides what every child does.
+
+    Raises:
+        OSError: It does not start.
+    """
+    await asyncio.to_thread(sweep)
+    profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
+    try:
+        with (profile / _ERRORS).open("wb") as errors:
+            process = await child.start(
+                child.python(f"from {module} import main; main()"),
+                env=child.environment(*variables, HOME=str(profile)),
+                cwd=profile,
+                stdin=child.PIPE,
+                stdout=child.PIPE,
+                stderr=errors,
+                limit=_LONGEST_LINE,
+                private=True,
+            )
+        try:
+            yield Driver(process, profile)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(process.wait())
+    finally:  # kills what still runs in the folder, a browser that hangs among it
+        await asyncio.shield(asyncio.to_thread(end_all, profile))
+
+
+class Talk:
+    """alita, as the process knows it."""
+
+    def __init__(self, reader: asyncio.StreamReader, out: IO[bytes]) -> None:
+        self._reader = reader
+        self._out = out
+
+    def say(self, message: dict[str, Json]) -> None:
+        """One message."""
+        self._out.write(json.dumps(message).encode() + b"\n")
+
+    def note(self, text: str) -> None:
+        """Tells the user something."""
+        self.say({"note": text})
+
+    async def hear(self) -> dict[str, Any]:
+        """The next message; where nobody is there any more, the process ends."""
+        if line := await self._reader.readline():
+            message: dict[str, Any] = json.loads(line)
+            return message
+        os._exit(1)
+
+
+def serve(work: Callable[[Talk], Awaitable[None]]) -> None:
+    """Does what stdin asks for, and talks on what was stdout: libraries may print there."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+
+    async def run() -> None:
+        reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        talk = Talk(reader, out)
+        try:
+            await work(talk)
+        except WebProblem as problem:
+            talk.say({"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}})
+
+    asyncio.run(run())
+    os._exit(0)  # threads of libraries have nothing left to say
+
+
+@asynccontextmanager
+async def launched(
+    chrome: Path, profile: Path, *, proxy: str = "", note: Callable[[str], None] = lambda _: None, **options: Any
+) -> AsyncIterator[BrowserContext]:
+    """A browser with an empty profile, without keys, and with a home that goes with the profile.
+
+    Args:
+        chrome: The program.
+        profile: A folder of its own, which the caller removes.
+        proxy: Through which every request goes, those to this machine too.
+        note: Told what the user should know of it.
+        options: More of Playwright's `launch_persistent_context`; `args` in addition to ours.
+
+    Raises:
+        WebProblem: It does not start.
+    """
+    from playwright.async_api import Error, async_playwright
+
+    preferences = profile / "Default" / "Preferences"  # which the browser reads when it starts
+    preferences.parent.mkdir(parents=True, exist_ok=True)
+    preferences.write_text(json.dumps(_PREFERENCES))
+    inherited = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
+    temporary = {"TMPDIR": str(profile)} if len(str(profile)) <= _LONGEST_FOR_SOCKETS else {}
+    options = {
+        "executable_path": str(chrome),
+        "headless": True,
+        "env": {**inherited, "HOME": str(profile), **temporary},
+        "viewport": {"width": 1280, "height": 900},
+        "timeout": _START_SECONDS * 1000,
+        "downloads_path": str(profile / ARRIVING),
+        **({"proxy": {"server": proxy, "bypass": "<-loopback>"}} if proxy else {}),
+        **options,
+        "args": [*FLAGS, *options.get("args", ())],
+    }
+    async with async_playwright() as playwright:
+        for has_sandbox in SANDBOXES:
+            try:
+                context = await playwright.chromium.launch_persistent_context(
+                    profile, chromium_sandbox=has_sandbox, **options
+                )
+                break
+            except Error as error:
+                if has_sandbox == SANDBOXES[-1]:
+                    raise _not_started(chrome, error.message) from None
+        if not has_sandbox:
+            note(UNSANDBOXED)
+        try:
+            yield context
+        finally:
+            with contextlib.suppress(Error, TimeoutError):
+                await asyncio.wait_for(context.close(), 5)
+
+
+def _not_started(chrome: Path, why: str) -> WebProblem:
+    lines = [line for line in why.splitlines() if line.strip() and not line.startswith(("Call log", "╔", "║", "╚"))]
+    return WebProblem(
+        "browser",
+        f"the browser {chrome} does not start: {one_line(' '.join(lines[:2]), 200)}",
+        remedy=f"Try it: {chrome} --headless --dump-dom about:blank; set ALITA_CHROME to another, or install one: "
+        f"{INSTALL}.",
+    )
