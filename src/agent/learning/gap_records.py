@@ -327,7 +327,7 @@ class GapRecords:
         return [{**asdict(record), "origins": list[Json](self.origins(record.id))} for record in self.all()]
 
     def take(self, values: dict[str, Any]) -> GapRecord:
-        """Adds a record that was exported, elsewhere too. Whoever wrote it, it is new here.
+        """Adds a record that was exported, elsewhere too. An approval is not taken over; a rejection is.
 
         Raises:
             UsageError: It is no gap record.
@@ -336,7 +336,8 @@ class GapRecords:
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
             raise UsageError("The origins of the gap record are no list of SHA-256.", remedy="Export it again.")
         with self.writing():
-            record = checked({**values, "status": "new"})
+            record = checked(values)
+            record = record if record.status == "rejected" else replace(record, status="new")
             kept = self._same_as(record) or self.put(record)
             for origin in origins:
                 self._rows("INSERT OR IGNORE INTO origins VALUES (?, ?)", (kept.id, origin))

@@ -203,5 +203,9 @@ def test_the_command_shows_reviews_and_moves_them(tmp_path):
     assert {json.loads(line)["advice"] for line in exported.out.splitlines()} == {"leave them out", "b"}
     assert terminal.run("gaps", "import", "-", stdin=exported.out).code == 0
     assert terminal.run("gaps", "export").out == exported.out  # taken twice, a record counts once
+    elsewhere = Terminal(tmp_path / "elsewhere")
+    assert elsewhere.run("gaps", "import", "-", stdin=exported.out).code == 0
+    statuses = {row["pattern"]: row["status"] for row in elsewhere.run("gaps", "list", "--json").json}
+    assert statuses == {"totals are counted twice": "new", "names are mixed up": "rejected"}
     wrong = terminal.run("gaps", "show", "zzz")
     assert (wrong.code, "no gap record 'zzz'" in wrong.err) == (2, True)
