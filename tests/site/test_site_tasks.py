@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 
 import pytest
@@ -70,19 +69,17 @@ def test_a_mistake_may_be_corrected(site: Site):
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
-async def test_every_solution_solves_its_task():
-    """In a real browser, each as a new visitor to a site that nobody has touched."""
+async def test_a_solution_solves_its_task():
+    """In a real browser, with actions of every kind, each as a new visitor to a site that nobody has touched."""
     from playwright.async_api import async_playwright
 
-    at_once = asyncio.Semaphore(4)
-
-    async def solved(task: SiteTask) -> bool:
-        async with at_once:
-            with Site() as site:
-                return is_done(task, await solve(browser, site, task), site)
-
+    chosen: list[SiteTask] = []
+    for task in sorted(TASKS, key=lambda task: len({action["do"] for action in task.solution}), reverse=True):
+        if {action["do"] for action in task.solution} - {action["do"] for one in chosen for action in one.solution}:
+            chosen.append(task)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        done = await asyncio.gather(*map(solved, TASKS))
+        for task in chosen:
+            with Site() as site:
+                assert is_done(task, await solve(browser, site, task), site), task.id
         await browser.close()
-    assert [task.id for task, is_solved in zip(TASKS, done, strict=True) if not is_solved] == []

@@ -47,7 +47,7 @@ def messages_for(
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
     # the same for all questions of a specialist, and of a benchmark
     more = [prompt_of(state.get("agent", "")), state.get("rules", ""), sight.abilities]
-    messages[0]["content"] = "\n".join(filter(None, [messages[0]["content"], *more]))
+    messages[0]["content"] = "\n\n".join(filter(None, [messages[0]["content"], *more]))
     if pictures:
         instead = [{"type": "text", "text": not_shown(picture, sight)} for picture in pictures]
         parts = parts_of(pictures) if sight.is_shown else instead

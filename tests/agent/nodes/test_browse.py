@@ -23,15 +23,20 @@ def use(*actions, when=""):
     return {"role": "browser", "json": value, **({"when": when} if when else {})}
 
 
+QUESTION = "How many seats does the reading room of the old town library have? Answer with a comma-separated list."
+
+
 @NEEDS_CHROMIUM
 async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
+    """Under a guard against leaks, for which a task that repeats the question is no page that quotes it."""
     names = "reading room, " * 7
     desk.plays(
         decide("answer", answer=f"{names}hall [1]", when='<data source="browse">'),
-        decide("browse", url=site.url + "/notices", task="How many seats does the reading room have?"),
+        decide("browse", url=site.url + "/notices", task=QUESTION),
         use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}),
     )
-    answer = await desk.ask("How many seats? Answer with a comma-separated list.", allow_private=True)
+    answer = await desk.ask(QUESTION, allow_private=True, leak_guard=True)
+    assert desk.of(LeakBlocked) == []
     assert (answer.text, answer.status, answer.steps) == (f"{names}hall", "answered", 1)
     assert [(source.number, source.url) for source in answer.sources] == [(1, f"{site.url}/notices")]
     steps = desk.of(BrowserStepped)
@@ -112,21 +117,6 @@ async def test_without_a_browser_the_page_is_read(desk, site):
     assert answer.text == "26"
     assert "/nowhere/chromium, which is not a program" in desk.notes
     assert desk.of(BrowserStepped) == []
-
-
-LONG = "How many seats does the reading room of the old town library have on a Sunday in winter?"
-
-
-@NEEDS_CHROMIUM
-async def test_the_task_itself_is_no_page_that_quotes_the_question(desk, site):
-    desk.plays(
-        decide("answer", answer="42", when='<data source="browse">'),
-        decide("browse", url=site.url + "/notices", task=LONG),
-        use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}, when="<browser_state>"),
-    )
-    answer = await desk.ask(LONG, allow_private=True, leak_guard=True)
-    assert answer.text == "42"
-    assert desk.of(LeakBlocked) == []
 
 
 @NEEDS_CHROMIUM
