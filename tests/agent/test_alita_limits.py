@@ -79,7 +79,7 @@ async def test_money_where_no_price_is_known_is_told(desk, openai_server):
 
 
 async def test_seconds_end_a_call_that_takes_longer(desk, openai_server):
-    openai_server.hang(30)
+    openai_server.hang(30).hang(30)
     answer = await desk.ask(QUESTION, model="tiny-1", base_url=openai_server.url, max_seconds=1.5)
     assert (answer.text, answer.status, answer.limit) == ("", "limit", "seconds")
     assert answer.seconds < 15
