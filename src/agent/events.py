@@ -1,10 +1,11 @@
-"""What a run tells its front end while it works: frozen dataclasses, each with a `kind`."""
+"""What a run tells its front end while it works: frozen dataclasses, the subclasses of `Event`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from agent.answer import Answer
 from agent.models.protocol import Usage
@@ -12,8 +13,15 @@ from mcp_tools.tool import Json
 
 
 @dataclass(frozen=True, slots=True)
-class _Event:
+class Event:
+    """What all have in common."""
+
     kind: ClassVar[str]
+    """The class's name as JSON has it: `run_started`."""
+
+    def __init_subclass__(cls) -> None:
+        if "kind" not in vars(cls):
+            cls.kind = re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
 
     def as_json(self) -> dict[str, Json]:
         """One line of `--json-stream`."""
@@ -21,10 +29,9 @@ class _Event:
 
 
 @dataclass(frozen=True, slots=True)
-class RunStarted(_Event):
+class RunStarted(Event):
     """A run began, or goes on."""
 
-    kind: ClassVar[str] = "run_started"
     run_id: str
     question: str
     model: str
@@ -32,10 +39,9 @@ class RunStarted(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelStarting(_Event):
+class ModelStarting(Event):
     """The embedded model is fetched or loaded."""
 
-    kind: ClassVar[str] = "model_starting"
     text: str
     fraction: float | None = None
     """From 0 to 1; None when it cannot be known."""
@@ -49,10 +55,9 @@ class ModelStarting(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class StepStarted(_Event):
+class StepStarted(Event):
     """The coordinator chose an action."""
 
-    kind: ClassVar[str] = "step_started"
     step: int
     """From 1 on; the same for all actions of one reply."""
     of: int
@@ -61,10 +66,9 @@ class StepStarted(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCalled(_Event):
+class ModelCalled(Event):
     """A model answered."""
 
-    kind: ClassVar[str] = "model_called"
     role: str
     model: str
     usage: Usage
@@ -72,15 +76,14 @@ class ModelCalled(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Note(_Event):
+class Note(Event):
     """One sentence for the user: what was refused, retried or is not configured."""
 
-    kind: ClassVar[str] = "note"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Warned(_Event):
+class Warned(Event):
     """One sentence that a user must see, even one who asked for silence."""
 
     kind: ClassVar[str] = "warning"
@@ -88,49 +91,44 @@ class Warned(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned(_Event):
+class Planned(Event):
     """The planner wrote a brief, or a new plan on the way."""
 
-    kind: ClassVar[str] = "planned"
     text: str
     records: Sequence[str] = ()
     """Ids of the gap records that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFound(_Event):
+class ToolFound(Event):
     """The library, or an external server, has a tool that may fit."""
 
-    kind: ClassVar[str] = "tool_found"
     name: str
     server: str = ""
     """The external server that has it; empty for the library."""
 
 
 @dataclass(frozen=True, slots=True)
-class SpecWritten(_Event):
+class SpecWritten(Event):
     """It is written down which tool is wanted."""
 
-    kind: ClassVar[str] = "spec_written"
     signature: str
     purpose: str
 
 
 @dataclass(frozen=True, slots=True)
-class CodeChecked(_Event):
+class CodeChecked(Event):
     """The checks looked at the code of a proposed tool."""
 
-    kind: ClassVar[str] = "code_checked"
     ok: bool
     findings: Sequence[str] = ()
     """One line each, the rule first."""
 
 
 @dataclass(frozen=True, slots=True)
-class TrialFinished(_Event):
+class TrialFinished(Event):
     """A proposed tool ran with the question's arguments."""
 
-    kind: ClassVar[str] = "trial_finished"
     ok: bool
     preview: str = ""
     """Its result, shortened."""
@@ -139,46 +137,41 @@ class TrialFinished(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRegistered(_Event):
+class ToolRegistered(Event):
     """A tool is in the library from now on."""
 
-    kind: ClassVar[str] = "tool_registered"
     name: str
     path: str
     status: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRefused(_Event):
+class ToolRefused(Event):
     """A proved tool is not kept; its result answers the question all the same."""
 
-    kind: ClassVar[str] = "tool_refused"
     name: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class LeakBlocked(_Event):
+class LeakBlocked(Event):
     """A known copy of a benchmark's answers was kept from the agent."""
 
-    kind: ClassVar[str] = "leak_blocked"
     address: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Restated(_Event):
+class Restated(Event):
     """A follow-up was written as a question that stands alone; the run answers this one."""
 
-    kind: ClassVar[str] = "restated"
     question: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCalled(_Event):
+class ToolCalled(Event):
     """A tool of the library, or a one-off program, ran."""
 
-    kind: ClassVar[str] = "tool_called"
     name: str
     arguments: dict[str, Json] = field(default_factory=dict)
     ok: bool = True
@@ -190,10 +183,9 @@ class ToolCalled(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class FileRead(_Event):
+class FileRead(Event):
     """An attached file was looked at, or a part of it was read."""
 
-    kind: ClassVar[str] = "file_read"
     name: str
     type: str
     """What it is by its content: `xlsx`, `pdf`, `csv`."""
@@ -207,10 +199,9 @@ class FileRead(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class WebSearched(_Event):
+class WebSearched(Event):
     """A search engine was asked."""
 
-    kind: ClassVar[str] = "web_searched"
     query: str
     source: str
     """The engine."""
@@ -223,10 +214,9 @@ class WebSearched(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PageRead(_Event):
+class PageRead(Event):
     """A page of the web was read."""
 
-    kind: ClassVar[str] = "page_read"
     url: str
     title: str = ""
     via: str = ""
@@ -240,10 +230,9 @@ class PageRead(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class BrowserStepped(_Event):
+class BrowserStepped(Event):
     """The browser did something."""
 
-    kind: ClassVar[str] = "browser_stepped"
     step: int
     url: str
     action: str
@@ -255,10 +244,9 @@ class BrowserStepped(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionFound(_Event):
+class InstructionFound(Event):
     """A passage tells its reader what to answer or to do, and holds what would have been the answer: no evidence."""
 
-    kind: ClassVar[str] = "instruction_found"
     source: str
     """Address, file or tool."""
     excerpt: str
@@ -268,10 +256,9 @@ class InstructionFound(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ActionRefused(_Event):
+class ActionRefused(Event):
     """An action was not done: only text of others wants it, or it carries away what is the user's."""
 
-    kind: ClassVar[str] = "action_refused"
     action: str
     """`browse https://…`, in short."""
     reason: str
@@ -281,48 +268,18 @@ class ActionRefused(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerWritten(_Event):
+class AnswerWritten(Event):
     """A further piece of the answer's text arrived from the model. The answer itself may be put into another form."""
 
-    kind: ClassVar[str] = "answer_written"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class RunFinished(_Event):
+class RunFinished(Event):
     """The run ended with an answer, whatever its status; nothing follows. A run that raises has no such event."""
 
-    kind: ClassVar[str] = "run_finished"
     answer: Answer
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints, as the stream's last line."""
         return {"event": self.kind, **self.answer.as_json()}
-
-
-Event: TypeAlias = (
-    RunStarted
-    | ModelStarting
-    | StepStarted
-    | ModelCalled
-    | Note
-    | Warned
-    | Planned
-    | ToolFound
-    | SpecWritten
-    | CodeChecked
-    | TrialFinished
-    | ToolRegistered
-    | ToolRefused
-    | LeakBlocked
-    | Restated
-    | ToolCalled
-    | FileRead
-    | WebSearched
-    | PageRead
-    | BrowserStepped
-    | InstructionFound
-    | ActionRefused
-    | AnswerWritten
-    | RunFinished
-)
