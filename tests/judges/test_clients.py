@@ -45,6 +45,7 @@ async def test_the_fastmcp_client(served: Served, mode: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("served", ["stdio"], indirect=True)
 async def test_the_sdk_client_of_the_1_x_line(served: Served, mcp1: Path) -> None:
     """The Python SDK 1.30, which most hosts still have."""
     report = await asyncio.to_thread(reported, mcp1, HERE / "probe_mcp1.py", served.as_json())
@@ -54,6 +55,7 @@ async def test_the_sdk_client_of_the_1_x_line(served: Served, mcp1: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.node
+@pytest.mark.parametrize("served", ["http"], indirect=True)
 async def test_the_typescript_sdk_of_the_1_x_line(served: Served, node: Path) -> None:
     """The TypeScript SDK 1: a second implementation of the protocol."""
     report = await asyncio.to_thread(reported, node, HERE / "probe_sdk1.mjs", NODE_FOLDER.parent, served.as_json())
@@ -62,7 +64,7 @@ async def test_the_typescript_sdk_of_the_1_x_line(served: Served, node: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.node
-@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+@pytest.mark.parametrize(("served", "mode"), [("stdio", "2026-07-28"), ("http", "legacy")], indirect=["served"])
 async def test_the_typescript_client_of_the_2_x_line(served: Served, node: Path, mode: str) -> None:
     """The TypeScript client 2, in the new era and in the old."""
     command = (node, HERE / "probe_client2.mjs", NODE_FOLDER.parent, served.as_json(), mode)

@@ -67,7 +67,7 @@ def inspect(node: Path, tmp_path: Path) -> Inspect:
     return run
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize(("served", "era"), [("stdio", "modern"), ("http", "legacy")], indirect=["served"])
 def test_it_lists_and_calls(inspect: Inspect, served: Served, era: str) -> None:
     """Tools with both schemas, and a call with its result twice: structured and as text."""
     tools = {tool["name"]: tool for tool in inspect(served, "tools/list", "--protocol-era", era).result["tools"]}
