@@ -58,6 +58,8 @@ def costs(tmp_path: Path) -> Path:
         sheet[cell].fill = PatternFill("solid", fgColor="FFFF0000")
     sheet["A4"].fill = PatternFill("solid", fgColor=Color(theme=5, tint=0.4))
     sheet["A1"].font = Font(color="FF0000FF")
+    sheet["A2"].font = sheet["B2"].font = Font(strike=True)
+    sheet["B3"].font = Font(italic=True)
     sheet["B3"].number_format = "0.00%"
     sheet["B2"].comment = Comment("dear\nold", "Ann")
     sheet["A6"] = "merged"
@@ -90,6 +92,9 @@ async def test_a_sheet_with_all_it_shows(costs: Path) -> None:
         "Font colours:",
         "- #0000FF (blue): A1",
         *[line for line in notes.splitlines() if line.startswith("- #") and line.endswith(": A8")],
+        "Marked text:",
+        "- struck through: A2:B2",
+        "- italic: B3",
         "Number formats:",
         "- `0.00%`: B3",
         "Merged cells: A6:C7",

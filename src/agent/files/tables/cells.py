@@ -46,7 +46,7 @@ class FullSheet(Sheet):
         self._sheet, self._computed, self._theme = sheet, computed, theme
         self.title = f"{'hidden ' if sheet.sheet_state != 'visible' else ''}sheet {sheet.title}"
         self._texts: dict[int, dict[int, str]] = {}
-        self._fills, self._fonts, self._formats = (defaultdict[str, set[_Place]](set) for _ in range(3))
+        self._fills, self._fonts, self._marks, self._formats = (defaultdict[str, set[_Place]](set) for _ in range(4))
         self._remarks: dict[_Place, str] = {}
         self._links: dict[_Place, str] = {}
         uncomputed, patterns = list[str](), list[_Place]()
@@ -86,12 +86,13 @@ class FullSheet(Sheet):
             yield number, [row.get(column, "") for column in self._columns]
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """Colours, formats, merged and hidden cells, comments and links of rows."""
+        """Colours, struck through and italic text, formats, merged and hidden cells, comments and links of rows."""
         listed = first_of if brief else ", ".join
         lines = []
         for title, groups in (
             ("Fill colours", self._fills),
             ("Font colours", self._fonts),
+            ("Marked text", self._marks),
             ("Number formats", self._formats),
         ):
             here = {key: [place for place in places if first <= place[0] <= last] for key, places in groups.items()}
@@ -121,6 +122,12 @@ class FullSheet(Sheet):
         colour = colour_of(cell.font.color, self._theme) if cell.font else ""
         if colour and colour != "000000":
             self._fonts[f"#{colour} ({colour_word(colour)})"].add(place)
+        for mark, is_there in (
+            ("struck through", cell.font and cell.font.strike),
+            ("italic", cell.font and cell.font.i),
+        ):
+            if is_there:
+                self._marks[mark].add(place)
         if cell.number_format not in ("General", "@") and not cell.is_date and isinstance(value, int | float):
             self._formats[f"`{cell.number_format}`"].add(place)
 
