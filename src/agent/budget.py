@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar, cast
 
@@ -62,7 +62,7 @@ class _Pauses:
 class Budget:
     """Counts a run's usage against its limits."""
 
-    limits: RunLimits
+    limits: RunLimits = field(default_factory=RunLimits)
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     last_call: bool = False
@@ -154,6 +154,11 @@ class Budget:
                     self._deadlines.discard(deadline)
         except TimeoutError:
             raise StoppedError("the limit of seconds is reached") from None
+
+    async def in_time(self, call: Awaitable[T]) -> T:
+        """What a call gives; see `within`."""
+        async with self.within():
+            return await call
 
     def _set_deadlines(self) -> None:
         for deadline in self._deadlines:

@@ -15,6 +15,7 @@ from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry,
 from agent.models.functions import FunctionRequest, in_words
 from agent.models.json_text import NoJsonError
 from agent.models.ladder import RUNGS, Ladder, Step, Traits, TraitsCache, climb, structured_step
+from agent.models.openai import ask_models
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
@@ -120,7 +121,7 @@ class ChatModel:
         try:
             return await climb(partial(self._ask, request, has_pictures=has_pictures), *self._ladder(request))
         except Failure as failure:
-            error = failure.error(models=await self._known_models(failure))
+            error = failure.error(models=await _known_models(failure))
             if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
                 # It may be the pictures, and what is wrong with them: without them it will show.
                 raise PicturesRefusedError(error.message, remedy=error.remedy) from None
@@ -233,13 +234,14 @@ class ChatModel:
                 fitted[renamed] = value
         return fitted
 
-    async def _known_models(self, failure: Failure) -> list[str]:
-        """A few names that the endpoint offers, those like the unknown one first."""
-        if failure.kind is not Kind.UNKNOWN_MODEL:
-            return []
-        names = await self._wire.models()
-        alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
-        return (alike + [name for name in names if name not in alike])[:5]
+
+async def _known_models(failure: Failure) -> list[str]:
+    """A few names that the endpoint offers, those like the unknown one first."""
+    if failure.kind is not Kind.UNKNOWN_MODEL:
+        return []
+    names = (await asyncio.to_thread(ask_models, failure.endpoint)).names
+    alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
+    return [*dict.fromkeys([*alike, *names])][:5]
 
 
 def _refused_parameter(failure: Failure, body: Body) -> str | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from agent.errors import (
@@ -30,6 +30,9 @@ from agent.errors import (
     ModelUnreachableError,
 )
 from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    import httpx2
 
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 _NO_SUCH_MODEL = re.compile(
@@ -171,6 +174,15 @@ def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mappi
     detail, code, parameter = _error_body(body)
     kind = _kind(status, f"{code} {detail}")
     return Failure(kind, endpoint, detail, status=status, after=retry_after(headers or {}), parameter=parameter)
+
+
+def response_failure(endpoint: Endpoint, response: httpx2.Response) -> Failure:
+    """What a response with a status of 400 or more means, once it was read."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = response.text
+    return status_failure(endpoint, response.status_code, body, response.headers)
 
 
 def _kind(status: int, said: str) -> Kind:

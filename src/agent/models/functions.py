@@ -14,12 +14,19 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from agent.models.json_text import DECODER, NoJsonError, all_fitting, fitting_json, misfit, strict_schema, without_nulls
-from agent.models.ladder import TOOL_RUNGS, Step, ToolRung
+from agent.models.json_text import (
+    DECODER,
+    NoJsonError,
+    Schema,
+    all_fitting,
+    fitting_json,
+    misfit,
+    strict_schema,
+    without_nulls,
+)
+from agent.models.ladder import TOOL_RUNGS, Step, ToolRung, response_format
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
 from mcp_tools.text import one_line
-
-Schema = dict[str, Any]
 
 _NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
 _NAMED: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -71,11 +78,7 @@ class FunctionRequest:
         messages = in_words(self._messages, self._listing())
         if rung == "text":
             return Step(messages, {}, self._read_written, tells_whole=True)
-        form = self._form()
-        strict = strict_schema(form)
-        shape = {"name": "reply", "schema": strict or form, "strict": strict is not None}
-        extra = {"response_format": {"type": "json_schema", "json_schema": shape}}
-        return Step(messages, extra, self._read_written, tells_whole=True)
+        return Step(messages, response_format("reply", self._form()), self._read_written, tells_whole=True)
 
     def checked(self, completion: Completion) -> Completion:
         """The completion with an id of its own for each call, and what stands against those that cannot be made.

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
+from agent.models.failures import Endpoint, Failure, Kind, response_failure, transport_failure
 from agent.models.films import LARGEST, content_of, named_in
 from agent.models.wire import Body, OnDelta
 
@@ -69,10 +69,6 @@ class GeminiWire:
         url = f"{self.endpoint.url}/models/{self.endpoint.model}:generateContent"
         response = await self._ask("POST", url, self._timeout, json=asked)
         return self._read(response.content and _json(response))
-
-    async def models(self) -> list[str]:
-        """None: its OpenAI-compatible endpoint tells them."""
-        return []
 
     async def aclose(self) -> None:
         """Closes connections."""
@@ -144,8 +140,7 @@ class GeminiWire:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise transport_failure(self.endpoint, error) from None
         if response.status_code >= 400:
-            said = _json(response) or response.text
-            raise status_failure(self.endpoint, response.status_code, said, response.headers)
+            raise response_failure(self.endpoint, response)
         return response
 
     def _read(self, answer: Any) -> dict[str, Any]:

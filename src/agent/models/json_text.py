@@ -11,6 +11,8 @@ from typing import Any
 from mcp_tools.library.arguments import surely_fits
 from mcp_tools.text import one_line
 
+Schema = dict[str, Any]
+
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 """A comma before a bracket, outside of texts: these stand in the group."""
@@ -110,8 +112,6 @@ def _refuse_constant(name: str) -> None:
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 """Reads JSON and nothing beyond it: no NaN, no Infinity."""
 
-
-Schema = dict[str, Any]
 
 _DROPPED = {
     "$schema", "$id", "title", "default", "examples", "uniqueItems", "minLength", "maxLength",

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
-from agent.models.json_text import NoJsonError, fitting_json, misfit, strict_schema, without_nulls
+from agent.models.json_text import NoJsonError, Schema, fitting_json, misfit, strict_schema, without_nulls
 from agent.models.protocol import Completion, Message, Usage
 from agent.models.wire import RESPOND
 from mcp_tools.atomic import private_folder, write_whole
@@ -171,9 +171,6 @@ def answer_text(completion: Completion) -> str:
     return next((call.arguments for call in completion.tool_calls if call.name == RESPOND), completion.text)
 
 
-Schema = dict[str, Any]
-
-
 def structured_step(messages: Sequence[Message], schema: Schema, rung: Rung, *, enforced: bool = False) -> Step:
     """How a rung asks for a value that fits the schema.
 
@@ -183,14 +180,12 @@ def structured_step(messages: Sequence[Message], schema: Schema, rung: Rung, *, 
         rung: The way it is asked.
         enforced: The endpoint holds the output to the schema as it is (a grammar): no strict form is needed.
     """
+    read = partial(_read, schema=schema)
     if enforced and rung == "schema":
-        shape: dict[str, Any] = {"name": "answer", "schema": schema}
-        return Step(messages, _response_format(shape), partial(_read, schema=schema, plain=True))
-    read = partial(_read, schema=schema, plain=False)
+        shape = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+        return Step(messages, {"response_format": shape}, read)
     if rung == "schema":
-        strict = strict_schema(_object(schema))
-        shape = {"name": "answer", "schema": strict or _object(schema), "strict": strict is not None}
-        return Step(_in_form(messages, schema), _response_format(shape), read)
+        return Step(_in_form(messages, schema), response_format("answer", _object(schema)), read)
     if rung == "tool":
         function = {"name": RESPOND, "description": "Gives the answer.", "parameters": _object(schema)}
         choice = {"type": "function", "function": {"name": RESPOND}}
@@ -199,7 +194,10 @@ def structured_step(messages: Sequence[Message], schema: Schema, rung: Rung, *, 
     return Step(_with_schema_in_text(messages, schema), read=read)
 
 
-def _response_format(shape: dict[str, Any]) -> dict[str, Any]:
+def response_format(name: str, schema: Schema) -> dict[str, Any]:
+    """What asks for a reply that fits a schema: in strict form, where it can be said that way."""
+    strict = strict_schema(schema)
+    shape = {"name": name, "schema": strict or schema, "strict": strict is not None}
     return {"response_format": {"type": "json_schema", "json_schema": shape}}
 
 
@@ -245,10 +243,10 @@ def _object(schema: Schema) -> Schema:
     return {"type": "object", "properties": {"value": inner}, "required": ["value"], **outer}
 
 
-def _read(completion: Completion, *, schema: Schema, plain: bool) -> Completion:
+def _read(completion: Completion, *, schema: Schema) -> Completion:
     """The completion with its parsed value."""
     text = answer_text(completion)
-    value = fitting_json(text, schema) if plain else _unwrapped(text, schema)
+    value = _unwrapped(text, schema)
     finish = "stop" if completion.finish == "tool_calls" else completion.finish
     return replace(completion, text=text, parsed=value, tool_calls=(), finish=finish)
 

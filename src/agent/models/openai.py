@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -68,16 +67,6 @@ class SdkWire:
         if not isinstance(response, dict):
             raise Failure(Kind.CUT, self.endpoint, f"no JSON object but {response!r}")
         return self._dialect.response(response, self.endpoint)
-
-    async def models(self) -> list[str]:
-        """The names that `/models` gives; empty when it gives none within five seconds."""
-        import httpx2
-        import openai
-
-        with contextlib.suppress(TimeoutError, openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-            async with asyncio.timeout(5):
-                return await self._listed()
-        return []
 
     async def aclose(self) -> None:
         """Closes connections."""

@@ -160,7 +160,6 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """What the user calls it: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
-        ...
 
     async def complete(self, request: Request) -> Completion:
         """Completes messages.
@@ -169,11 +168,9 @@ class Model(Protocol):
             agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
             agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
         """
-        ...
 
     async def aclose(self) -> None:
         """Closes connections."""
-        ...
 
 
 class Role:

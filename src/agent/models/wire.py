@@ -25,7 +25,6 @@ class Wire(Protocol):
     @property
     def endpoint(self) -> Endpoint:
         """Who is asked."""
-        ...
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request, streamed when `on_delta` is given, and gives the whole response.
@@ -33,15 +32,9 @@ class Wire(Protocol):
         Raises:
             Failure: The call failed; nothing was repeated.
         """
-        ...
-
-    async def models(self) -> list[str]:
-        """The names of the models that the endpoint offers; empty when it does not tell."""
-        ...
 
     async def aclose(self) -> None:
         """Closes connections."""
-        ...
 
 
 async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:

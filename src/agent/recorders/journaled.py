@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ class JournaledModel:
     ) -> None:
         self._model = model
         self._journal = journal
-        self._budget = budget
+        self._budget = budget or Budget()
         self._role = role
         self._wanted = name or (model.name if model else "")
         self._answering = self._wanted
@@ -49,7 +48,7 @@ class JournaledModel:
             live = True
             model = self._model
             assert model is not None, "a journal that makes calls goes with a model"
-            async with self._budget.asking() if self._budget else nullcontext():
+            async with self._budget.asking():
                 completion = await model.complete(with_pictures(request))
             return {"by": model.name, "role": self._role, **as_plain(completion)}
 
@@ -78,7 +77,7 @@ class JournaledSandbox:
     def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget | None = None) -> None:
         self._sandbox = sandbox
         self._journal = journal
-        self._budget = budget
+        self._budget = budget or Budget()
 
     @property
     def isolation(self) -> Isolation:
@@ -95,7 +94,7 @@ class JournaledSandbox:
 
     def _in_time(self, job: Job) -> Job:
         """The call in its own time, or in what is left to the run."""
-        left = self._budget.seconds_left if self._budget else None
+        left = self._budget.seconds_left
         if left is None or left >= job.limits.wall_seconds:
             return job
         return replace(job, limits=replace(job.limits, wall_seconds=max(left, _SHORTEST)))

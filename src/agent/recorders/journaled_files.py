@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
+from agent.budget import Budget
 from agent.errors import StoppedError
 from agent.files.contents import SECTION, FileProblem
 from agent.state import AttachedFile
@@ -14,10 +14,6 @@ from agent.store.journal import Journal
 from agent.user_files import numbered_folder, write_file
 from mcp_tools.tool import Json
 
-if TYPE_CHECKING:
-    from agent.budget import Budget
-
-T = TypeVar("T")
 KIND = "file"
 _WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
 """Kinds that programs can hardly read, and of which the reader makes no file for them."""
@@ -45,7 +41,7 @@ class JournaledFiles:
         self._folder = folder
         self._journal = journal
         self._before_speech = before_speech
-        self._budget = budget
+        self._budget = budget or Budget()
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
     async def look(self, path: Path, name: str, *, section: int = SECTION, ocr: bool = True) -> AttachedFile:
@@ -71,10 +67,10 @@ class JournaledFiles:
             folder = numbered_folder(self._folder)
             if self._before_speech is not None and await may_speak(path):
                 await self._before_speech()
-            seen = await self._in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
+            seen = await self._budget.in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
             made = seen.data
             if seen.kind in _WRITTEN_OUT:
-                made = (*made, *await self._in_time(_as_text(path, name, folder)))
+                made = (*made, *await self._budget.in_time(_as_text(path, name, folder)))
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
             return nothing | {
@@ -113,7 +109,7 @@ class JournaledFiles:
             from agent.files.reading import read
 
             reading = read(path, name=name, page=page, find=find, limit=limit, section=section, ocr=ocr)
-            part = await self._in_time(reading)
+            part = await self._budget.in_time(reading)
             return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
@@ -133,7 +129,7 @@ class JournaledFiles:
 
             folder = self._folder / _SHOWN
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return await self._in_time(picture(path, folder, name=name, page=page))
+            return await self._budget.in_time(picture(path, folder, name=name, page=page))
 
         if (path, page) not in self._pictures:
             request: dict[str, Json] = {"do": "picture", "path": str(path), "page": page}
@@ -177,10 +173,6 @@ class JournaledFiles:
             return await self._journal.call(KIND, request, outcome)
         except StoppedError as limit:
             return failed(FileProblem("timeout", f"{stopped}: {limit.message}."))
-
-    async def _in_time(self, call: Awaitable[T]) -> T:
-        async with self._budget.within() if self._budget else nullcontext():
-            return await call
 
 
 async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:

@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextlib import nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -25,7 +24,6 @@ from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.web.leak_guard import LeakGuard
 
@@ -77,7 +75,7 @@ class JournaledWeb:
         self._journal = journal
         self._tell = tell
         self._guard = guard
-        self._budget = budget
+        self._budget = budget or Budget()
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, asyncio.Task[Any]] = {}
         """What was begun before its step came, by address or query."""
@@ -137,7 +135,9 @@ class JournaledWeb:
             told: list[WebSearched] = []
             before = _HEARD.set(told)
             try:
-                work = self._in_time(self._engines.search(query, limit=limit, freshness=freshness, source=source))
+                work = self._budget.in_time(
+                    self._engines.search(query, limit=limit, freshness=freshness, source=source)
+                )
                 done = await _outcome(work, lambda results: {"results": as_plain(tuple(results))})
             finally:
                 _HEARD.reset(before)
@@ -197,7 +197,7 @@ class JournaledWeb:
 
         async def perform() -> Json:
             assert self._reader is not None, "a journal that makes calls goes with a reader"
-            return await _outcome(self._in_time(self._reader.read(url)), as_plain)
+            return await _outcome(self._budget.in_time(self._reader.read(url)), as_plain)
 
         output = await self._journal.call(KIND, {"read": url}, perform)
         _raise_problem(output)
@@ -208,10 +208,6 @@ class JournaledWeb:
 
     def _leaks(self, url: str, text: str = "") -> bool:
         return self._guard is not None and self._guard.blocks(url, text)
-
-    async def _in_time(self, call: Awaitable[T]) -> T:
-        async with self._budget.within() if self._budget else nullcontext():
-            return await call
 
 
 async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) -> dict[str, Json]:
@@ -251,7 +247,7 @@ class JournaledBrowser:
         self._journal = journal
         self._tell = tell
         self._blocks = blocks
-        self._budget = budget
+        self._budget = budget or Budget()
 
     async def do(
         self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, driver: str, origins: Origins
@@ -270,7 +266,7 @@ class JournaledBrowser:
             browser = await open_browser(
                 self._settings, ask, driver=driver, blocks=self._blocks, note=lambda text: self._tell(Note(text))
             )
-            folder = numbered_folder(self._folder)
+            folder, left = numbered_folder(self._folder), self._budget.seconds_left
             task = BrowserTask(
                 question,
                 url,
@@ -278,7 +274,7 @@ class JournaledBrowser:
                 files=files,
                 logins=read_logins(self._settings.logins) if self._settings.logins else (),
                 steps=self._settings.browser_steps,
-                seconds=self._seconds(),
+                seconds=min(self._settings.browser_seconds, math.inf if left is None else left),
                 folder=folder,
                 wanted=origins.wanted,
                 private=tuple(origins.private),
@@ -292,10 +288,6 @@ class JournaledBrowser:
             for step in outcome.steps:
                 self._tell(step)
         return outcome
-
-    def _seconds(self) -> float:
-        left = self._budget.seconds_left if self._budget is not None else None
-        return min(self._settings.browser_seconds, math.inf if left is None else left)
 
     def may_open(self, url: str) -> bool:
         """Whether an address is at one of the hosts that the user allows."""

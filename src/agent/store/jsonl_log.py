@@ -6,7 +6,8 @@ import asyncio
 import fcntl
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -141,31 +142,48 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
         raw = path.read_bytes()
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}.") from error
-    lines: list[dict[str, Json]] = []
-    whole = raw[: raw.rfind(b"\n") + 1]
-    for number, line in enumerate(whole.splitlines(), start=1):
-        try:
-            lines.append(json.loads(line.decode("utf-8", "surrogatepass")))
-        except (ValueError, RecursionError):
-            if number == whole.count(b"\n"):
-                break
-            raise RunError(f"{path} is damaged at line {number}.", remedy="Ask the question again.") from None
+    lines, damaged = whole_lines(raw)
+    if damaged and damaged < raw.count(b"\n"):
+        raise RunError(f"{path} is damaged at line {damaged}.", remedy="Ask the question again.")
     return lines
+
+
+def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
+    """The lines up to the first that is damaged, and the number of that one, which is 0 where none is."""
+    lines: list[dict[str, Json]] = []
+    for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
+        try:
+            value = json.loads(line.decode("utf-8", "surrogatepass"))
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            return lines, number
+        lines.append(value)
+    return lines, 0
+
+
+@contextmanager
+def held(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
+    """Keeps other processes from writing a file, unless one does so: then gives False."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield True  # there is no file that anybody could go on with
+        return
+    try:
+        fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
 
 
 def is_locked(path: Path) -> bool:
     """Whether a living process writes this file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    with held(path, fcntl.LOCK_SH) as is_free:
+        return not is_free
 
 
 def _drop_torn_line(descriptor: int) -> None:

@@ -7,14 +7,13 @@ left is removed by the next.
 from __future__ import annotations
 
 import calendar
-import fcntl
 import json
 import os
 import shutil
 import tarfile
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 from agent.configuration.settings import seconds_of
 from agent.errors import RunError
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
-from agent.store.jsonl_log import is_locked
+from agent.store.jsonl_log import held, is_locked
 from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
 from agent.user_files import unwritable, whole_file
 from mcp_tools.atomic import private_folder
@@ -86,7 +85,7 @@ def prune(
         if seconds is not None and time.monotonic() - began > seconds:
             whole = False
             break
-        with _held(journal_path(runs, run_id)) as is_free:
+        with held(journal_path(runs, run_id)) as is_free:
             if not (runs / run_id).is_dir():  # another alita removed it meanwhile
                 continue
             reason = needed.get(run_id) or (_reason(runs, run_id) if is_free else "it is under way")
@@ -201,24 +200,6 @@ def _parent(runs: Path, run_id: str) -> str:
         return str(json.loads((runs / run_id / FILE).read_bytes())["parent"] or "")
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-
-
-@contextmanager
-def _held(journal: Path) -> Iterator[bool]:
-    """Keeps other processes from going on with a run, unless one works on it: then gives False."""
-    try:
-        descriptor = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        yield True  # a run without a journal: nothing goes on with it
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(descriptor)
 
 
 def _reason(runs: Path, run_id: str) -> str:

@@ -154,7 +154,9 @@ def load_run(runs: Path, run_id: str) -> Run:
     path = runs / run_id / FILE
     try:
         data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-        run = _from_json(data)
+        answer = data.pop("answer")
+        data.pop("schema", None)
+        run = replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)
     except FileNotFoundError:
         raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows all runs.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -235,9 +237,3 @@ def ids_in(folder: Path, suffix: str = "") -> list[str]:
         raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
     ids = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
     return sorted(filter(ID.fullmatch, ids))
-
-
-def _from_json(data: dict[str, Json]) -> Run:
-    data = {name: value for name, value in data.items() if name != "schema"}
-    answer = data.pop("answer")
-    return replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)

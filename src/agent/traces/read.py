@@ -10,6 +10,7 @@ from typing import Any
 from agent.errors import RunError
 from agent.models.protocol import Usage
 from agent.store.journal import Journal, Record
+from agent.store.jsonl_log import whole_lines
 from agent.store.redact import Redactor
 from agent.store.runs import TRACEBACK, find_run, journal_path, load_run
 from agent.traces.trace import Passage, RecordedCall, Trace, TraceStep
@@ -168,15 +169,9 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
     """The lines of a journal up to the first that is damaged, and what is wrong with the rest."""
     if not path.exists():
         return [], ["the run has no journal"]
-    whole, _, rest = path.read_bytes().rpartition(b"\n")
-    flaws = ["the journal ends within a line: the run was stopped while it wrote"] if rest else []
-    lines: list[dict[str, Json]] = []
-    for number, line in enumerate(whole.split(b"\n") if whole else [], start=1):
-        try:
-            value = json.loads(line.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            return lines, [f"line {number} of the journal is damaged: it and what stands behind it are not shown"]
-        lines.append(value)
-    return lines, flaws
+    raw = path.read_bytes()
+    lines, damaged = whole_lines(raw)
+    if damaged:
+        return lines, [f"line {damaged} of the journal is damaged: it and what stands behind it are not shown"]
+    is_torn = raw and not raw.endswith(b"\n")
+    return lines, ["the journal ends within a line: the run was stopped while it wrote"] if is_torn else []

@@ -122,10 +122,6 @@ def step_facts(step: TraceStep) -> str:
     return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
 
 
-def _quality_text(quality: dict[str, Json]) -> str:
-    return f"{quality['confidence']} confidence ({quality['basis']}): {quality['why']}"
-
-
 def trace_facts(trace: Trace) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     run, answer = trace.run, trace.run.answer
@@ -134,12 +130,13 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
     models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
     took = duration(answer.seconds if answer else sum(call.seconds for call in trace.calls))
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
+    quality = answer.quality if answer else None
     found = [
         ("run", f"{run.run_id} ({run.status.replace('_', ' ')})"),
         ("question", run.question),
         ("understood", answer.restated or "" if answer else ""),
         ("answer", (answer.text or answer.error or "") if answer else ""),
-        ("quality", _quality_text(answer.quality) if answer and answer.quality else ""),
+        ("quality", f"{quality['confidence']} confidence ({quality['basis']}): {quality['why']}" if quality else ""),
         ("brief", brief_text(answer.brief) if answer and answer.brief else ""),
         *(
             ("new plan", f"after step {plan['step']}, because {plan['why']}: {'; '.join(plan['plan'])}")

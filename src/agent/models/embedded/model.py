@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent.models.chat import ChatModel
 from agent.models.embedded.local_server import LocalServer, ServerOptions
 from agent.models.embedded.prefixes import KeptPrefixes
-from agent.models.failures import Endpoint, Failure, Kind, Notify, Retry, status_failure, transport_failure
+from agent.models.failures import Endpoint, Failure, Kind, Notify, Retry, response_failure, transport_failure
 from agent.models.protocol import EMBEDDED, FREE, Message
 from agent.models.wire import Body, OnDelta, assemble
 
@@ -76,8 +75,12 @@ class LocalWire:
             try:
                 await self._restore(client, body["messages"])
                 async with client.stream("POST", "/v1/chat/completions", json=body) as response:
+                    if response.status_code == 401:  # the port is another process's by now: look for the server again
+                        await self.aclose()
+                        raise Failure(Kind.UNREACHABLE, self.endpoint, "another server is using that address")
                     if response.status_code >= 400:
-                        raise await self._failure(response)
+                        await response.aread()
+                        raise response_failure(self.endpoint, response)
                     if on_delta is not None:
                         return await assemble(_events(response), on_delta, self.endpoint)
                     answer: dict[str, Any] = json.loads(await response.aread())
@@ -89,10 +92,6 @@ class LocalWire:
             raise transport_failure(self.endpoint, exc) from None
         except json.JSONDecodeError as exc:
             raise Failure(Kind.CUT, self.endpoint, f"no JSON: {exc}") from None
-
-    async def models(self) -> list[str]:
-        """The one that is served."""
-        return [EMBEDDED]
 
     async def aclose(self) -> None:
         """Closes connections; the server stays for others until it is idle."""
@@ -113,15 +112,6 @@ class LocalWire:
             random.shuffle(idle)
             slot = min(idle, key=lambda slot: slot.get("id_task", -1))
             await client.post(f"/slots/{slot['id']}?action=restore", json={"filename": file.name})
-
-    async def _failure(self, response: httpx2.Response) -> Failure:
-        text = (await response.aread()).decode(errors="replace")
-        if response.status_code == 401:  # the port belongs to another process by now: look for the server again
-            await self.aclose()
-            return Failure(Kind.UNREACHABLE, self.endpoint, "another server is using that address")
-        with contextlib.suppress(ValueError):
-            return status_failure(self.endpoint, response.status_code, json.loads(text), response.headers)
-        return status_failure(self.endpoint, response.status_code, text, response.headers)
 
     async def _client(self) -> tuple[httpx2.AsyncClient, LocalServer]:
         import httpx2

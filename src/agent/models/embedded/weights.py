@@ -10,7 +10,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from agent.errors import WeightsError
@@ -169,7 +168,7 @@ class Weights:
             part = self._folder / f"{file.name}.{source.split()[-1]}.part"
             self._require_space(file, part)
             try:
-                fetch(file, part, partial(_told, progress, before, self._size, source), scratch)
+                fetch(file, part, lambda done, by=source: progress(before + done, self._size, by), scratch)  # type: ignore[misc]  # a default in a lambda
                 if (found := sha256_of(part)) != file.sha256:
                     part.unlink()
                     raise SourceError(f"what it gave has the SHA-256 {found[:16]}…, not {file.sha256[:16]}…")
@@ -255,10 +254,6 @@ class Weights:
 
 Fetch = Callable[[WeightsFile, Path, Callable[[int], None], Path], None]
 """Fetches a file into a path, going on where that ends; told the bytes so far; with a folder for what is read once."""
-
-
-def _told(progress: Progress, before: int, total: int, source: str, done: int) -> None:
-    progress(before + done, total, source)
 
 
 def speech_weights(models: Path) -> Weights:
