@@ -62,6 +62,11 @@ def reading(server, *sources, says="red"):
     server.answer(says)
 
 
+def at_gemini(server):
+    endpoint = Endpoint("gemini-x", server.url, "GEMINI_API_KEY", server.key)
+    return ChatModel("gemini", gemini.GeminiWire(endpoint, 10), retry=Retry(busy=0, unreachable=0))
+
+
 def film(folder, name="boat.mp4"):
     picture = folder / "boat.png"
     written("Boat", size=(320, 120)).save(picture)
@@ -125,16 +130,15 @@ async def test_a_film_and_a_sound_go_with_the_question(desk, tmp_path, watching,
 
     monkeypatch.setattr(gemini, "LARGEST", 1000)
     watching.looks = 1
-    openai_server.requests.clear()
-    reading(openai_server, "boat.mp4")
-    await desk.ask(f"{QUESTION} And its name?", files=[path], **flags(openai_server))
+    model = at_gemini(watching)
+    await model.complete(Request([{"role": "user", "content": [films.part_of(path, "mp4")]}]))
+    await model.aclose()
     assert watching.uploaded == [path.read_bytes()]
     uploaded = {"fileData": {"fileUri": f"{watching.url[:-7]}/files/boat", "mimeType": "video/mp4"}}
-    assert watching.asked[-1]["contents"][0]["parts"][1] == uploaded
+    assert watching.asked[-1]["contents"][0]["parts"] == [uploaded]
 
 
-async def test_a_film_goes_to_an_endpoint_that_takes_it(desk, tmp_path, openai_server, monkeypatch):
-    """Frames and transcript stand in where it is too large for a request, or refused."""
+async def test_a_film_goes_to_an_endpoint_that_takes_it(desk, tmp_path, openai_server):
     path, sound = film(tmp_path), tmp_path / "horn.wav"
     sound.write_bytes(tone(0.2))
     chosen = flags(openai_server, gemini_api_key=None, media="eye")
@@ -156,33 +160,26 @@ async def test_a_film_goes_to_an_endpoint_that_takes_it(desk, tmp_path, openai_s
     assert base64.b64decode(second["input_audio"]["data"]) == sound.read_bytes()
     assert {body["model"] for body in seen} == {"eye"}
 
-    monkeypatch.setattr(films, "LARGEST", 1000)
-    await desk.ask(f"{QUESTION} And its name?", files=[path], **chosen)
-    assert "boat.mp4 has" in desk.notes
-    assert len(seen) == 2
 
-
-@pytest.mark.parametrize("dialect", ["chat", "responses"])
-async def test_frames_are_described_by_the_vision_role_where_the_model_does_not_see(
-    dialect, desk, tmp_path, openai_server
+async def test_of_a_film_that_is_too_large_frames_are_described_by_the_vision_role(
+    desk, tmp_path, openai_server, monkeypatch
 ):
+    """The model that answers does not see, and the one that watches takes no such request."""
+    monkeypatch.setattr(films, "LARGEST", 1000)
     config = desk.home / "config"
     config.mkdir(exist_ok=True)
     (config / "config.toml").write_text(
-        f'vision = "eye"\n[models.eye]\nmodel = "eye"\nbase_url = "{openai_server.url}"\ndialect = "{dialect}"\n'
-        "sees = true\n"
+        f'vision = "eye"\n[models.eye]\nmodel = "eye"\nbase_url = "{openai_server.url}"\nsees = true\n'
     )
     reading(openai_server, "boat.mp4")
     openai_server.steps.insert(1, Step(text="A red boat, and the word Boat."))
-    chosen = flags(openai_server, gemini_api_key=None)
-    await desk.ask(QUESTION, files=[film(tmp_path)], **chosen)
+    await desk.ask(QUESTION, files=[film(tmp_path)], **flags(openai_server, gemini_api_key=None, media="eye"))
+    assert "boat.mp4 has" in desk.notes
     assert "What a model sees in it: A red boat" in results(openai_server)[0]
     described = openai_server.requests[1]
-    question, name, picture = described["input" if dialect == "responses" else "messages"][-1]["content"][:3]
-    kinds = {"chat": ["text", "text", "image_url"], "responses": ["input_text", "input_text", "input_image"]}
-    assert [part["type"] for part in (question, name, picture)] == kinds[dialect]
-    url = picture["image_url"] if dialect == "responses" else picture["image_url"]["url"]
-    assert url.startswith("data:image/")
+    question, name, picture = described["messages"][-1]["content"][:3]
+    assert [part["type"] for part in (question, name, picture)] == ["text", "text", "image_url"]
+    assert picture["image_url"]["url"].startswith("data:image/")
 
 
 @pytest.mark.parametrize(
@@ -201,8 +198,7 @@ async def test_frames_are_described_by_the_vision_role_where_the_model_does_not_
 )
 async def test_what_gemini_refuses(status, said, error, watching):
     watching.says(said, status)
-    endpoint = Endpoint("gemini-x", watching.url, "GEMINI_API_KEY", watching.key)
-    model = ChatModel("gemini", gemini.GeminiWire(endpoint, 10), retry=Retry(busy=0, unreachable=0))
+    model = at_gemini(watching)
     request = Request([{"role": "user", "content": [films.part_of(URL)]}], max_tokens=5)
     with pytest.raises(error) as caught:
         await model.complete(request)

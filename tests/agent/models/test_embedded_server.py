@@ -153,8 +153,8 @@ async def test_a_state_that_is_stale_or_broken_is_no_server(open_model: Open, ru
 
 
 async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runtime: Path) -> None:
-    model = open_model(idle=0.6)
-    assert await pid_of(model, "sleep 1.5")
+    model = open_model(idle=0.4)
+    assert await pid_of(model, "sleep 0.9")
     pid = await pid_of(model)
     assert await gone(pid)
     assert running(runtime) == []
@@ -162,7 +162,7 @@ async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runt
 
 
 async def test_it_ends_when_its_state_file_is_removed(open_model: Open, runtime: Path) -> None:
-    pid = await pid_of(open_model(idle=1.0))
+    pid = await pid_of(open_model(idle=0.8))
     for path in runtime.glob("*.json"):
         path.unlink()
     assert await gone(pid)

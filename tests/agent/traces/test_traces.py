@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.errors import RunError, UsageError
 from agent.store.journal import Record
-from agent.store.runs import journal_path
+from agent.store.runs import find_run, ids_in, journal_path
 from agent.traces.read import call_of, read_trace
 from agent.traces.render import LONGEST_TEXT, render, render_page
 from agent.traces.trace import Trace
@@ -49,11 +51,20 @@ class Page(HTMLParser):
         return "".join(self.words)
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the one run of all these tests is kept."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-async def run_id(desk: Any) -> str:
-    answered, create, *others = STORY
-    answer = await desk.plays(answered, {**create, "say": "create_tool it is"}, *others).ask(QUESTION)
-    return str(answer.run_id)
+async def run_id(desk: Any, kept: Path) -> str:
+    if not ids_in(kept):
+        answered, create, *others = STORY
+        await desk.plays(answered, {**create, "say": "create_tool it is"}, *others).ask(QUESTION)
+        shutil.copytree(desk.runs, kept, dirs_exist_ok=True)
+    shutil.copytree(kept, desk.runs, dirs_exist_ok=True)
+    return find_run(kept)
 
 
 @pytest.fixture
