@@ -51,7 +51,7 @@ class PromptLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class NextActions:
     """What is done next."""
 
     decisions: list[Decision]
@@ -70,7 +70,7 @@ class Strategy(Protocol):
         """How much prompts show, and how much is written."""
         ...
 
-    async def decide(self, state: State, context: Context) -> Choice:
+    async def decide(self, state: State, context: Context) -> NextActions:
         """The coordinator's next actions.
 
         Raises:

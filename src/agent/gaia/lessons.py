@@ -12,7 +12,7 @@ from agent.errors import AlitaError, ModelError, UsageError
 from agent.gaia.attempt import DONE, Attempt, Lesson
 from agent.gaia.ledger import Ledger
 from agent.gaia.progress import Event, Said
-from agent.learning.overseer import Failure, learn
+from agent.learning.overseer import WrongAttempt, learn
 from agent.learning.planner import kind_of
 from agent.models.protocol import Role
 from agent.models.roles import Models
@@ -115,7 +115,7 @@ class Lessons:
         files = (task.file_name,) if task.file_name else ()
         trace = await asyncio.to_thread(self._trace_of, attempt)
         insight = await learn(
-            Failure(task.question, files, truth, trace), self._models.for_role(Role.OVERSEER), self._records
+            WrongAttempt(task.question, files, truth, trace), self._models.for_role(Role.OVERSEER), self._records
         )
         usage = insight.usage
         lesson = Lesson(

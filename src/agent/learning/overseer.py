@@ -33,7 +33,7 @@ _RECORD: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class WrongAttempt:
     """A wrong attempt, as the overseer is told of it."""
 
     question: str
@@ -54,7 +54,7 @@ class Insight:
     usage: Usage = field(default_factory=Usage)
 
 
-async def learn(failure: Failure, model: Model, records: GapRecords) -> Insight:
+async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Insight:
     """Diagnoses a wrong attempt, and keeps the record that is made of the diagnosis.
 
     Raises:

@@ -21,7 +21,7 @@ from agent.small.questions import believed, choose
 from agent.small.scripts import run_script
 from agent.state import Reply, State
 from agent.steps import evidence_text
-from agent.strategy import Choice, PromptLimits, Update
+from agent.strategy import NextActions, PromptLimits, Update
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
@@ -103,9 +103,9 @@ class Small:
     )
     """A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
 
-    async def decide(self, state: State, context: Context) -> Choice:
+    async def decide(self, state: State, context: Context) -> NextActions:
         """A few small questions, with rules where they are sure; always one decision."""
-        return Choice([await choose(state, context)])
+        return NextActions([await choose(state, context)])
 
     async def brief(self, state: State, context: Context) -> Update:
         """None: a brief costs a small model more than it gives."""

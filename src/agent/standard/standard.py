@@ -32,7 +32,7 @@ from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, NewPlan, Reply, State
 from agent.steps import most_steps, step_number, value_text
-from agent.strategy import Choice, PromptLimits, Update, asked_before, strategy_for
+from agent.strategy import NextActions, PromptLimits, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -78,7 +78,7 @@ class Standard:
 
     limits = LIMITS
 
-    async def decide(self, state: State, context: Context) -> Choice:
+    async def decide(self, state: State, context: Context) -> NextActions:
         """The next actions: a call that needs no model, else what the model calls, or its answer.
 
         Raises:
@@ -90,7 +90,7 @@ class Standard:
             if pages := _pages_named(state, context):
                 return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
-            return Choice([end])
+            return NextActions([end])
         plans = await self._new_plan(state, context)
         state = {**state, "plans": [*state.get("plans", []), *plans]}
         replies: list[Reply] = []
@@ -100,14 +100,14 @@ class Standard:
                 choice = _chosen(await self._ask(state, context, replies), state, replies)
             except ModelOutputError as unusable:
                 message = Completion(unusable.text).as_message()
-                choice = Choice([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
+                choice = NextActions([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
             replies = choice.replies
             if choice.decisions:
                 return replace(choice, plans=plans)
             problem = replies[-1]["remark"] or "; ".join(map(_first_line, replies[-1]["refused"].values()))
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
-            return Choice(chosen.decisions, [*replies, *chosen.replies], plans)
+            return NextActions(chosen.decisions, [*replies, *chosen.replies], plans)
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
 
     async def _new_plan(self, state: State, context: Context) -> list[NewPlan]:
@@ -226,15 +226,15 @@ def _names(state: State) -> list[str]:
     return [form["function"]["name"] for form in functions_for(state)]
 
 
-def _chosen(completion: Completion, state: State, replies: list[Reply]) -> Choice:
+def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextActions:
     """What can be done of a reply of the model."""
     message = completion.as_message()
     if not completion.tool_calls:
         text, is_cut = completion.text.strip(), completion.finish == "length"
         if text and not is_cut and state.get("wish") != "create":
-            return Choice([Decision("answer", answer=text)], replies)
+            return NextActions([Decision("answer", answer=text)], replies)
         remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
-        return Choice([], [*replies, Reply(message=message, refused={}, remark=remark)])
+        return NextActions([], [*replies, Reply(message=message, refused={}, remark=remark)])
     decisions: list[Decision] = []
     refused: dict[str, str] = {}
     for call in completion.tool_calls:
@@ -245,7 +245,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> Choic
             refused[call.id] = reason
         else:
             decisions.append(decision)
-    return Choice(decisions, [*replies, Reply(message=message, refused=refused, remark="")])
+    return NextActions(decisions, [*replies, Reply(message=message, refused=refused, remark="")])
 
 
 def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) -> str:
@@ -281,7 +281,7 @@ def _pages_named(state: State, context: Context) -> list[Decision]:
     ][:_MOST_PAGES]
 
 
-def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> Choice:
+def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> NextActions:
     """Decisions that no model made, in the form of calls, so that the conversation tells of them."""
     calls = []
     for number, decision in enumerate(decisions, step_number(state)):
@@ -294,7 +294,7 @@ def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = Fal
     reply = Reply(message=Completion("", tool_calls=tuple(calls)).as_message(), refused={}, remark="")
     if is_free:
         reply["is_free"] = True
-    return Choice([replace(one, call=call.id) for one, call in zip(decisions, calls, strict=True)], [reply])
+    return NextActions([replace(one, call=call.id) for one, call in zip(decisions, calls, strict=True)], [reply])
 
 
 def _tool_wanted(state: State) -> Decision | None:

@@ -10,13 +10,13 @@ from agent.errors import ModelOutputError
 from agent.models.scripted import ScriptedModel
 from agent.standard.standard import ATTEMPTS
 from agent.state import State
-from agent.strategy import Choice
+from agent.strategy import NextActions
 from support.decisions import FIBONACCI, SEARCHING, choose, context_with, done, state_of
 
 USING = {"tool": "nth_fibonacci", "arguments": {"n": 57}}
 
 
-async def decided(state: State, *lines: Any) -> tuple[Choice, ScriptedModel]:
+async def decided(state: State, *lines: Any) -> tuple[NextActions, ScriptedModel]:
     model = ScriptedModel(list(lines))
     context = context_with(model)
     return await context.strategy("coordinator").decide(state, context), model
