@@ -166,10 +166,7 @@ async def test_a_proved_tool_is_kept_byte_for_byte_with_its_descriptions(case: C
     assert (
         await run_tool(tool, {"principal": 100, "annual_rate": 0, "years": 5}, case.sandbox)
     ).value == pytest.approx(5 / 3)
-
-
-async def test_the_examiner_sees_types_signature_and_docstring_only(case: Case) -> None:
-    await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS), question=QUESTION)
+    # the examiner sees types, signature and docstring only
     (seen,) = case.asked.messages
     assert "period: Literal['month', 'quarter', 'year']='month'" in seen
     assert "Nominal interest in percent a year" in seen
@@ -181,17 +178,15 @@ async def test_the_examiner_sees_types_signature_and_docstring_only(case: Case) 
     assert json.dumps([seen, schema]).count("Nominal interest in percent a year") == 1
 
 
-async def test_a_tool_that_does_the_same_is_reused_without_an_examiner(case: Case) -> None:
+async def test_a_tool_that_does_the_same_is_reused_without_an_examiner_and_another_gets_the_next_name(
+    case: Case,
+) -> None:
     await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS))
     other = ANNUITY.replace("loan_payment", "monthly_payment").replace("rate_per_period", "_rate")
     again = await case.prove(other, {"principal": 100000.0, "annual_rate": 3.0, "years": 10})
     assert (again.choice, again.tool and again.tool.name) == ("reuse", "loan_payment"), again.reason
     assert round(again.value, 2) == 965.61
     assert len(case.asked.messages) == 1
-
-
-async def test_another_tool_under_a_taken_name_gets_the_next_one(case: Case) -> None:
-    await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS))
     wider = ANNUITY.replace("return principal / count", "return principal / count + 1").replace("  100.0", "  101.0")
     forms: list[dict[str, Any]] = [
         {**TESTS[0], "expected": 101.0},
@@ -484,12 +479,11 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize(("call", "result"), UNREADABLE.values(), ids=UNREADABLE.keys())
-async def test_what_cannot_be_read_is_no_test(case: Case, call: str, result: str) -> None:
-    reply = {"tests": [{"call": call, "because": "?", "result": result}] * 4}
-    creation = await case.prove(COUNT, WORDS, reply)
+async def test_what_cannot_be_read_is_no_test(case: Case) -> None:
+    unreadable = [{"call": call, "because": "?", "result": result} for call, result in UNREADABLE.values()]
+    creation = await case.prove(COUNT, WORDS, {"tests": unreadable})
     assert "no test with other arguments" in creation.reason
-    good = {"tests": [*exam(*COUNT_TESTS)["tests"], *reply["tests"]]}
+    good = {"tests": [*exam(*COUNT_TESTS)["tests"], *unreadable]}
     assert (await case.prove(COUNT, WORDS, good)).choice == "create"
 
 
@@ -611,20 +605,6 @@ def sales_tests(name: str, text: str) -> list[dict[str, Any]]:
     ]
 
 
-async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case: Case, tmp_path: Path) -> None:
-    table = tmp_path / "sales.csv"
-    table.write_text("region,amount\nnorth,10\nsouth,5\n")
-    forms = sales_tests("a.csv", "region,amount\nnorth,4\nsouth,2\n")
-    more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True, packages=file_packages())}
-    creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more)
-    assert (creation.choice, creation.value) == ("create", 15.0), creation.reason
-    assert creation.tool is not None
-    assert creation.tool.capabilities == Capabilities(read=True)
-    assert creation.tool.provenance["tests"][0]["files"] == {"a.csv": "region,amount\nnorth,4\nsouth,2\n"}
-    done = await run_tests(creation.tool, case.sandbox)
-    assert (len(done.passed), done.failed) == (4, [])
-
-
 class Recording:
     """A sandbox that remembers what it was asked to run."""
 
@@ -640,11 +620,12 @@ class Recording:
         return getattr(self._sandbox, name)
 
 
-async def test_the_same_proposal_makes_the_same_calls_so_that_it_can_be_replayed(case: Case, tmp_path: Path) -> None:
+async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case: Case, tmp_path: Path) -> None:
+    """The same proposal makes the same calls, so that it can be replayed."""
     table = tmp_path / "sales.csv"
     table.write_text("region,amount\nnorth,10\nsouth,5\n")
     forms = sales_tests("a.csv", "region,amount\nnorth,4\nsouth,2\n")
-    more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True)}
+    more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True, packages=file_packages())}
     runs = []
     for number in range(2):
         recording: Any = Recording(case.sandbox)
@@ -652,11 +633,16 @@ async def test_the_same_proposal_makes_the_same_calls_so_that_it_can_be_replayed
         creation = await Case(recording, shelf).prove(
             SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more
         )
-        assert creation.choice == "create", creation.reason
+        assert (creation.choice, creation.value) == ("create", 15.0), creation.reason
         shelf.library.close()
         runs.append(recording.ran)
     assert runs[0] == runs[1]
     assert len(runs[0]) < 60
+    assert creation.tool is not None
+    assert creation.tool.capabilities == Capabilities(read=True)
+    assert creation.tool.provenance["tests"][0]["files"] == {"a.csv": "region,amount\nnorth,4\nsouth,2\n"}
+    done = await run_tests(creation.tool, case.sandbox)
+    assert (len(done.passed), done.failed) == (4, [])
 
 
 @pytest.mark.parametrize(
@@ -698,12 +684,13 @@ async def test_a_workbook_is_brought_as_rows(case: Case, tmp_path: Path) -> None
     assert (creation.choice, creation.value) == ("create", 3.0), creation.reason
 
 
-@pytest.mark.parametrize("name", ["../a.csv", ".csv", "a.pdf", "x/a.csv", "b.xlsx"])
-async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tmp_path: Path, name: str) -> None:
+async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tmp_path: Path) -> None:
     table = tmp_path / "sales.csv"
     table.write_text("region,amount\nnorth,10\nsouth,5\n")
     more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True)}
-    creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*sales_tests(name, "[]")), **more)
+    names = ("../a.csv", ".csv", "a.pdf", "x/a.csv", "b.xlsx")
+    forms = [form for name in names for form in sales_tests(name, "[]")]
+    creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more)
     assert (creation.choice, creation.value) == ("scratch", 15.0)
     assert "the examiner found no test with other arguments" in creation.reason
 

@@ -213,7 +213,7 @@ async def many_threads(sandbox: WarmSandbox, folder: Path) -> None:
         return
     async with opened(sandbox) as (session, _):
         code = "import threading, time\nthreading.stack_size(32768)\nmade = 0\nwhile True:\n    threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\n    made += 1"
-        outcome = await run(session, code, wall_seconds=3)
+        outcome = await run(session, code, wall_seconds=1)
         needs(outcome.problem is not None, outcome)
         outcome = await run(session, "1")  # the threads that are still there may hold all memory
         needs(outcome.value == "1" or (outcome.problem and outcome.problem.kind in {"memory", "exit"}), outcome)

@@ -78,7 +78,7 @@ async def settled() -> int:
     last, count = -1, 0
     while count != last:
         last = count
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.2)
         count = len(descendants(os.getpid()))
     return count
 
@@ -97,14 +97,11 @@ async def test_many_calls_at_once(isolated: WarmSandbox) -> None:
 
 
 async def test_slow_and_quick_calls_do_not_wait_for_each_other(sandbox: WarmSandbox) -> None:
-    slow = asyncio.create_task(sandbox.run(Job(SLEEP, "f", limits=Limits(wall_seconds=1.5))))
+    slow = asyncio.create_task(sandbox.run(Job(SLEEP, "f", limits=Limits(wall_seconds=25))))
     await asyncio.sleep(0.05)
-    started = time.monotonic()
-    assert (await sandbox.run(double(1))).value == 2
-    assert time.monotonic() - started < 1
-    outcome = await slow
-    assert outcome.problem is not None
-    assert outcome.problem.kind == "wall_time"
+    assert (await asyncio.wait_for(sandbox.run(double(1)), 5)).value == 2
+    assert not slow.done()
+    slow.cancel()
 
 
 async def test_no_descriptor_and_no_process_is_left(isolated: WarmSandbox) -> None:
@@ -117,8 +114,8 @@ async def test_no_descriptor_and_no_process_is_left(isolated: WarmSandbox) -> No
         "def closed(n):\n    try:\n        os.fstat(n)\n    except OSError:\n        return True\n    return False"
     )
     counted = (await isolated.run(Job(inside, "f"))).value
-    for _ in range(3):
-        await asyncio.gather(*(isolated.run(double(i)) for i in range(30)))
+    for _ in range(2):
+        await asyncio.gather(*(isolated.run(double(i)) for i in range(20)))
     assert (await isolated.run(Job(inside, "f"))).value == counted <= 8
     assert await eventually(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
     assert await eventually(lambda: len(descendants(os.getpid())) <= len(processes) + 1)
@@ -156,7 +153,8 @@ async def test_an_interpreter_that_is_killed_takes_only_its_calls(isolated: Warm
     assert (await isolated.run(double(4))).value == 8
 
 
-async def test_an_interpreter_that_hangs_is_replaced(sandbox: WarmSandbox) -> None:
+async def test_an_interpreter_that_hangs_is_replaced(sandbox: WarmSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_tools.sandbox.zygote.GRACE_SECONDS", 0.2)
     pid = min(descendants(plain_zygote(sandbox).pid))
     os.kill(pid, signal.SIGSTOP)
     outcome = await sandbox.run(Job(DOUBLE, "f", {"a": 1}, limits=Limits(wall_seconds=0.3)))
@@ -228,7 +226,7 @@ asyncio.run(main())
         host = subprocess.Popen([sys.executable, "-c", program, backend], stdout=subprocess.PIPE)
         assert host.stdout is not None
         host.stdout.readline()
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.2)
         processes = descendants(host.pid)
         assert processes
         host.kill()
@@ -239,16 +237,18 @@ asyncio.run(main())
 
 async def test_the_name_of_another_calls_folder_does_not_help() -> None:
     async with SandlockSandbox() as sandbox:
-        slow = "import time\ndef f():\n    open('secret', 'w').write('canary')\n    time.sleep(1.5)\n    return 1"
+        slow = "import time\ndef f():\n    open('secret', 'w').write('canary')\n    time.sleep(9)"
         running = asyncio.create_task(sandbox.run(Job(slow, "f")))
-        await asyncio.sleep(0.5)
-        (secret,) = Path(plain_zygote(sandbox).scratch).glob("*/secret")
+        root = Path(plain_zygote(sandbox).scratch)
+        assert await eventually(lambda: any(path.read_text() for path in root.glob("*/secret")))
+        (secret,) = root.glob("*/secret")
         for attempt in ("open(p).read()", "os.listdir(os.path.dirname(p))", "os.unlink(p)", "os.chmod(p, 0)"):
             outcome = await sandbox.run(Job(f"import os\ndef f(p):\n    return {attempt}", "f", {"p": str(secret)}))
             assert outcome.problem is not None, attempt
             assert outcome.problem.kind == "denied"
         assert secret.read_text() == "canary"
-        assert (await running).ok
+        assert not running.done()
+        running.cancel()
 
 
 async def test_a_call_out_of_time_does_not_cost_the_interpreter(isolated: WarmSandbox) -> None:
@@ -285,7 +285,14 @@ async def test_folders_of_calls_are_removed() -> None:
 async def test_an_interpreter_that_cannot_remove_a_folder_is_replaced() -> None:
     async with SandlockSandbox() as sandbox:
         first = plain_zygote(sandbox)
-        slow = "import time\ndef f():\n    open('here', 'w').close()\n    time.sleep(1.5)\n    return 1"
+        slow = """
+import os, time
+def f():
+    open('here', 'w').close()
+    while not os.path.exists('roots'):
+        time.sleep(0.01)
+    return 1
+"""
         running = asyncio.create_task(sandbox.run(Job(slow, "f")))
         root = Path(first.scratch)
         assert await eventually(lambda: bool(list(root.glob("*/here"))))

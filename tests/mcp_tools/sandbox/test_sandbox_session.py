@@ -228,9 +228,9 @@ async def test_functions_of_the_host(sandbox: WarmSandbox) -> None:
 async def test_the_clock_stands_still_while_the_host_works(sandbox: WarmSandbox) -> None:
     async with opened(sandbox) as (session, _):
         await run(session, "1")
-        outcome = await run(session, "slow(0.7)\nslow(0.7)", wall_seconds=1)
+        outcome = await run(session, "slow(0.4)\nslow(0.4)", wall_seconds=0.6)
         assert outcome.ok, outcome
-        assert outcome.seconds < 1
+        assert outcome.seconds < 0.6
         assert told(await run(session, "slow(0.2)\nwhile True: pass", wall_seconds=0.4))[0] == "wall_time"
 
 
@@ -284,11 +284,14 @@ async def test_what_takes_too_long_is_interrupted_and_variables_stay(
     ],
     ids=["catching all", "ignoring the signal", "stopped", "in C"],
 )
-async def test_what_cannot_be_interrupted_is_killed(sandbox: WarmSandbox, code: str) -> None:
+async def test_what_cannot_be_interrupted_is_killed(
+    sandbox: WarmSandbox, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_tools.sandbox.session.INTERRUPT_SECONDS", 0.2)
     async with opened(sandbox) as (session, _):
         await run(session, "x = 1")
         started = time.monotonic()
-        outcome = await run(session, code, wall_seconds=0.4)
+        outcome = await run(session, code, wall_seconds=0.3)
         assert time.monotonic() - started < 8
         assert told(outcome)[0] == "wall_time"
         assert told(outcome)[1].endswith("The process was ended: its variables are gone")
@@ -302,9 +305,9 @@ async def test_no_thread_computes_between_blocks(isolated: WarmSandbox) -> None:
         await run(session, "import threading\nn = 0\ndef count():\n    global n\n    while True: n += 1")
         assert (await run(session, "threading.Thread(target=count).start()")).ok
         before = int((await run(session, "n")).value)
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.25)
         after = int((await run(session, "n")).value)
-        outcome = await run(session, "import time; time.sleep(0.5); n")
+        outcome = await run(session, "import time; time.sleep(0.25); n")
         assert after - before < (int(outcome.value) - after) / 2
 
 
