@@ -106,7 +106,7 @@ def model_server() -> None:
 
     (SCRATCH / "no.gguf").touch()
     try:
-        asyncio.run(LocalServer(SCRATCH, ServerOptions(SCRATCH / "no.gguf"), start_timeout=60).find())
+        asyncio.run(LocalServer(SCRATCH, ServerOptions(SCRATCH / "no.gguf")).find())
     except ModelUnreachableError:
         return
 

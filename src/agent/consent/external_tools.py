@@ -169,8 +169,8 @@ class JournaledExternalTools(ExternalTools):
                 return {"reply": asdict(reply), "notes": []}
             if refusal := await self._consent.refusal(name, arguments, self._servers):
                 reply = Reply(False, refusal, kind="refused")
-                return {"reply": asdict(reply), "notes": [*self._servers.notes(), refusal]}
-            reply = await self._servers.call(name, arguments, seconds)
+            else:
+                reply = await self._servers.call(name, arguments, seconds)
             refused = [reply.text] if reply.kind == "refused" else []
             return {"reply": asdict(reply), "notes": [*self._servers.notes(), *refused]}
 

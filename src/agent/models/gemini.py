@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.models.failures import Endpoint, Failure, Kind, response_failure, transport_failure
 from agent.models.films import LARGEST, content_of, named_in
-from agent.models.wire import Body, OnDelta
+from agent.models.wire import Body, OnDelta, response_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -84,7 +84,7 @@ class GeminiWire:
             return {"inlineData": {"mimeType": media_type, "data": data}}
         if named.path is None:
             return {"fileData": {"fileUri": named.url}}
-        if _size(named.path) > LARGEST:
+        if named.path.exists() and named.path.stat().st_size > LARGEST:
             uri = await self._upload(named.path, named.media_type)
             return {"fileData": {"fileUri": uri, "mimeType": named.media_type}}
         data = base64.b64encode(content_of(named.path, self.endpoint)).decode()
@@ -158,14 +158,9 @@ class GeminiWire:
             raise Failure(Kind.CUT, self.endpoint, f"no answer of Gemini: {answer}") from None
         if blocked or (ended in _BLOCKED and not message["content"]):
             message["refusal"] = ended
-        usage = {
-            "prompt_tokens": counted.get("promptTokenCount", 0),
-            "completion_tokens": written,
-            "prompt_tokens_details": {"cached_tokens": counted.get("cachedContentTokenCount", 0)},
-        }
+        tokens = (counted.get("promptTokenCount", 0), written, counted.get("cachedContentTokenCount", 0))
         finish = "length" if ended == "MAX_TOKENS" else "stop"
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        return {"model": answer.get("modelVersion"), "choices": [choice], "usage": usage if counted else None}
+        return response_of(answer.get("modelVersion"), message, finish, tokens if counted else None)
 
 
 def _json(response: httpx2.Response) -> Any:
@@ -173,10 +168,6 @@ def _json(response: httpx2.Response) -> Any:
         return response.json()
     except ValueError:
         return None
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 async def _pieces(path: Path) -> Any:

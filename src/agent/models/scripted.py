@@ -80,10 +80,6 @@ class Line:
         repeat = entry.get("repeat", 1)
         self.left = float("inf") if repeat is True else float(repeat)
 
-    def fits(self, role: str | None, said: str) -> bool:
-        """It is for this role and these messages, and not used up."""
-        return self.left > 0 and self.entry.get("role") in (None, role) and self.entry.get("when", "") in said
-
 
 class Script:
     """Lines that answer in order; models of several roles may share one."""
@@ -132,7 +128,7 @@ class Script:
             ModelError: None is left that fits.
         """
         for line in self.lines:
-            if line.fits(role, said):
+            if line.left > 0 and line.entry.get("role") in (None, role) and line.entry.get("when", "") in said:
                 line.left -= 1
                 self.played += 1
                 return line

@@ -77,6 +77,19 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
     return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
 
 
+def response_of(
+    model: str | None, message: Message, finish: str, tokens: tuple[int, int, int] | None
+) -> dict[str, Any]:
+    """A response of Chat Completions; the tokens are those of the input, of the output, and of the input the cached."""
+    usage = tokens and {
+        "prompt_tokens": tokens[0],
+        "completion_tokens": tokens[1],
+        "prompt_tokens_details": {"cached_tokens": tokens[2]},
+    }
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {"model": model, "choices": [choice], "usage": usage}
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How an endpoint wants Chat Completions to be said. What reads an answer raises Failure where it is none."""
@@ -163,18 +176,15 @@ def _response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
                     message["refusal"] = part["refusal"]
                 else:
                     message["content"] += part["text"]
-        counted = answer.get("usage")
-        usage = counted and {
-            "prompt_tokens": counted["input_tokens"],
-            "completion_tokens": counted["output_tokens"],
-            "prompt_tokens_details": counted.get("input_tokens_details"),
-        }
+        tokens = None
+        if counted := answer.get("usage"):
+            cached = (counted.get("input_tokens_details") or {}).get("cached_tokens")
+            tokens = (counted["input_tokens"], counted["output_tokens"], cached or 0)
         reason = str((answer.get("incomplete_details") or {}).get("reason"))
     except (LookupError, TypeError, AttributeError):
         raise Failure(Kind.CUT, endpoint, f"no Responses answer: {answer}") from None
     finish = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(reason, "stop")
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {"model": answer.get("model"), "choices": [choice], "usage": usage}
+    return response_of(answer.get("model"), message, finish, tokens)
 
 
 async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:

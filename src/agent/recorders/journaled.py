@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -170,11 +170,8 @@ class JournaledLibrary:
 
     async def search(self, query: str, limit: int) -> list[Tool]:
         """The tools that fit a query best, best first."""
-
-        async def perform() -> Json:
-            return [as_plain(hit.tool) for hit in self._library.search(query, limit=limit)]
-
-        found = await self._journal.call("library", {"search": query, "limit": limit}, perform)
+        request, hits = {"search": query, "limit": limit}, self._library.search
+        found = await self._recorded(request, lambda: tuple(hit.tool for hit in hits(query, limit=limit)))
         return [from_plain(Tool, data) for data in found]
 
     async def get(self, name: str) -> Tool:
@@ -183,30 +180,20 @@ class JournaledLibrary:
         Raises:
             UnknownToolError: There is none.
         """
-
-        async def perform() -> Json:
-            return as_plain(self._library.get(name))
-
         if name not in self._known:
-            self._known[name] = from_plain(Tool, await self._journal.call("library", {"get": name}, perform))
+            found = await self._recorded({"get": name}, lambda: self._library.get(name))
+            self._known[name] = from_plain(Tool, found)
         return self._known[name]
 
     async def flaws(self) -> list[str]:
         """What stands in the folder and is no tool, each with its remedy."""
-
-        async def perform() -> Json:
-            return [f"{flaw.message} ({flaw.remedy})" for flaw in self._library.flaws()]
-
-        return list(await self._journal.call("library", {"flaws": True}, perform))
+        request: dict[str, Json] = {"flaws": True}
+        return list(await self._recorded(request, lambda: [f"{f.message} ({f.remedy})" for f in self._library.flaws()]))
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool; registering the same source again changes nothing."""
-
-        async def perform() -> Json:
-            return as_plain(self._library.register(tool))
-
         request = {"register": tool.name, "source": tool.source}
-        registered = from_plain(Tool, await self._journal.call("library", request, perform))
+        registered = from_plain(Tool, await self._recorded(request, lambda: self._library.register(tool)))
         self._known[registered.name] = registered
         return registered
 
@@ -214,3 +201,9 @@ class JournaledLibrary:
         """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""
         if self._journal.is_live:
             self._library.record_call(name, ok, kind)
+
+    async def _recorded(self, request: dict[str, Json], look: Callable[[], Any]) -> Json:
+        async def perform() -> Json:
+            return as_plain(look())
+
+        return await self._journal.call("library", request, perform)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import NamedTuple
 from agent import alita_version
 from agent.answer import Answer
 from agent.store.runs import InputFile
-from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.atomic import private, private_folder, write_whole
 from mcp_tools.create.question_template import form_of
 
 SECONDS_KEPT = 24 * 3600.0
@@ -43,17 +42,44 @@ class CachedAnswer(NamedTuple):
         return 0 <= time.time() - self.at < SECONDS_KEPT
 
 
-class AnswerCache:
-    """One small file for each answered question. A damaged or unwritable cache is an empty one."""
+class _Kept:
+    """Small files, each named after its key. A damaged or unwritable folder is an empty one."""
+
+    suffix: str
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def clear(self, *, older: float = 0.0) -> int:
+        """Removes what was kept so many seconds ago, and tells how many that were."""
+        removed, before = 0, time.time() - older
+        for path in self._folder.glob(f"*{self.suffix}"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime <= before:
+                    path.unlink()
+                    removed += 1
+        return removed
+
+    def _place(self, key: str) -> Path:
+        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self._folder / f"{name}{self.suffix}"
+
+    def _keep(self, key: str, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            private_folder(self._folder)
+            write_whole(self._place(key), text.encode())
+
+
+class AnswerCache(_Kept):
+    """The answer to each question."""
+
+    suffix = ".json"
 
     def get(
         self, question: str, files: Sequence[InputFile], configuration: dict[str, str], states: States
     ) -> Answer | None:
         """The answer given before to the same question with the same files, configuration and tools."""
-        path = self._path(question, files, configuration)
+        path = self._place(_key(question, files, configuration))
         try:
             if not 0 <= time.time() - path.stat().st_mtime < SECONDS_KEPT:
                 path.unlink()
@@ -73,36 +99,30 @@ class AnswerCache:
     ) -> None:
         """Keeps an answer with the states of the tools it rests on, whole or not at all."""
         kept = {"question": question, "answer": answer.as_json(), "tools": tools}
-        _keep(self._path(question, files, configuration), json.dumps(kept))
+        self._keep(_key(question, files, configuration), json.dumps(kept))
 
     def all(self) -> list[CachedAnswer]:
         """Every answer, the newest first; what cannot be read is left out."""
         found = []
-        for path in self._folder.glob("*.json"):
+        for path in self._folder.glob(f"*{self.suffix}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 kept, stat = json.loads(path.read_text("utf-8")), path.stat()
                 answer = Answer.from_json(kept["answer"])
                 found.append(CachedAnswer(kept.get("question", ""), answer, stat.st_mtime, stat.st_size))
         return sorted(found, key=lambda one: one.at, reverse=True)
 
-    def clear(self, *, older: float = 0.0) -> int:
-        """Removes the answers that were given so many seconds ago, and tells how many."""
-        return _clear(self._folder, "*.json", older)
 
-    def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
-        key = [alita_version(), question, [file.sha256 or file.path for file in files], configuration]
-        return self._folder / f"{_name(json.dumps(key, sort_keys=True))}.json"
+def _key(question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> str:
+    key = [alita_version(), question, [file.sha256 or file.path for file in files], configuration]
+    return json.dumps(key, sort_keys=True)
 
 
 def note_hit(path: Path) -> None:
     """Writes down, as a line of ten digits, that a question was answered from the cache."""
     with contextlib.suppress(OSError):
         private_folder(path.parent)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, b"%d\n" % time.time())
-        finally:
-            os.close(descriptor)
+        with open(path, "ab", opener=private) as file:
+            file.write(b"%d\n" % time.time())
 
 
 def hits_since(path: Path, since: float) -> int:
@@ -117,47 +137,19 @@ def hits_since(path: Path, since: float) -> int:
 _LONGEST = 8_000
 
 
-class AnsweredPrograms:
-    """One small file for each form of question. A damaged or unwritable folder is an empty one."""
+class AnsweredPrograms(_Kept):
+    """The program that answered each form of question."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    suffix = ".py"
 
     def get(self, question: str) -> str:
         """The program that answered the same question, maybe with other values; empty where there is none."""
         try:
-            return self._path(question).read_text("utf-8")
+            return self._place(form_of(question).text).read_text("utf-8")
         except (OSError, ValueError):
             return ""
 
     def put(self, question: str, program: str) -> None:
         """Keeps the program, whole or not at all."""
         if len(program) <= _LONGEST:
-            _keep(self._path(question), program)
-
-    def clear(self, *, older: float = 0.0) -> int:
-        """Removes the programs that were kept so many seconds ago, and tells how many."""
-        return _clear(self._folder, "*.py", older)
-
-    def _path(self, question: str) -> Path:
-        return self._folder / f"{_name(form_of(question).text)}.py"
-
-
-def _name(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _clear(folder: Path, names: str, older: float) -> int:
-    removed, before = 0, time.time() - older
-    for path in folder.glob(names):
-        with contextlib.suppress(OSError):
-            if path.stat().st_mtime <= before:
-                path.unlink()
-                removed += 1
-    return removed
-
-
-def _keep(path: Path, text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        private_folder(path.parent)
-        write_whole(path, text.encode())
+            self._keep(form_of(question).text, program)

@@ -195,11 +195,11 @@ async def test_a_runtime_folder_that_cannot_be_written(open_model: Open, runtime
 
 async def test_it_is_light(tmp_path: Path) -> None:
     """Neither the client nor the server imports the SDK."""
-    for module in ("agent.models.embedded.model", "agent.models.embedded.server", "agent.models.roles"):
-        heavy = {"openai", "pydantic", "jsonschema", "httpx2", "langgraph"}
-        code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == "[]", module
+    heavy = {"openai", "pydantic", "jsonschema", "httpx2", "langgraph"}
+    modules = "agent.models.embedded.model, agent.models.embedded.server, agent.models.roles"
+    code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_no_more_cores_are_free_than_there_are() -> None:

@@ -122,7 +122,7 @@ def _adds_turns(folder: Path, session_id: str, name: str, count: int) -> None:
 
 def test_processes_at_once_lose_no_turn(folder):
     session = kept(folder)
-    names, count = ["a", "b", "c"], 15
+    names, count = ["a", "b"], 20
     context = multiprocessing.get_context("spawn")
     working = [context.Process(target=_adds_turns, args=(folder, session.id, name, count)) for name in names]
     for process in working:

@@ -27,6 +27,8 @@ ALREADY_RUNNING = 75
 """Exit status of a server that found another one holding the lock."""
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 _HEALTH_SECONDS = 3.0
+_START_SECONDS = 180.0
+"""That loading may take."""
 _STARTED: list[subprocess.Popen[bytes]] = []
 """Servers outlive who started them; while both live, the starter must reap one that ends."""
 
@@ -174,7 +176,6 @@ class LocalServer:
         runtime: The folder where processes leave word of their servers.
         options: How the server is started.
         notify: Told that the model is being loaded.
-        start_timeout: Seconds that loading may take.
         hung_after: Seconds of silence after which a server that had loaded is taken for hung, and ended.
     """
 
@@ -184,13 +185,11 @@ class LocalServer:
         options: ServerOptions,
         *,
         notify: Notify | None = None,
-        start_timeout: float = 180.0,
         hung_after: float = 20.0,
     ) -> None:
         self.files = ServerFiles(runtime / f"embedded-{options.key}")
         self._options = options
         self._notify = notify or (lambda _: None)
-        self._start_timeout = start_timeout
         self._hung_after = hung_after
         self._starting = asyncio.Lock()
 
@@ -207,7 +206,7 @@ class LocalServer:
     async def _found(self) -> ServerState:
         files, began, tried = self.files, time.monotonic(), 0.0
         process: subprocess.Popen[bytes] | None = None
-        while (waited := time.monotonic() - began) < self._start_timeout:
+        while (waited := time.monotonic() - began) < _START_SECONDS:
             state = files.read()
             if state is not None and state.ready:
                 if await _answers(state):
