@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,21 +39,26 @@ def mcp1() -> Path:
     return MCP1
 
 
-@pytest.fixture
-def stdio(tmp_path: Path) -> Served:
-    """A server for one client, over stdio."""
-    return furnish(tmp_path)
-
-
-@pytest.fixture
-def http(tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server over HTTP that asks for a token."""
-    with over_http(furnish(tmp_path), token="judges-only-0123456789abcdef") as served:
+    with over_http(furnish(tmp_path_factory.mktemp("http")), token="judges-only-0123456789abcdef") as served:
         yield served
 
 
+Serve = Callable[[str], Served]
+
+
 @pytest.fixture(params=["stdio", "http"])
-def served(request: pytest.FixtureRequest) -> Served:
-    """The same server over either transport."""
-    found: Served = request.getfixturevalue(request.param)
-    return found
+def transport(request: pytest.FixtureRequest) -> str:
+    """How the client speaks to the server."""
+    return str(request.param)
+
+
+@pytest.fixture
+def serve(transport: str, request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
+    """Gives each client, by its name, a server: one of its own over stdio, the same for all over HTTP."""
+    if transport == "http":
+        shared: Served = request.getfixturevalue("http")
+        return lambda client: replace(shared, late_tool=f"double_for_{client}")
+    return lambda client: furnish(tmp_path / client)

@@ -25,7 +25,6 @@ VENV = Path(sys.prefix)
 NODE_FOLDER = VENV / "node" / "node_modules"
 MCP1 = VENV / "mcp1" / "bin" / "python"
 ALITA = (sys.executable, "-c", "from agent.cli.main import main; main()")
-LATE_TOOL = "double_number"
 
 Report = dict[str, Any]
 
@@ -60,11 +59,6 @@ def every_kind_of_tool() -> list[Tool]:
     ]
 
 
-def late_tool() -> Tool:
-    """The tool that another process registers while a client is connected."""
-    return number_tool(LATE_TOOL, "    return 2 * n\n", "Doubles a number.")
-
-
 @dataclass(frozen=True)
 class Served:
     """A server under judgement, with a folder of tools of its own."""
@@ -77,6 +71,8 @@ class Served:
     pid: int = 0
     program: Path | None = None
     """A script that serves in place of `alita serve`."""
+    late_tool: str = "double_number"
+    """What another process registers while a client is connected; clients of one server each have their own."""
 
     @property
     def tools_dir(self) -> Path:
@@ -103,7 +99,7 @@ class Served:
     @property
     def register_command(self) -> list[str]:
         """Registers the late tool, from a process of its own."""
-        return [sys.executable, str(HERE / "judging.py"), str(self.home)]
+        return [sys.executable, str(HERE / "judging.py"), str(self.home), self.late_tool]
 
     def as_json(self) -> str:
         """What a client in another language or environment must know."""
@@ -114,7 +110,7 @@ class Served:
             "headers": self.headers,
             "register": self.register_command,
             "registerEnv": self.env,
-            "lateTool": LATE_TOOL,
+            "lateTool": self.late_tool,
         }
         return json.dumps(told)
 
@@ -208,14 +204,14 @@ def assert_saw_everything(served: Served, report: Report) -> None:
     assert calls_of(served)["spin_forever"] == "cancelled"
     assert report["after"]["structuredContent"] == {"result": 5}
     assert report["listChanged"], "the client was not told of the new tool"
-    assert LATE_TOOL in report["toolsAfter"]
+    assert served.late_tool in report["toolsAfter"]
     assert report["late"]["structuredContent"] == {"result": 14}
 
 
 def main() -> None:
-    """Registers the late tool in the library of a home: `judging.py HOME`."""
+    """Registers the late tool in the library of a home: `judging.py HOME NAME`."""
     library = open_library(Path(sys.argv[1]))
-    library.register(late_tool())
+    library.register(number_tool(sys.argv[2], "    return 2 * n\n", "Doubles a number."))
     library.close()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import mcp_types
-from judging import LATE_TOOL, Report, Served
+from judging import Report, Served
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
@@ -137,7 +137,7 @@ async def _seen(
     except TimeoutError:
         report["listChanged"] = False
     report["toolsAfter"] = await names()
-    report["late"] = await asked(LATE_TOOL, {"n": 7})
+    report["late"] = await asked(served.late_tool, {"n": 7})
     report["slow"] = await slow
     report["progress"] = steps
     return report

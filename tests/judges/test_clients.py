@@ -1,4 +1,7 @@
-"""Clients of other people call every kind of tool, and see progress, cancellation and a changed list."""
+"""Clients of other people call every kind of tool, and see progress, cancellation and a changed list.
+
+Those of one transport work at the same time: over HTTP with one server.
+"""
 
 from __future__ import annotations
 
@@ -6,68 +9,76 @@ import asyncio
 import json
 import os
 import subprocess
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from judging import HERE, NODE_FOLDER, Report, Served, assert_saw_everything
 from probe_python import see, see_with_fastmcp
 
-PROTOCOLS = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
+pytestmark = pytest.mark.slow
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+Client = tuple[str, Callable[[Served], Awaitable[Report]]]
+"""The protocol that it agrees on, and how it sees a server."""
 
 
-def reported(*command: str | Path) -> Report:
+async def reported(*command: str | Path, served: Served, mode: str = "") -> Report:
     """What a client in a process of its own prints last."""
+    arguments = [*map(str, command), served.as_json(), *([mode] if mode else [])]
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=55, check=False, env=environment
-    )
+    run = partial(subprocess.run, capture_output=True, text=True, timeout=100, check=False, env=environment)
+    done = await asyncio.to_thread(run, arguments)
     assert done.returncode == 0, done.stderr
     report: Report = json.loads(done.stdout.splitlines()[-1])
     return report
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_sdk_client(served: Served, mode: str) -> None:
-    """The Python SDK 2, in the new era and in the old."""
-    report = await see(served, mode)
-    assert report["protocol"] == PROTOCOLS[mode]
-    assert_saw_everything(served, report)
+async def assert_all_saw_everything(serve: Callable[[str], Served], clients: dict[str, Client]) -> None:
+    """Each client fills in a report; a failure names its client."""
+
+    async def judge(name: str, client: Client) -> None:
+        protocol, look = client
+        served = serve(name)
+        try:
+            report = await look(served)
+            assert report["protocol"] in {protocol, None}
+            assert_saw_everything(served, report)
+        except Exception as error:
+            error.add_note(f"client: {name}")
+            raise
+
+    async with asyncio.TaskGroup() as group:
+        for name, client in clients.items():
+            group.create_task(judge(name, client))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("served", "mode"), [("stdio", "auto"), ("http", "legacy")], indirect=["served"])
-async def test_the_fastmcp_client(served: Served, mode: str) -> None:
-    """FastMCP, in the new era and in the old; below it is the SDK's client, which the test above tries on each wire."""
-    report = await see_with_fastmcp(served, mode)
-    assert report["protocol"] == PROTOCOLS[mode]
-    assert_saw_everything(served, report)
+@pytest.mark.timeout(120)
+async def test_clients_in_python(serve: Callable[[str], Served], transport: str, mcp1: Path) -> None:
+    """The SDK 2 in both eras; FastMCP, which has it below; and the SDK 1.30, which most hosts still have."""
+    clients: dict[str, Client] = {
+        "sdk_new": (NEW, lambda served: see(served, "auto")),
+        "sdk_old": (OLD, lambda served: see(served, "legacy")),
+    }
+    if transport == "stdio":
+        clients["fastmcp"] = (NEW, lambda served: see_with_fastmcp(served, "auto"))
+        clients["sdk_1"] = (OLD, lambda served: reported(mcp1, HERE / "probe_mcp1.py", served=served))
+    else:
+        clients["fastmcp"] = (OLD, lambda served: see_with_fastmcp(served, "legacy"))
+    await assert_all_saw_everything(serve, clients)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("served", ["stdio"], indirect=True)
-async def test_the_sdk_client_of_the_1_x_line(served: Served, mcp1: Path) -> None:
-    """The Python SDK 1.30, which most hosts still have."""
-    report = await asyncio.to_thread(reported, mcp1, HERE / "probe_mcp1.py", served.as_json())
-    assert report["protocol"] == "2025-11-25"
-    assert_saw_everything(served, report)
-
-
-@pytest.mark.slow
 @pytest.mark.node
-@pytest.mark.parametrize("served", ["http"], indirect=True)
-async def test_the_typescript_sdk_of_the_1_x_line(served: Served, node: Path) -> None:
-    """The TypeScript SDK 1: a second implementation of the protocol."""
-    report = await asyncio.to_thread(reported, node, HERE / "probe_sdk1.mjs", NODE_FOLDER.parent, served.as_json())
-    assert_saw_everything(served, report)
-
-
-@pytest.mark.slow
-@pytest.mark.node
-@pytest.mark.parametrize(("served", "mode"), [("stdio", "2026-07-28"), ("http", "legacy")], indirect=["served"])
-async def test_the_typescript_client_of_the_2_x_line(served: Served, node: Path, mode: str) -> None:
-    """The TypeScript client 2, in the new era and in the old."""
-    command = (node, HERE / "probe_client2.mjs", NODE_FOLDER.parent, served.as_json(), mode)
-    report = await asyncio.to_thread(reported, *command)
-    assert report["protocol"] == PROTOCOLS[mode]
-    assert_saw_everything(served, report)
+@pytest.mark.timeout(120)
+async def test_clients_in_typescript(serve: Callable[[str], Served], transport: str, node: Path) -> None:
+    """A second implementation of the protocol: the SDK 1, and the client 2 in both eras."""
+    sdk1 = (node, HERE / "probe_sdk1.mjs", NODE_FOLDER.parent)
+    client2 = (node, HERE / "probe_client2.mjs", NODE_FOLDER.parent)
+    clients: dict[str, Client] = {
+        "sdk_1": (OLD, lambda served: reported(*sdk1, served=served)),
+        "client": (OLD, lambda served: reported(*client2, served=served, mode="legacy")),
+    }
+    if transport == "stdio":
+        clients = {"client": (NEW, lambda served: reported(*client2, served=served, mode=NEW))}
+    await assert_all_saw_everything(serve, clients)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from judging import NODE_FOLDER, Served, furnish, over_http
+from judging import NODE_FOLDER, Served, every_kind_of_tool, furnish, over_http
 
 from mcp_tools.sandbox import open_sandbox
 from mcp_tools.sandbox.protocol import Description
@@ -47,11 +49,12 @@ Inspect = Callable[..., Said]
 
 @pytest.fixture
 def inspect(node: Path, tmp_path: Path) -> Inspect:
-    """Runs the Inspector with a home of its own: it keeps a catalogue of servers there."""
-    home = tmp_path / "inspector"
-    home.mkdir()
+    """Runs the Inspector, each time with a home of its own: it keeps a catalogue of servers there."""
+    numbers = itertools.count()
 
     def run(served: Served, method: str, *options: str) -> Said:
+        home = tmp_path / f"inspector-{next(numbers)}"
+        home.mkdir()
         command = [str(node), str(NODE_FOLDER / ".bin" / "mcp-inspector"), "--cli", "--method", method, *options]
         command += ["--format", "json", "-q"]
         if served.url:
@@ -62,13 +65,26 @@ def inspect(node: Path, tmp_path: Path) -> Inspect:
                 command += ["-e", f"{name}={value}"]
             command += ["--", *served.command]
         clean = {"PATH": os.environ["PATH"], "HOME": str(home)}
-        return Said(subprocess.run(command, env=clean, capture_output=True, text=True, timeout=50, check=False))
+        return Said(subprocess.run(command, env=clean, capture_output=True, text=True, timeout=100, check=False))
 
     return run
 
 
-@pytest.mark.parametrize(("served", "era"), [("stdio", "modern"), ("http", "legacy")], indirect=["served"])
-def test_it_lists_and_calls(inspect: Inspect, served: Served, era: str) -> None:
+@pytest.mark.timeout(180)
+def test_the_inspector_lists_calls_reads_and_sees_errors(inspect: Inspect, tmp_path: Path) -> None:
+    tools = [*every_kind_of_tool(), *asyncio.run(_described())]
+    stdio = furnish(tmp_path / "stdio")
+    with (
+        over_http(furnish(tmp_path / "http", tools), token="judges-only-0123456789abcdef") as http,
+        ThreadPoolExecutor(3) as threads,
+    ):
+        jobs = [threads.submit(_lists_and_calls, inspect, *of) for of in ((stdio, "modern"), (http, "legacy"))]
+        jobs += [threads.submit(judge, inspect, http) for judge in (_sees_errors, _reads, _finds_schemas_portable)]
+        for job in jobs:
+            job.result()
+
+
+def _lists_and_calls(inspect: Inspect, served: Served, era: str) -> None:
     """Tools with both schemas, and a call with its result twice: structured and as text."""
     tools = {tool["name"]: tool for tool in inspect(served, "tools/list", "--protocol-era", era).result["tools"]}
     assert tools["add_numbers"]["outputSchema"]["required"] == ["result"]
@@ -81,7 +97,7 @@ def test_it_lists_and_calls(inspect: Inspect, served: Served, era: str) -> None:
     assert json.loads(called.result["content"][0]["text"]) == {"result": 5}
 
 
-def test_it_sees_errors_as_results(inspect: Inspect, http: Served) -> None:
+def _sees_errors(inspect: Inspect, http: Served) -> None:
     """A tool that fails, and a tool that is not there, each with the Inspector's own status."""
     failed = inspect(http, "tools/call", "--tool-name", "fail_always", "--tool-arg", "n=7")
     assert failed.code == 5
@@ -92,18 +108,17 @@ def test_it_sees_errors_as_results(inspect: Inspect, http: Served) -> None:
     assert json.loads(unknown.err)["error"]["code"] == "tool_not_found"
 
 
-def test_it_reads_resources_and_prompts(inspect: Inspect, http: Served) -> None:
-    """The source of a tool is a resource; a prompt takes its argument."""
+def _reads(inspect: Inspect, http: Served) -> None:
+    """The source of a tool is a resource; there are prompts."""
     listed = [resource["uri"] for resource in inspect(http, "resources/list").result["resources"]]
     (source,) = [uri for uri in listed if "add_numbers" in uri and "source" in uri]
     assert "return a + b" in inspect(http, "resources/read", "--uri", source).result["contents"][0]["text"]
     assert inspect(http, "prompts/list").result["prompts"]
 
 
-def test_created_tools_are_portable(inspect: Inspect, tmp_path: Path) -> None:
+def _finds_schemas_portable(inspect: Inspect, http: Served) -> None:
     """`--strict` finds no error in schemas derived from all sorts of signatures, nor in the built-in tools."""
-    with over_http(furnish(tmp_path / "strict", asyncio.run(_described()))) as served:
-        said = inspect(served, "tools/list", "--strict")
+    said = inspect(http, "tools/list", "--strict")
     assert said.code == 0, said.err
     assert {tool["name"] for tool in said.result["tools"]} >= {line.partition("(")[0] for line in SIGNATURES}
 

@@ -51,7 +51,13 @@ async def servers(request: pytest.FixtureRequest, node: Path, tmp_path: Path) ->
     await opened.aclose()
 
 
-async def test_its_tools_are_found_and_called(servers: Servers) -> None:
+async def test_its_tools_are_found_and_called_and_what_goes_wrong_is_a_reply(servers: Servers) -> None:
+    await _are_found_and_called(servers)
+    await _many_at_once(servers)
+    await _goes_wrong(servers)
+
+
+async def _are_found_and_called(servers: Servers) -> None:
     """Search finds them under the server's name; numbers, text, structure and media come back as data."""
     found = [tool.name for tool in await servers.search("sum of two numbers", 3)]
     assert "everything__get-sum" in found, servers.notes()
@@ -70,7 +76,7 @@ async def test_its_tools_are_found_and_called(servers: Servers) -> None:
     assert len(image.text) < 5_000, "an image is told, not poured out"
 
 
-async def test_what_goes_wrong_is_a_reply(servers: Servers) -> None:
+async def _goes_wrong(servers: Servers) -> None:
     """Arguments that do not fit, a tool that is not there, and a call that takes too long."""
     misfit = await servers.call("everything__get-sum", {"a": "nineteen", "b": 23})
     assert (misfit.ok, misfit.kind) == (False, "arguments"), misfit
@@ -78,14 +84,14 @@ async def test_what_goes_wrong_is_a_reply(servers: Servers) -> None:
     assert (unknown.ok, unknown.kind) == (False, "unknown")
     assert "everything__get-sum" in unknown.text
     started = time.monotonic()
-    slow = await servers.call("everything__trigger-long-running-operation", {"duration": 30, "steps": 30}, seconds=1.5)
+    slow = await servers.call("everything__trigger-long-running-operation", {"duration": 30, "steps": 30}, seconds=0.5)
     assert (slow.ok, slow.kind) == (False, "timeout"), slow
     assert time.monotonic() - started < 10
     again = await servers.call("everything__get-sum", {"a": 1, "b": 1})
     assert again.ok, again.text
 
 
-async def test_many_calls_at_once(servers: Servers) -> None:
+async def _many_at_once(servers: Servers) -> None:
     """Each gets its own answer."""
     replies = await asyncio.gather(
         *(servers.call("everything__get-sum", {"a": number, "b": 1000}) for number in range(40))
