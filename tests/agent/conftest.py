@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
@@ -111,3 +112,18 @@ def place(tmp_path):
     place = Place()
     place.project.mkdir()
     return place
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in this process: what is read is tested, not the process that reads."""
+    from agent.files import reading
+    from agent.files.contents import ReadLimits
+    from agent.files.media import ocr
+    from agent.files.reader_worker import attempt
+
+    async def read_here(request: dict[str, Any], limits: ReadLimits, **grants: Any) -> Any:
+        monkeypatch.setattr(ocr, "_is_wanted", True)
+        return json.loads(json.dumps(attempt(request, limits), default=str))
+
+    monkeypatch.setattr(reading, "read_apart", read_here)

@@ -117,6 +117,7 @@ async def test_without_such_a_model_the_transcript_answers(desk, web, watching, 
     assert watching.asked == []
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_film_and_a_sound_go_with_the_question(desk, tmp_path, watching, openai_server, monkeypatch):
     path, sound = film(tmp_path), tmp_path / "horn.wav"
     sound.write_bytes(tone(0.2))
@@ -138,6 +139,7 @@ async def test_a_film_and_a_sound_go_with_the_question(desk, tmp_path, watching,
     assert watching.asked[-1]["contents"][0]["parts"] == [uploaded]
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_film_goes_to_an_endpoint_that_takes_it(desk, tmp_path, openai_server):
     path, sound = film(tmp_path), tmp_path / "horn.wav"
     sound.write_bytes(tone(0.2))

@@ -39,6 +39,7 @@ def scanned(*words):
     return pages.make()
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_large_attached_picture_is_sent_once_and_sized_down(desk, tmp_path, openai_server):
     path = tmp_path / "wide.bmp"
     written("Marmalade", size=(3000, 600)).save(path)
@@ -56,6 +57,7 @@ async def test_a_large_attached_picture_is_sent_once_and_sized_down(desk, tmp_pa
     assert (await desk.replay(answer.run_id)).text == "Marmalade"
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("dialect", ["chat", "responses"])
 async def test_a_page_of_a_scan_is_shown_with_its_reading(dialect, tmp_path, desk, openai_server):
     path = tmp_path / "scan.pdf"
@@ -92,6 +94,7 @@ NO_PICTURES = {
 }
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("status", "said"), NO_PICTURES.values(), ids=NO_PICTURES)
 async def test_an_endpoint_that_takes_no_pictures_is_told_what_ocr_reads_and_is_remembered(
     desk, tmp_path, openai_server, status, said
@@ -116,6 +119,7 @@ async def test_an_endpoint_that_takes_no_pictures_is_told_what_ocr_reads_and_is_
     assert [len(images(body)) for body in openai_server.requests] == [0], "it was not asked again"
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_where_the_answering_model_is_refused_another_one_describes_the_picture(desk, tmp_path, openai_server):
     path = tmp_path / "word.png"
     written("MARMALADE").save(path)
@@ -132,6 +136,7 @@ async def test_where_the_answering_model_is_refused_another_one_describes_the_pi
         assert (await desk.ask("Which colour has the word?", files=[path])).text == "True"
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_refusal_for_another_reason_is_not_remembered(desk, tmp_path, openai_server):
     path = tmp_path / "word.png"
     written("MARMALADE").save(path)
@@ -173,19 +178,24 @@ def document(kind, path, picture):
 NAMES = {"docx": "picture-1.png", "pptx": "slide-1-picture-1.png", "xlsx": "picture-1.png"}
 
 
-@pytest.mark.parametrize("kind", NAMES)
-async def test_a_picture_inside_a_document_is_shown_with_the_part_that_names_it(desk, tmp_path, openai_server, kind):
-    path = document(kind, tmp_path / f"report.{kind}", written("Marmalade", size=(321, 123)))
-    openai_server.steps.append(Step(tools=[("read", {"source": path.name})]))
-    openai_server.steps.append(Step(tools=[("read", {"source": NAMES[kind]})]))
+@pytest.mark.usefixtures("in_process")
+async def test_a_picture_inside_a_document_is_shown_with_the_part_that_names_it(desk, tmp_path, openai_server):
+    paths = [
+        document(kind, tmp_path / f"{kind}.{kind}", written(kind, size=(321 + number, 123)))
+        for number, kind in enumerate(NAMES)
+    ]
+    for path in paths:
+        openai_server.steps.append(Step(tools=[("read", {"source": path.name})]))
+    openai_server.steps.append(Step(tools=[("read", {"source": NAMES["pptx"]})]))
     openai_server.answer("Marmalade")
-    assert (await desk.ask(QUESTION, files=[path], **flags(openai_server))).text == "Marmalade"
-    first, second, third = openai_server.requests
-    assert NAMES[kind] in json.dumps(first)
-    assert not images(first)
-    assert [picture.size for picture in images(second)] == [(321, 123)]
-    assert len(images(third)) == 1
-    assert f"{NAMES[kind]} is shown above." in json.dumps(third)
+    assert (await desk.ask(QUESTION, files=paths, **flags(openai_server))).text == "Marmalade"
+    first, *later = openai_server.requests
+    assert all(name in json.dumps(first) for name in NAMES.values())
+    sizes = [(321, 123), (322, 123), (323, 123)]
+    assert [[picture.size for picture in images(body)] for body in openai_server.requests] == [
+        [], sizes[:1], sizes[:2], sizes, sizes
+    ]  # fmt: skip
+    assert f"{NAMES['pptx']} is shown above." in json.dumps(later[-1])
 
 
 async def test_without_a_model_that_sees_a_picture_in_a_document_is_read_by_ocr(desk, tmp_path, openai_server):
@@ -206,6 +216,7 @@ show({path!r})
 """
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_program_shows_what_it_cuts_out_and_the_journal_keeps_its_name(desk, tmp_path, openai_server):
     path = tmp_path / "word.png"
     written("Marmalade", size=(400, 300)).save(path)
@@ -234,6 +245,7 @@ async def test_what_is_no_picture_is_an_error_of_the_program(desk, openai_server
     assert told.count("takes a PIL image") == 2
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_pictures_of_the_oldest_steps_give_way_to_their_names(desk, tmp_path, openai_server):
     path = tmp_path / "word.png"
     written("Marmalade", size=(400, 300)).save(path)
@@ -249,6 +261,7 @@ async def test_pictures_of_the_oldest_steps_give_way_to_their_names(desk, tmp_pa
     assert "step_1_picture_1.png is not shown any more; show('/" in last
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_frames_of_a_film_are_shown(desk, tmp_path, openai_server):
     frames = []
     for number in range(3):
@@ -263,6 +276,7 @@ async def test_frames_of_a_film_are_shown(desk, tmp_path, openai_server):
     assert {picture.size for picture in images(second)} == {(320, 120)}
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_picture_behind_an_address_is_shown(desk, openai_server):
     with WebServer() as web:
         web.page(
@@ -275,6 +289,7 @@ async def test_a_picture_behind_an_address_is_shown(desk, openai_server):
     assert [picture.size for picture in images(openai_server.requests[-1])] == [(321, 123)]
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_an_endpoint_without_functions_is_shown_pictures_all_the_same(desk, tmp_path, openai_server):
     """The conversation is rewritten for it: results, with their pictures, are messages of the user."""
     path = tmp_path / "scan.pdf"

@@ -19,6 +19,8 @@ from agent.files.archive import Archive
 from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.reading import preview, read
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 Pack = Callable[[bytes], bytes]
 
 

@@ -11,6 +11,8 @@ import pytest
 from agent.files.contents import FileProblem
 from agent.files.reading import preview, read
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:

@@ -11,6 +11,8 @@ import pytest
 from agent.files.contents import FileProblem
 from agent.files.reading import preview, read
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def written(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
     path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))

@@ -16,6 +16,8 @@ from agent.files.previews import ROOM, Part, part_of, rendered, shares, text_par
 from agent.files.reading import preview
 from agent.files.tables.rows import columns_told
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 REGIONS = ["North", "South", "East", "West"]
 
 

@@ -10,6 +10,8 @@ import pytest
 from agent.files.contents import FileProblem
 from agent.files.reading import preview, read
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def file(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -21,6 +21,8 @@ from agent.files.tables import workbook as workbook_module
 from agent.files.tables.cells import colour_of, colour_word, ranges_of
 from agent.files.tables.workbook import as_text, open_workbook
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def saved(book: Any, path: Path) -> Path:
     book.save(path)
