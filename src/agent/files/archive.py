@@ -57,13 +57,10 @@ class _Member(NamedTuple):
 
 
 class Archive(Contents):
-    """An archive, unpacked into a temporary folder."""
-
-    count = None
-    """Not known: members are opened when they are read."""
+    """An archive, unpacked into a temporary folder; its members are opened when they are read."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        self.kind, self.lost = source.kind, []
+        super().__init__(source.kind)
         self._limits, self._depth = limits, source.depth
         self._folder = tempfile.TemporaryDirectory(prefix="alita-unpacked-", ignore_cleanup_errors=True)
         self._files: list[_Unpacked] = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -165,17 +165,34 @@ class Source:
 
 
 class Contents:
-    """An opened file. What is large is read when a section is asked for, not before."""
+    """An opened file. What is large is read when a section is asked for, not before.
 
-    kind: str
-    summary: str
-    """One to five lines about the structure: sheets with rows, columns and header; pages; members; keys."""
-    facts: dict[str, Json]
-    """What programs need to open it: encoding, delimiter, header; the files of an archive; what wrote down speech."""
-    lost: list[str]
-    """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
-    count: int | None
-    """How many sections there are, where that is known without reading all."""
+    Args:
+        kind: The kind of the file.
+        summary: One to five lines about the structure: sheets with rows, columns and header; pages; members; keys.
+        lost: A sentence for each thing that the text does not show, or that was cut; grows while sections are read.
+        facts: What programs need to open it: encoding, delimiter; the files of an archive; what wrote down speech.
+        count: How many sections there are, where that is known without reading all.
+        data: Files that a program can use better than the file itself, by name.
+    """
+
+    is_all = True
+    """Whether there is nothing to it but text, as there is to a picture."""
+
+    def __init__(
+        self,
+        kind: str,
+        summary: str = "",
+        lost: list[str] | None = None,
+        *,
+        facts: dict[str, Json] | None = None,
+        count: int | None = None,
+        data: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.kind, self.summary, self.count = kind, summary, count
+        self.lost = [] if lost is None else lost
+        self.facts = facts or {}
+        self._data = data or {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections in order, from that number on, one in memory at a time."""
@@ -186,11 +203,10 @@ class Contents:
         return [pages_part(self)]
 
     def save_data(self, folder: Path) -> list[Path]:
-        """Writes what a program can use better than the file itself; empty where the file itself is best.
-
-        A transcript for a sound, the text by pages for a PDF, the unpacked members for an archive.
-        """
-        return []
+        """Writes the files for programs: pictures, a transcript, the text by pages, unpacked members."""
+        for name, content in self._data.items():
+            (folder / name).write_bytes(content)
+        return [folder / name for name in self._data]
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -201,22 +217,21 @@ class Contents:
             self.lost.append(sentence)
 
 
-@dataclass(slots=True)
 class TextContents(Contents):
     """Contents that fit into memory: the sections are there already."""
 
-    kind: str
-    summary: str
-    parts: list[Section]
-    facts: dict[str, Json] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
-    data: dict[str, bytes] = field(default_factory=dict)
-    """Files for programs, by name."""
-    is_all: bool = True
-    """Whether there is nothing to it but text, as there is to a picture."""
-
-    def __post_init__(self) -> None:
-        self.count = len(self.parts)
+    def __init__(
+        self,
+        kind: str,
+        summary: str,
+        parts: list[Section],
+        *,
+        lost: list[str] | None = None,
+        data: Mapping[str, bytes] | None = None,
+        is_all: bool = True,
+    ) -> None:
+        super().__init__(kind, summary, lost, count=len(parts), data=data)
+        self.parts, self.is_all = parts, is_all
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections from that number on."""
@@ -230,12 +245,6 @@ class TextContents(Contents):
         pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
         headings = [f"- page {number}: {'; '.join(found)}" for number, found in pages if found]
         return [sampled_part(text, ["Headings:", *headings] if headings else [])]
-
-    def save_data(self, folder: Path) -> list[Path]:
-        """Writes the files for programs."""
-        for name, content in self.data.items():
-            (folder / name).write_bytes(content)
-        return [folder / name for name in self.data]
 
 
 def module_of(kind: str) -> str:

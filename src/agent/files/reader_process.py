@@ -171,12 +171,12 @@ class ReadingProcesses:
         self._warm = warm
         self._idle: list[ReadingProcess] = []
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._starting: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[ReadingProcess] | None = None
 
     def prepare(self) -> None:
         """Starts a process in the background, if none waits."""
         if not self._idle and self._starting is None:
-            self._starting = asyncio.create_task(self._prepare())
+            self._starting = asyncio.create_task(ReadingProcess.start(self._warm))
 
     async def ask(self, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
         """Has a request carried out; see `ReadingProcess.ask`.
@@ -185,8 +185,7 @@ class ReadingProcesses:
             FileProblem: It cannot be carried out, or the process came to no good end.
         """
         async with self._places:
-            if self._starting is not None:
-                await asyncio.shield(self._starting)
+            await self._take_started()
             process = self._idle.pop() if self._idle else await ReadingProcess.start(self._warm)
             try:
                 told = await process.ask(request, limits)
@@ -198,16 +197,14 @@ class ReadingProcesses:
 
     async def aclose(self) -> None:
         """Ends all that wait."""
-        if self._starting is not None:
-            await self._starting
+        await self._take_started()
         while self._idle:
             await self._idle.pop().aclose()
 
-    async def _prepare(self) -> None:
-        try:
-            self._idle.append(await ReadingProcess.start(self._warm))
-        finally:
-            self._starting = None
+    async def _take_started(self) -> None:
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            self._idle.append(await starting)
 
 
 def _granted(read: Sequence[str]) -> list[str]:

@@ -13,16 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from agent.files.contents import (
-    Contents,
-    FileProblem,
-    ReadLimits,
-    Section,
-    Source,
-    TextContents,
-    open_contents,
-    problems_told,
-)
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, open_contents, problems_told
 from agent.files.finding import find_words
 from agent.files.media import ocr
 from agent.files.media.speech import AskHost, Speech, use
@@ -190,8 +181,7 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
 
 def _where(contents: Contents, taken: list[Section], page: int, cut: int) -> str:
     if contents.count == 1 and not cut:
-        is_all = not isinstance(contents, TextContents) or contents.is_all
-        return "complete" if is_all else taken[0].name
+        return "complete" if contents.is_all else taken[0].name
     of = f" of {contents.count:,}" if contents.count else ""
     pages = f"page {page}{of}" if len(taken) == 1 else f"pages {page}-{page + len(taken) - 1}{of}"
     names = taken[0].name if len(taken) == 1 else f"{taken[0].name} to {taken[-1].name}"

@@ -54,11 +54,9 @@ class TextFile(Contents):
     """A text file, page by page."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        self.kind, self._path = source.kind, source.path
-        self._encoding = text_encoding(source)
-        self.facts = {"encoding": self._encoding.name}
+        self._path, self._encoding = source.path, text_encoding(source)
+        super().__init__(source.kind, facts={"encoding": self._encoding.name})
         self._block = max(1, limits.section - _LINE_END)
-        self.count = None
         size = source.path.stat().st_size
         structure = Structure(f"{size:,} bytes of text")
         if size <= COUNTED:

@@ -57,18 +57,16 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
 class PdfContents(Contents):
     """An open PDF."""
 
-    kind = "pdf"
-
     def __init__(self, document: PdfDocument, stem: str, limits: ReadLimits) -> None:
         self._document, self._stem = document, stem
         self._seconds = limits.seconds * _SHARE_FOR_OCR
         self._until = 0.0
         self._recognised: dict[int, str] = {}
-        self.count, self.lost, self.facts = len(document), [], {}
         told = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
         title = f" “{told['title']}”" if "title" in told else ""
         author = f" by {told['author']}" if "author" in told else ""
-        self.summary = f"PDF of {self.count:,} page{'s' if self.count != 1 else ''}{title}{author}."
+        count = len(document)
+        super().__init__("pdf", f"PDF of {count:,} page{'s' * (count != 1)}{title}{author}.", count=count)
         if outline := list(islice(self._outline(), 40)):
             self.summary += f"\nOutline: {'; '.join(outline)}"
         if names := ", ".join(one_line(name) for name, _ in self._attached()):

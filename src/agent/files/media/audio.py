@@ -45,8 +45,8 @@ class Sound(Contents):
     """A sound whose speech is written down as it is read, each stretch once."""
 
     def __init__(self, source: Source, length: float, lost: list[str], summary: str = "") -> None:
-        self.kind, self.facts, self.lost, self.summary = source.kind, {}, lost, summary
-        self.stretches = self.count = max(1, math.ceil(length / STRETCH - 0.001))
+        self.stretches = max(1, math.ceil(length / STRETCH - 0.001))
+        super().__init__(source.kind, summary, lost, count=self.stretches)
         self._source, self._length = source, length
         self._said: dict[int, list[Said]] = {}
 

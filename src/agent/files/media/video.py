@@ -26,7 +26,7 @@ class Film(Contents):
     """A film whose first section is what is seen, and the others what is said; looked at when that is asked for."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        self.kind, self.lost = source.kind, []
+        super().__init__(source.kind)
         self._source = source
         with opened(source) as container:
             self._length = length_of(source, container)

@@ -12,6 +12,7 @@ from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Sou
 from agent.files.previews import CELL, DATA, Part, part_of, text_part
 from agent.files.tables.rows import SAMPLE, as_table, columns_told, looked_at, rows_per_page, sniffed
 from agent.files.text import text_encoding
+from mcp_tools.tool import Json
 
 COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""
@@ -24,9 +25,8 @@ class DelimitedFile(Contents):
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         csv.field_size_limit(_FIELD)
-        self.kind, self._name, self._path = source.kind, source.name, source.path
+        self._name, self._path = source.name, source.path
         self._encoding = text_encoding(source)
-        self.lost = [self._encoding.lost] if self._encoding.lost else []
         with self._encoding.open(source.path, newline="") as stream:
             self._dialect, sample = sniffed(stream.read(SAMPLE), source.kind)
         if not sample:
@@ -41,20 +41,21 @@ class DelimitedFile(Contents):
         if source.path.stat().st_size <= COUNTED:
             with self._encoding.open(source.path, newline="") as stream:
                 self._rows = sum(1 for _ in self._records(stream)) - self._skipped
-        self.count = None if self._rows is None else max(1, -(-self._rows // self._per_page))
         dialect, encoding = self._dialect, self._encoding
         counted = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
         said = [f"{counted} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.told]
         said += ["decimal comma"] if dialect.decimal == "," else []
         said.append("the first row is the header" if dialect.has_header else "no header")
-        self.summary = f"Table: {', '.join(said)}"
-        self.facts = {
+        facts: dict[str, Json] = {
             "rows": self._rows,
             "header": self._header[:1000] if dialect.has_header else None,
             "delimiter": dialect.delimiter,
             "decimal": dialect.decimal,
             "encoding": encoding.name,
         }
+        count = None if self._rows is None else max(1, -(-self._rows // self._per_page))
+        lost = [encoding.lost] if encoding.lost else []
+        super().__init__(source.kind, f"Table: {', '.join(said)}", lost, facts=facts, count=count)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on, each with the header."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 
 from agent.files.contents import Contents, Section
 from agent.files.previews import CELL, Part, part_of
@@ -45,17 +44,7 @@ class Sheet:
 
 
 class SheetsContents(Contents):
-    """A workbook or a database: each page is a part of one sheet.
-
-    Args:
-        kind: The kind of the file.
-        summary: What it is.
-        sheets: Its sheets, in order.
-        lost: What they do not show.
-        section: Characters of a page.
-        before: Pages that come first.
-        data: Files for programs, by name.
-    """
+    """A workbook or a database: after the pages of `before`, each page of `section` characters is a part of one sheet."""
 
     def __init__(
         self,
@@ -68,13 +57,13 @@ class SheetsContents(Contents):
         before: Sequence[Section] = (),
         data: Mapping[str, bytes] | None = None,
     ) -> None:
-        self.kind, self.summary, self.lost, self.facts = kind, summary, lost, {}
-        self._section, self._before, self._data = section, before, data or {}
+        self._section, self._before = section, before
         self._sheets = [
             (sheet, rows_per_page([cells for _, cells in islice(sheet.rows(), _SAMPLE_ROWS)], section))
             for sheet in sheets
         ]
-        self.count = len(before) + sum(_pages(sheet, size) for sheet, size in self._sheets)
+        count = len(before) + sum(_pages(sheet, size) for sheet, size in self._sheets)
+        super().__init__(kind, summary, lost, count=count, data=data)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on."""
@@ -93,12 +82,6 @@ class SheetsContents(Contents):
     def preview(self) -> list[Part]:
         """How each sheet begins, and what its columns hold."""
         return [_part(sheet) for sheet, _ in self._sheets]
-
-    def save_data(self, folder: Path) -> list[Path]:
-        """The pictures alone: for the cells the file itself is best."""
-        for name, content in self._data.items():
-            (folder / name).write_bytes(content)
-        return [folder / name for name in self._data]
 
     def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
         first, last = rows[0][0], rows[-1][0]
