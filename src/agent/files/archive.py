@@ -16,17 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from agent.files.contents import (
-    Contents,
-    FileProblem,
-    ReadLimits,
-    Section,
-    Source,
-    locked,
-    open_contents,
-    pieces,
-    problems_told,
-)
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, locked, nested_contents, pieces
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import Part, part_of
 from mcp_tools.text import one_line
@@ -112,13 +102,9 @@ class Archive(Contents):
             try:
                 if file.kind in ARCHIVES:
                     raise FileProblem("unsupported", f"{file.name} is an archive that was left packed.")
-                contents = open_contents(Source(file.path, file.kind, file.name, self._depth + 1), self._limits)
-                try:
-                    with problems_told(file.name, file.kind, self._limits):
-                        yield from (Section(f"{file.name}: {one.name}", one.text) for one in contents.sections())
-                finally:  # also where nobody reads on
-                    self.lost += [f"{file.name}: {one}" for one in contents.lost]
-                    contents.close()
+                source = Source(file.path, file.kind, file.name, self._depth + 1)
+                with nested_contents(source, self._limits, self.lost) as contents:
+                    yield from (Section(f"{file.name}: {one.name}", one.text) for one in contents.sections())
             except FileProblem as problem:
                 self.lost.append(problem.message)
                 yield Section(file.name, f"(not readable: {problem.message})")

@@ -266,6 +266,22 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
         return contents
 
 
+@contextmanager
+def nested_contents(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
+    """Opens a file that is inside of another; what is lost of it is told in `lost` with its name.
+
+    Raises:
+        FileProblem: As `open_contents`.
+    """
+    contents = open_contents(source, limits)
+    try:
+        with problems_told(source.name, source.kind, limits):
+            yield contents
+    finally:  # also where nobody reads on
+        lost += [f"{source.name}: {one}" for one in contents.lost]
+        contents.close()
+
+
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Rows of cells as a table whose first row is its head; shorter rows are filled up."""
     if not rows:
@@ -282,10 +298,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Section]:
     """Blocks of text as sections of at most `limit` characters, begun at headings where possible.
 
-    Args:
-        blocks: Paragraphs, headings, tables.
-        limit: Characters of a section.
-        name: What the whole is called; its sections are `name, part 2: Heading`.
+    Of several, each is called `name, part 2: Heading`.
     """
     parts: list[list[str]] = [[]]
     size = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from agent.files.contents import FileProblem
+from agent.files.contents import READERS, FileProblem, module_of
 
 SAMPLE = 256 * 1024
 """Bytes that an encoding is judged by."""
@@ -79,12 +79,15 @@ _LANGUAGES = (
     "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
     " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
 )
-_SUFFIXES: dict[str, str] = {
-    **{kind: kind for kind in ("csv", "md", "json", "jsonl", "jsonld", "pdb", "cif", "eml", "html", "xml", "svg")},
-    **{"tab": "tsv", "tsv": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html"},
-    **{"xhtml": "html", "ent": "pdb", "mmcif": "cif", "txt": "txt", "text": "txt", "log": "txt", "xsd": "xml"},
-    **dict.fromkeys(_LANGUAGES.split(), "source"),
+TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or module_of(kind) == "text")
+"""Kinds that are text."""
+SUFFIXES: dict[str, str] = {
+    **{kind: kind for kind in READERS if kind != "source"},
+    **{"tab": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html", "xhtml": "html"},
+    **{"ent": "pdb", "mmcif": "cif", "text": "txt", "log": "txt", "xsd": "xml", "jpg": "jpeg", "tif": "tiff"},
+    **{"xlsm": "xlsx", "xltx": "xlsx", "db": "sqlite", "sqlite3": "sqlite"},
 }
+"""What the end of a name promises."""
 _MAIL = re.compile(
     r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
 )
@@ -286,7 +289,8 @@ def _by_text(head: bytes, suffix: str) -> str:
     if encoding is None:
         return ""
     text = encoding.decode(head).lstrip("\ufeff \t\r\n")
-    named = _SUFFIXES.get(suffix, "")
+    named = "source" if suffix in _LANGUAGES.split() else SUFFIXES.get(suffix, "")
+    named = named if named in TEXTS or named == "svg" else ""
     return _marked_up(text, named) or _json(text, named, len(head) < HEAD) or _lined(text, named) or named or "txt"
 
 

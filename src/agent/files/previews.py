@@ -75,14 +75,9 @@ def part_of(
 
 
 def text_part(text: str, total: int | None, *, name: str = "", outline: Sequence[str] = (), whole: int = ROOM) -> Part:
-    """The beginning of a text.
+    """The beginning of a text; where there is more than `whole` characters of it, with what else it holds.
 
-    Args:
-        text: Its first characters, more than a preview keeps where there are more.
-        total: All of them; None where their number says nothing: there is more to see than text.
-        name: What it is.
-        outline: What else it holds, told where it is not shown whole.
-        whole: Characters up to which it is shown whole.
+    `total` is None where the number of characters says nothing: there is more to see than text.
     """
     kept = text[: whole if len(text) <= whole else _BEGINNING]
     return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=list(outline))
@@ -91,10 +86,7 @@ def text_part(text: str, total: int | None, *, name: str = "", outline: Sequence
 def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = False) -> Part:
     """A text: whole if it can be shown, else its beginning and its end, with its outline or its middle.
 
-    Args:
-        text: All of it.
-        outline: What else it holds, told where it is not shown whole.
-        is_alike: Whether most of its lines are alike, so that few of them say all.
+    Where most of its lines are alike, few of them say all.
     """
     if len(text) <= ROOM:
         return text_part(text, len(text))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.files.contents import READERS, SECTION, FileProblem, ReadLimits, module_of
-from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
+from agent.files.kinds import BINARY, EMPTY, SUFFIXES, TEXTS, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.reader_process import read_apart
 from mcp_tools.tool import Json
@@ -30,19 +30,6 @@ _SUGGESTED = {
     "parquet": "Read it in a program with pandas, or save it as csv.",
     "msg": "Save it as eml.",
 }
-_SUFFIX_KINDS = {
-    **{kind: kind for kind in READERS if kind != "source"},
-    **{
-        "jpg": "jpeg",
-        "tif": "tiff",
-        "htm": "html",
-        "xlsm": "xlsx",
-        "xltx": "xlsx",
-        "db": "sqlite",
-        "sqlite3": "sqlite",
-    },
-}
-_TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or module_of(kind) == "text")
 
 
 @dataclass(frozen=True)
@@ -104,8 +91,8 @@ async def preview(
     if kind == EMPTY:
         return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", [], 0)
     told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr)
-    promised = _SUFFIX_KINDS.get(path.suffix.lower().lstrip("."), kind)
-    if promised != kind and not (promised in _TEXTS and kind in _TEXTS):
+    promised = SUFFIXES.get(path.suffix.lower().lstrip("."), kind)
+    if promised != kind and not {promised, kind} <= TEXTS:
         told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
     lost, data = tuple(told.pop("lost")), tuple(map(Path, told.pop("data")))
     return Preview(name=called, kind=kind, lost=lost, data=data, **told)
@@ -199,7 +186,7 @@ def _readable_kind(path: Path, name: str) -> str:
     if kind in READERS or kind == EMPTY:
         return kind
     suffix = path.suffix.lower().lstrip(".")
-    if kind == BINARY and suffix in _SUFFIX_KINDS:
+    if kind == BINARY and suffix in SUFFIXES:
         raise FileProblem(
             "mismatch",
             f"{name} is not a {suffix} file: its content is of no kind that is known.",

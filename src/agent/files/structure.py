@@ -41,7 +41,12 @@ class Structure(NamedTuple):
 def structure_of(source: Source, text: str) -> Structure:
     """How a text of this kind is built; damage is told, and the text stays readable."""
     if source.kind in ("json", "jsonld"):
-        return _json(text)
+        try:
+            return Structure(f"JSON: {_shape_told([json.loads(text)])}")
+        except RecursionError:
+            return Structure("JSON, nested very deeply")
+        except ValueError as error:
+            return Structure("JSON that is not valid", f"It is not valid JSON: {error}.")
     if source.kind in ("jsonl", "xml"):
         return _json_lines(text) if source.kind == "jsonl" else _xml(text)
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
@@ -60,15 +65,6 @@ def parts_of(kind: str, text: str) -> list[Part]:
         return _json_parts(json.loads(text))
     except (ValueError, RecursionError):
         return []
-
-
-def _json(text: str) -> Structure:
-    try:
-        return Structure(f"JSON: {_shape_told([json.loads(text)])}")
-    except RecursionError:
-        return Structure("JSON, nested very deeply")
-    except ValueError as error:
-        return Structure("JSON that is not valid", f"It is not valid JSON: {error}.")
 
 
 def _json_lines(text: str) -> Structure:

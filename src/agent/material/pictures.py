@@ -83,11 +83,7 @@ async def seen_pictures(
 ) -> tuple[list[Picture], str]:
     """Pictures for the answering model; where it does not see, what a model of `vision` or OCR says of them.
 
-    Args:
-        places: Where they are.
-        context: Of the run.
-        question: What the pictures are looked at for.
-        is_read: Whether their text is known already.
+    `is_read` says that their text is known already.
     """
     sight = context.sight
     if not places:
@@ -105,13 +101,7 @@ async def seen_pictures(
 
 
 def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Place]:
-    """The pictures of a part of a file.
-
-    Args:
-        file: A picture, film or document.
-        part: What was read of it: its `text` names the pictures that stand there, `lost` tells of others.
-        page: Where that is.
-    """
+    """The pictures of a part of a file: its `text` names those that stand there, `lost` tells of others."""
     made = {Path(path).name: Path(path) for path in file["data"]}
     frames = [Place(name, path) for name, path in made.items() if name.endswith(_FRAMES)]
     if file["kind"] in PICTURES:
@@ -198,11 +188,7 @@ def _shown_name(picture: Picture) -> str:
 class PicturesOfSteps:
     """What a conversation shows of pictures: each once, and those of the oldest steps by their names only.
 
-    Args:
-        sight: Who looks at them.
-        first: Those that stand beside the question.
-        steps: All steps.
-        in_short: The calls of steps that are shown in short.
+    Those of `first` stand beside the question, and the calls of `in_short` are shown in short.
     """
 
     def __init__(self, sight: Sight, first: Sequence[Picture], steps: Sequence[Step], in_short: set[str]) -> None:
@@ -289,11 +275,7 @@ _SEEN = "What a model sees and hears in it, asked the question"
 async def watched(place: str | Path, kind: str, context: Context, question: str) -> str:
     """What a model says of a film or a sound, for the question; empty where there is none, or it cannot say.
 
-    Args:
-        place: Its address at YouTube, or its file.
-        kind: Of the file.
-        context: Of the run.
-        question: What it is watched for.
+    The place is an address at YouTube, or a file.
     """
     sight = context.sight
     if not sight.watches or (isinstance(place, Path) and kind not in FILMS_AND_SOUNDS):

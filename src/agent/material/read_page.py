@@ -44,14 +44,7 @@ async def read_page(state: State, context: Context) -> dict[str, Any]:
 
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> dict[str, Any]:
-    """What a page says that could not be operated; where it cannot be read either, a step that failed.
-
-    Args:
-        state: With the decision that failed.
-        context: What a run may reach.
-        url: The page.
-        why: What was tried, and why it came to nothing.
-    """
+    """What a page says that could not be operated, after `why`; where it cannot be read either, a step that failed."""
     if context.web is None or "search" in state.get("without", []):
         return _failed(state, context, why)
     try:
@@ -63,12 +56,7 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> di
 
 
 async def _read(decision: Decision, state: State, context: Context, before: str = "") -> dict[str, Any]:
-    """What a page says where the decision wants it, with its links, its source, and the file that it is, if it is one.
-
-    Raises:
-        WebProblem: It could not be had, or has no such part.
-        StoppedError: The run's time is over.
-    """
+    """What a page says where the decision wants it, with its links, its source, and the file that it may be."""
     assert context.web is not None
     page = await page_watched(decision.file, context, state["question"])
     number = source_number(page.url, state.get("sources", []))

@@ -74,12 +74,7 @@ class Hits:
         return len(self._hits)
 
     def add(self, results: Sequence[Result], terms: Terms) -> None:
-        """Takes the hits of one search, best first; a page that is named again rises.
-
-        Args:
-            results: The hits.
-            terms: Those of what was searched for.
-        """
+        """Takes the hits of one search for those terms, best first; a page that is named again rises."""
         for place, result in enumerate(results):
             if (hit := self._hits.get(canonical(result.url))) is None:
                 url = result.url.replace("/", " ").replace("-", " ").replace("_", " ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import tempfile
 from collections.abc import Iterator
@@ -21,8 +20,7 @@ from agent.files.contents import (
     Source,
     TextContents,
     in_sections,
-    open_contents,
-    problems_told,
+    nested_contents,
     too_large,
 )
 from agent.files.documents.html import Page
@@ -89,15 +87,14 @@ def _read(name: str, content: bytes, depth: int, limits: ReadLimits, lost: list[
         path = Path(folder) / name
         path.write_bytes(content)
         try:
-            opened = open_contents(Source(path, kind_of(path), name, depth), limits)
-            with contextlib.closing(opened), problems_told(name, opened.kind, limits):
+            source = Source(path, kind_of(path), name, depth)
+            with nested_contents(source, limits, lost) as opened:
                 read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
         except FileProblem as problem:
             lost.append(f"The attachment {name} was not read: {problem.message}")
             return []
     if len(read) > _MOST_SECTIONS:
         lost.append(f"Of the attachment {name} the first {_MOST_SECTIONS} sections are shown.")
-    lost += [f"{name}: {sentence}" for sentence in opened.lost]
     shown = [Section(f"{name}, {one.name}", one.text) for one in read[:_MOST_SECTIONS]]
     return [Section(f"attachment {name}", opened.summary), *shown]
 

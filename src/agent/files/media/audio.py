@@ -30,7 +30,7 @@ _TAGS = ("title", "artist", "album", "date", "genre", "comment")
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
     """Opens a sound; what is said is written down when a section is asked for."""
-    with opened(source) as container:
+    with opened(source.path) as container:
         if not container.streams.audio:
             raise damaged(source.name, source.kind, "it has no sound")
         track = container.streams.audio[0].codec_context
@@ -100,9 +100,9 @@ class Sound(Contents):
 
 
 @contextlib.contextmanager
-def opened(source: Source) -> Iterator[InputContainer]:
+def opened(path: Path) -> Iterator[InputContainer]:
     """Opens a sound or a film."""
-    with av.open(str(source.path), options={"protocol_whitelist": "file"}) as container:
+    with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
         yield container
 
 
@@ -136,7 +136,7 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
     parts: list[Any] = []
     broken = ""
     have, want = 0, int(seconds * RATE)
-    with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
+    with opened(path) as container:
         if start > 0:
             container.seek(int(max(start - 1, 0) * 1_000_000))
         try:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +88,8 @@ def _opened(source: Source) -> Iterator[Image.Image]:
 def _summary(picture: Image.Image) -> str:
     frames = getattr(picture, "n_frames", 1)
     alpha = picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info
-    line = (
-        f"Picture of {picture.width} x {picture.height} pixels, {picture.mode}{', with transparency' if alpha else ''}"
-    )
-    line += f", {frames} frames." if frames != 1 else "."
+    more = f"{', with transparency' * alpha}{f', {frames} frames' if frames != 1 else ''}"
+    line = f"Picture of {picture.width} x {picture.height} pixels, {picture.mode}{more}."
     told: dict[str, Any] = {}
     try:
         exif = picture.getexif()
@@ -150,13 +148,7 @@ def _svg(source: Source, limits: ReadLimits) -> Contents:
 
 
 def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> dict[str, Any]:
-    """Writes how a picture, or a page of a PDF, looks; the file's name is the hash of its content.
-
-    Args:
-        source: A picture, whose first frame is taken, or a PDF.
-        page: Of a PDF.
-        limits: What reading may take.
-        folder: Where to write.
+    """Writes how the first frame of a picture, or a page of a PDF, looks; the file's name is the hash of its content.
 
     Returns:
         `path`, `kind` as a media type, `bytes`, `size` and `whole`: pixels of the copy and of the picture itself.
@@ -166,11 +158,8 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
     if source.kind == "pdf":
         from agent.files.documents.pdf import open_pdf
 
-        contents = open_pdf(source, limits)
-        try:
+        with closing(open_pdf(source, limits)) as contents:
             return _written(contents.drawn(page), folder)
-        finally:
-            contents.close()
     with _opened(source) as picture:
         picture.load()
         is_fine = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +27,17 @@ class Film(Contents):
     """A film whose first section is what is seen, and the others what is said; looked at when that is asked for."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        super().__init__(source.kind)
         self._source = source
-        with opened(source) as container:
+        with opened(source.path) as container:
             self._length = length_of(source, container)
             sees = [one.codec_context for one in container.streams.video if one.codec_context.width]
             hears = bool(container.streams.audio)
             if not sees and not hears:
                 raise damaged(source.name, source.kind, "it has neither pictures nor sound")
             size = f", {sees[0].width} x {sees[0].height} pixels" if sees else ", without pictures"
-            self.summary = (
-                f"Film of {clock(self._length)} ({self._length:.1f} s){size}, {'with' if hears else 'without'} sound."
-            )
-            self.summary += tags_of(container)
+            sound = f"{'with' if hears else 'without'} sound."
+            told = f"Film of {clock(self._length)} ({self._length:.1f} s){size}, {sound}{tags_of(container)}"
+            super().__init__(source.kind, told)
             if subtitles := len(container.streams.subtitles):
                 self.lost.append(f"{subtitles} tracks of subtitles were not read.")
         if sees:
@@ -48,15 +47,13 @@ class Film(Contents):
         self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MOST_PIXELS
         self._sound = Sound(source, self._length, self.lost) if hears else None
         self.facts = self._sound.facts if self._sound else {}
-        self._moments: dict[float, tuple[bytes, str]] | None = None
-        """JPEG and text by the second."""
         self.count = int(self._is_seen) + (self._sound.stretches if self._sound else 0)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """What is written in its pictures, a line where it changes, then what is said, ten minutes each."""
         if self._is_seen and first == 1:
             lines, last = [], ""
-            for seconds, (_, text) in self._looked_at().items():
+            for seconds, (_, text) in self._moments.items():
                 if text and text != last:
                     lines.append(f"[{clock(seconds)}]\n{text}")
                 last = text
@@ -67,27 +64,28 @@ class Film(Contents):
     def save_data(self, folder: Path) -> list[Path]:
         """The pictures as `name.0012.5s.jpg`, seconds in the name, and the transcript."""
         saved = []
-        for seconds, (jpeg, _) in self._looked_at().items() if self._is_seen else ():
+        for seconds, (jpeg, _) in self._moments.items() if self._is_seen else ():
             saved.append(folder / f"{Path(self._source.name).stem}.{seconds:06.1f}s.jpg")
             saved[-1].write_bytes(jpeg)
         return [*saved, *(self._sound.save_data(folder) if self._sound else [])]
 
-    def _looked_at(self) -> dict[float, tuple[bytes, str]]:
-        if self._moments is None:
-            self._moments = {}
-            reads = True
-            for seconds, picture in self._pictures():
-                text = ""
-                if reads:
-                    try:
-                        text = text_in(picture).text
-                    except FileProblem as problem:
-                        self.tell(str(problem).replace("\n", " "))
-                        reads = False
-                out = io.BytesIO()
-                picture.save(out, "jpeg", quality=85)
-                self._moments[seconds] = out.getvalue(), text
-        return self._moments
+    @cached_property
+    def _moments(self) -> dict[float, tuple[bytes, str]]:
+        """JPEG and text by the second."""
+        moments = {}
+        reads = True
+        for seconds, picture in self._pictures():
+            text = ""
+            if reads:
+                try:
+                    text = text_in(picture).text
+                except FileProblem as problem:
+                    self.tell(str(problem).replace("\n", " "))
+                    reads = False
+            out = io.BytesIO()
+            picture.save(out, "jpeg", quality=85)
+            moments[seconds] = out.getvalue(), text
+        return moments
 
     def _pictures(self) -> Iterator[tuple[float, Image]]:
         """Pictures at even distances, the first from the beginning, each with its second."""
@@ -95,7 +93,7 @@ class Film(Contents):
         step = self._length / count
         if count > 1:
             self.tell(f"Looked at are {count} pictures, one every {step:.1f} s; what shows for shorter may be missing.")
-        with opened(self._source) as container:
+        with opened(self._source.path) as container:
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
             for number in range(count):

@@ -37,9 +37,8 @@ _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%
 
 def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
     """How many rows make a page of so many characters, judged by some rows."""
-    width = max((sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample), default=1)
-    mean = sum(sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample) / max(1, len(sample))
-    fitting = 0.8 * characters / max(1.0, mean, width / 4)
+    sizes = [sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample] or [1]
+    fitting = 0.8 * characters / max(sum(sizes) / len(sizes), max(sizes) / 4)
     return next((rows for rows in _ROUND if rows <= fitting), FEWEST_ROWS)
 
 

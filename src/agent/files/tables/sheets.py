@@ -44,7 +44,7 @@ class Sheet:
 
 
 class SheetsContents(Contents):
-    """A workbook or a database: after the pages of `before`, each page of `section` characters is a part of one sheet."""
+    """A workbook or a database: after the pages of `before`, each page is a part of one sheet."""
 
     def __init__(
         self,
