@@ -40,6 +40,14 @@ def test_merged_cells_do_not_shift_columns(open_file: Open) -> None:
     assert "merged" in contents.lost[0]
 
 
+def test_what_a_style_strikes_through_is_marked(open_file: Open) -> None:
+    style = "@media screen { p { color: red } tr.out td { text-decoration: line-through } } :((x) {line-through}"
+    rows = "<table><tr><td>Tea</td><td>3</td></tr><tr class=out><td>Milk</td><td>5</td></tr></table>"
+    body = f"{rows}<p style='text-decoration:line-through'>gone <s>twice</s></p>"
+    text = text_of(open_file("html", page(body, f"<style>{style}</style>")))
+    assert text == "|  |  |\n| --- | --- |\n| Tea | 3 |\n| ~~Milk~~ | ~~5~~ |\n\n~~gone~~ ~~twice~~"
+
+
 def test_fields_pictures_and_drawings(open_file: Open, tmp_path: Path) -> None:
     body = (
         '<input name="age" value="42"><img alt="a cat" src="cat.png"><img alt="dot" src="data:image/png;base64,AAAA">'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from mcp_tools.text import one_line
 
 MOST_BYTES = 32 * 2**20
 """Of a page, or a chapter of a book."""
+_MOST_RULES = 20
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
 _BLOCKS = frozenset(
     ("nav", "main", "header", "footer", "aside", "menu", "form", "fieldset", "details", "summary", "dialog", "hgroup")
@@ -62,6 +64,7 @@ class Page:
                 if content:
                     alt = one_line(str(picture.get("alt", "")), 300)
                     picture.replace_with(drawn.kept(content, kind, alt, "picture"))
+        _strike_through(soup)
         self._drop(soup)
         self.headings = [one_line(h.get_text(" "), 100) for h in soup.find_all(["h1", "h2", "h3"])]
         self.tables = len(soup.find_all("table"))
@@ -117,6 +120,19 @@ def picture_in(address: str) -> tuple[bytes, str]:
         return (base64.b64decode(held[2]), held[1]) if held else (b"", "")
     except ValueError:
         return b"", ""
+
+
+def _strike_through(soup: BeautifulSoup) -> None:
+    """Marks the text that a style strikes through: its author took it back."""
+    from soupsieve import SelectorSyntaxError
+
+    rules = [rule.rpartition("{") for style in soup.find_all("style") for rule in style.get_text().split("}")]
+    struck = [head.rpartition("{")[2].strip() for head, _, body in rules if "line-through" in body]
+    for selector in [*struck[:_MOST_RULES], "[style*=line-through]"]:
+        with contextlib.suppress(SelectorSyntaxError):
+            for text in [text for element in soup.select(selector) for text in element.find_all(string=True)]:
+                if text.strip() and text.parent and text.parent.name not in ("s", "del", "style", "script"):
+                    text.wrap(soup.new_tag("s"))
 
 
 def _fill(soup: BeautifulSoup, table: Any) -> None:
