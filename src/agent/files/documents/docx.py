@@ -195,7 +195,7 @@ class _Part:
         return "\n".join(block for block in self.blocks(parent) if block.strip())
 
     def _paragraph(self, paragraph: Any) -> str:
-        text = "".join(self._inline(child) for child in paragraph).strip(" ")
+        text = "".join(self._inline(child) for child in paragraph).replace("~~~~", "").strip(" ")
         if not text.strip():
             return ""
         properties = paragraph.find(f"{_W}pPr")
@@ -236,6 +236,10 @@ class _Part:
             self._reading.changes.append(f"[inserted by {node.get(f'{_W}author')}: {text}]")
         if name == "r" and text.strip() and node.find(f"{_W}rPr/{_W}vanish") is not None:
             self._reading.told.append("Hidden text is shown like the rest.")
+        if name == "r" and text.strip():
+            marks = [node.find(f"{_W}rPr/{_W}{mark}") for mark in ("strike", "dstrike")]
+            if any(mark is not None and mark.get(f"{_W}val") not in ("0", "false", "off") for mark in marks):
+                return f"~~{text}~~"
         return f"({text})" if name == "rt" else text
 
     def _drawing(self, node: Any) -> str:
