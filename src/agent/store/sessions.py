@@ -7,9 +7,7 @@ who saves a session that another process has gone on with meanwhile gets a sessi
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -301,13 +299,11 @@ def _path(folder: Path, session_id: str) -> Path:
 @contextlib.contextmanager
 def _writing(folder: Path) -> Iterator[None]:
     """Holds the lock of the folder between processes, for as long as one file takes to write."""
+    from filelock import FileLock
+
     try:
         private_folder(folder)
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with FileLock(folder / _LOCK, mode=0o600):
             yield
-        finally:
-            os.close(descriptor)
     except OSError as error:
         raise unwritable(folder, error.strerror) from error
