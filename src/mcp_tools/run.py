@@ -12,7 +12,7 @@ from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result
 from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import file_packages, imported
-from mcp_tools.sandbox.protocol import Description, Job, Limits, Outcome, Problem, Sandbox
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Tool
 
 
@@ -85,10 +85,12 @@ async def run_source(
     described = await sandbox.describe(source, entry.name, packages=imported(source, capabilities.packages))
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
-    return await run_tool(_as_tool(described, source, capabilities), arguments, sandbox, read=read, limits=limits)
-
-
-def _as_tool(described: Description, source: str, capabilities: Capabilities) -> Tool:
-    form = described.input_schema, described.output_schema
-    declared = {"capabilities": asdict(capabilities)}
-    return Tool(described.name, described.description, *form, source, provenance=declared)
+    tool = Tool(
+        described.name,
+        described.description,
+        described.input_schema,
+        described.output_schema,
+        source,
+        provenance={"capabilities": asdict(capabilities)},
+    )
+    return await run_tool(tool, arguments, sandbox, read=read, limits=limits)

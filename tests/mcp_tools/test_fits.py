@@ -110,7 +110,7 @@ _SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_VALUES, _SCHEMAS)
 def test_a_yes_is_what_jsonschema_says_too(value: Any, schema: dict[str, Any]) -> None:
     if surely_fits(value, schema):

@@ -41,12 +41,8 @@ class Web:
         self._server = server
         self.ended = asyncio.Event()
         """Never set: an address is there until a request fails."""
-        self.problem = ""
-
-    @property
-    def account(self) -> str:
+        self.account = ""
         """What is known of why it failed."""
-        return self.problem
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Any]:
@@ -67,14 +63,11 @@ class Web:
         """Notes what HTTP says, which the SDK keeps to itself, and bounds what is read of it."""
         if response.is_redirect:
             place = response.headers.get("location", "elsewhere")
-            self.problem = f"it redirects to {place}: name that address if you trust it"
-            raise ServerError(self.problem, kind="http")
+            self.account = f"it redirects to {place}: name that address if you trust it"
+            raise ServerError(self.account, kind="http")
+        self.account = f"it answers {response.status_code}" if response.status_code >= 400 else ""
         if response.status_code in {401, 403}:
-            self.problem = f"it answers {response.status_code}: it wants a key, or another one"
-        elif response.status_code >= 400:
-            self.problem = f"it answers {response.status_code}"
-        else:
-            self.problem = ""
+            self.account += ": it wants a key, or another one"
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         response.stream = _Bounded(response.stream, resets=is_stream)

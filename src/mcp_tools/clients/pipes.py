@@ -1,7 +1,7 @@
 """The pipes to a server that is a process of ours: its own environment, its own process group, bounded messages.
 
-The SDK's transport hands down more variables, reads lines of any length into memory, and lets a server's own children
-live on, and the server itself where we are killed; this one does not.
+The SDK's transport hands down more variables, reads lines of any length into memory, keeps to itself how the server
+ended, and lets it live on where we are killed; this one does not.
 """
 
 from __future__ import annotations

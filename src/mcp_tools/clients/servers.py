@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import hashlib
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +17,7 @@ from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library import validate_arguments
 from mcp_tools.library.index import Index
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
     from mcp_tools.clients.connection import Connection
@@ -261,10 +259,10 @@ class Servers:
     async def search(self, query: str, limit: int) -> list[ExternalTool]:
         """The tools that fit a query best, best first; all of them where there are no more than the limit."""
         await self._gather()
+        found = self._matches(query, limit)
         if len(self._tools) <= limit:
-            found = self._matches(query, limit)
-            return [*found, *(tool for tool, _ in self._tools.values() if tool not in found)]
-        return self._matches(query, limit)
+            found += [tool for tool, _ in self._tools.values() if tool not in found]
+        return found
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
         """Calls a tool by its `server__tool` name; whatever goes wrong is in the reply."""
@@ -325,18 +323,14 @@ class Servers:
         if self._index is None:
             self._index = Index(None)
         tools = {name: tool for name, (tool, _) in self._tools.items()}
-        self._index.refresh({name: _stamp(tool) for name, tool in tools.items()}, lambda name: _indexed(tools[name]))
+        stamps = {name: tool.pinned() for name, tool in tools.items()}
+        self._index.refresh(stamps, lambda name: _indexed(tools[name]))
         # The user chose these servers: what only a word speaks for is still worth its place.
         found = self._index.search(query, limit, with_unlikely=True)
         return [tools[match.name] for match in found]
 
 
-def _stamp(tool: ExternalTool) -> str:
-    told = json.dumps([tool.description, tool.input_schema], sort_keys=True)
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _indexed(tool: ExternalTool) -> Tool:
     """The tool with its own name in single words, as search wants them."""
     words = _CAMEL.sub(" ", tool.tool).replace("_", " ").replace("-", " ")
-    return Tool(tool.name, f"{words} {tool.description}", tool.input_schema, {}, "", status=Status.VERIFIED)
+    return replace(tool.as_tool(), description=f"{words} {tool.description}")

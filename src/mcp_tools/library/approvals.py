@@ -17,11 +17,10 @@ from pathlib import Path
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
 from mcp_tools.errors import LibraryError
-from mcp_tools.library.folder import PRIVATE, within
+from mcp_tools.library.folder import LOCK_SECONDS, PRIVATE, told, within
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 SERVED = (Status.VERIFIED, Status.TRUSTED)
-_LOCK_SECONDS = 30.0
 _VERSION = 1
 
 
@@ -163,29 +162,20 @@ class Approvals:
         return content
 
     def _change(self, change: Callable[[dict[str, Json]], object]) -> None:
-        from filelock import FileLock, Timeout
+        from filelock import FileLock
 
-        try:
+        remedy = "make space, or make the folder writable"
+        with told(self.path, f"the approvals in {self.path}", remedy):
             if self.path.is_relative_to(self._folder):
                 within(self._folder, PRIVATE, self.path.name)
             private_folder(self.path.parent)
-            with FileLock(self.path.with_suffix(".lock"), timeout=_LOCK_SECONDS):
+            with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_SECONDS):
                 if self.read().damage:
                     label = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
                     self.path.rename(self.path.with_name(f"{self.path.stem}.damaged-{label}.json"))
                 content = self._content()
                 change(content["libraries"].setdefault(self._key, {}))
                 write_whole(self.path, json.dumps(content).encode())
-        except Timeout as error:
-            raise LibraryError(
-                f"another process has held the lock of {self.path} for {_LOCK_SECONDS:.0f} seconds",
-                remedy="end that process, or try again",
-            ) from error
-        except OSError as error:
-            raise LibraryError(
-                f"the approvals in {self.path} cannot be written: {error.strerror or error}",
-                remedy="make space, or make the folder writable",
-            ) from error
 
 
 def _approval(entry: Json) -> ApprovedHashes:

@@ -26,7 +26,7 @@ META_HASH = "alita/source-hash"
 """What in the `_meta` of a JSON file says which source it belongs to."""
 PENDING = (PRIVATE, "pending")
 _VERSIONS = (PRIVATE, "versions")
-_LOCK_SECONDS = 30.0
+LOCK_SECONDS = 30.0
 _PLACES = ("lock", "index.sqlite", "calls.sqlite", "pending", "versions")
 """What must be no link before anything is written: half of a registration would be too late to notice."""
 
@@ -109,25 +109,32 @@ def writing(folder: Path) -> Iterator[None]:
     Raises:
         LibraryError: Another process holds the lock for too long, or the folder cannot be written.
     """
-    from filelock import FileLock, Timeout
+    from filelock import FileLock
 
     require_own_place(folder)
-    try:
+    remedy = "make space or make the folder writable, or choose another with --tools-dir"
+    with told(folder, f"the tool library {folder}", remedy):
         made(folder, PRIVATE)
         lock, *_ = [within(folder, PRIVATE, name) for name in _PLACES]
-        with FileLock(lock, timeout=_LOCK_SECONDS):
+        with FileLock(lock, timeout=LOCK_SECONDS):
             _settle(folder)
             yield
+
+
+@contextlib.contextmanager
+def told(locked: Path, what: str, remedy: str) -> Iterator[None]:
+    """What goes wrong with a lock or with writing, as the user is told it."""
+    from filelock import Timeout
+
+    try:
+        yield
     except Timeout as error:
         raise LibraryError(
-            f"another process has held the lock of {folder} for {_LOCK_SECONDS:.0f} seconds",
+            f"another process has held the lock of {locked} for {LOCK_SECONDS:.0f} seconds",
             remedy="end that process, or try again",
         ) from error
     except OSError as error:
-        raise LibraryError(
-            f"the tool library {folder} cannot be written: {error.strerror or error}",
-            remedy="make space or make the folder writable, or choose another with --tools-dir",
-        ) from error
+        raise LibraryError(f"{what} cannot be written: {error.strerror or error}", remedy=remedy) from error
 
 
 def write_pair(folder: Path, name: str, source: bytes, document: bytes) -> None:

@@ -18,6 +18,7 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.folder import PENDING, PRIVATE, made, within, writing
 from mcp_tools.library.tool_files import Flaw, Stamps
+from mcp_tools.text import words
 from mcp_tools.tool import Status, Tool
 
 _WORD = re.compile(r"[^\W_]+")
@@ -25,11 +26,7 @@ _MOST = 24
 """Words of a query that count: a long question says what it wants early and often."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_STOP_WORDS = _words(
+_STOP_WORDS = words(
     """
     a about above after again all also am an and any are as at be because been before being below
     between both but by can could did do does doing down during each every exactly few for from
@@ -40,7 +37,7 @@ _STOP_WORDS = _words(
     were what when where which while who whom whose why will with would you your
     """
 )
-_VAGUE_WORDS = _words(
+_VAGUE_WORDS = words(
     """
     answer compute calculate calculates computes determine determines find finds get return returns
     tell result results number numbers function tool question
@@ -145,10 +142,10 @@ class Index:
 
         SQLite's own bm25 first counts every word's rows again and takes twice as long as all of this at 10,000 tools.
         """
-        words = search_words(query)
-        if not words or limit < 1:
+        wanted = search_words(query)
+        if not wanted or limit < 1:
             return []
-        lists = sorted(((self._rows_with(word), word) for word in words), key=lambda pair: len(pair[0]))
+        lists = sorted(((self._rows_with(word), word) for word in wanted), key=lambda pair: len(pair[0]))
         total = 1 + sum(len(rows) for rows, _ in lists)
         weights = {word: math.log(1 + total / (1 + len(rows))) for rows, word in lists}
         shared = _weighed([(rows, weights[word]) for rows, word in lists], max(_RANKED, limit))

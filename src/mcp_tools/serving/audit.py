@@ -19,13 +19,12 @@ _WIDTH = 300
 
 
 class AuditLog:
-    """Appends to one file, and puts it aside when it is full. Failing to write never fails a call: it is told once.
+    """Appends to one file, and puts it aside when it is full. Failing to write never fails a call: stderr is told once.
 
     Args:
         path: The file.
         most_bytes: Beyond this size it is put aside as `….1`, the one before as `….2` …
         kept: How many are kept beside the present one.
-        complain: Is told once that nothing can be written; stderr when not given.
         redact: Takes keys out of what is written.
     """
 
@@ -35,12 +34,10 @@ class AuditLog:
         *,
         most_bytes: int = 5_000_000,
         kept: int = 4,
-        complain: Callable[[str], None] | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
         self.path = path
         self._redact = redact
-        self._complain = complain or _to_stderr
         self._told = False
         self._file = _PrivateFile(path, maxBytes=most_bytes, backupCount=kept, delay=True, encoding="utf-8")
         self._file.failed = self._fail
@@ -59,7 +56,8 @@ class AuditLog:
     def _fail(self) -> None:
         if not self._told:
             self._told = True
-            self._complain(f"the audit log {self.path} cannot be written: {sys.exc_info()[1]}")
+            text = f"alita: the audit log {self.path} cannot be written: {sys.exc_info()[1]}"
+            print(text, file=sys.stderr, flush=True)
 
 
 class _PrivateFile(RotatingFileHandler):
@@ -71,7 +69,3 @@ class _PrivateFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         private_folder(Path(self.baseFilename).parent)
         return open(self.baseFilename, "a", encoding="utf-8", opener=private)
-
-
-def _to_stderr(text: str) -> None:
-    print(f"alita: {text}", file=sys.stderr, flush=True)

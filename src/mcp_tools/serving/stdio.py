@@ -13,10 +13,9 @@ import os
 import re
 import stat
 from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import Self
 
 import anyio
+from anyio.abc import UnreliableObjectReceiveStream, UnreliableObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
@@ -26,7 +25,7 @@ _ANSWER_SECONDS = 1.0
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
-class Wire:
+class Wire(UnreliableObjectReceiveStream[SessionMessage | Exception], UnreliableObjectSendStream[SessionMessage]):
     """Both directions of one connection as the SDK wants them: read from it, send to it."""
 
     def __init__(self, reader: asyncio.StreamReader, sink: int, limit: int) -> None:
@@ -120,24 +119,6 @@ class Wire:
 
     async def aclose(self) -> None:
         """Nothing to give back: the descriptors are `stdio`'s."""
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        """Nothing to open."""
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing to close."""
 
 
 def _id_in(line: bytes) -> int | str | None:

@@ -195,6 +195,6 @@ def test_a_held_lock_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) 
     from filelock import FileLock
 
     library.register(make_tool())
-    monkeypatch.setattr("mcp_tools.library.folder._LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_tools.library.folder.LOCK_SECONDS", 0.05)
     with FileLock(library.folder / ".alita" / "lock"), pytest.raises(LibraryError, match="lock"):
         library.register(make_tool("other"))
