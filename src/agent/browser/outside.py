@@ -127,7 +127,6 @@ class OutsideBrowser:
         return None
 
     async def _answer(self, asked: dict[str, Any], spent: list[Usage]) -> dict[str, Json]:
-        """What the model says."""
         try:
             completion = await self._ask(**{name: value for name, value in asked.items() if value is not None})
         except ModelOutputError as unusable:

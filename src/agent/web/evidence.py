@@ -109,7 +109,6 @@ class Evidence:
         return "\n".join([head, *blocks, *tail])
 
     def _nothing(self) -> str:
-        """That nothing was found, and why."""
         reasons = "; ".join(dict.fromkeys(one.partition(": ")[2] or one for one in self.failed))
         if not self.hits:
             why = "" if reasons else " No engine knows a page with these words: use others."

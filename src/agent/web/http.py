@@ -253,8 +253,6 @@ class Http:
 
 
 class _Pace:
-    """The pace at one host."""
-
     def __init__(self) -> None:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._tokens = float(_BURST)

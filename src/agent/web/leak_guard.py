@@ -60,7 +60,6 @@ def _plain(address: str) -> str:
 
 
 def _passages(text: str) -> Iterator[tuple[str, ...]]:
-    """Every run of so many words."""
     words = re.findall(r"\w+", text.lower())
     return (tuple(words[i : i + PASSAGE]) for i in range(len(words) - PASSAGE + 1))
 
@@ -91,7 +90,6 @@ class LeakGuard:
         return self._told(address, await asyncio.to_thread(self._reason, address, text))
 
     def _reason(self, address: str, text: str) -> str | None:
-        """Why it is to be blocked; None when it is not."""
         if found := leak_in(address, text):
             return found
         if self._passages and not self._passages.isdisjoint(_passages(f"{_plain(address)} {text}")):

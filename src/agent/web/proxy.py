@@ -30,8 +30,6 @@ _MOST_REFUSED = 100
 
 
 class _Side(NamedTuple):
-    """One end of a connection."""
-
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
@@ -104,8 +102,6 @@ class GuardedProxy:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The head of what the browser asks."""
-
     method: bytes
     target: bytes
     fields: list[bytes]

@@ -109,7 +109,6 @@ def stem_of(word: str) -> str:
 
 
 def _cut(word: str) -> str:
-    """The word without its ending."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             return word[: -len(suffix)]

@@ -42,11 +42,9 @@ class RunWeb:
     async def aclose(self) -> None:
         """Closes all connections."""
         if self._opened is not None:
-            engines, reader = self._opened
-            try:
-                await engines.aclose()
-            finally:
-                await reader.aclose()
+            from agent.web.engines.search_engines import close_all
+
+            await close_all(self._opened)
 
     def _open(self) -> tuple[Engines, PageReader]:
         if self._opened is None:

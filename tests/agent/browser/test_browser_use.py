@@ -91,41 +91,30 @@ async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_p
     assert len(list(tmp_path.glob("step-*.png"))) == 9
 
 
-async def test_limits_and_garbage_end_it_with_its_steps_told(site):
+async def test_a_limit_of_time_ends_it_with_its_steps_told(site):
     async def thinks(_messages, **_options):
-        if len(slow.asked) > 1:
+        if len(desk.asked) > 1:
             await asyncio.sleep(60)
         return answer({"wait": {"seconds": 1}})
 
-    async def stopped(*_args, **_options):
-        raise StoppedError("the limit of 10 tokens is reached")
-
-    async def garbage(*_args, **_options):
-        return Completion("banana", parsed={"action": [{"fly": {}}], "memory": "", "next_goal": ""})
-
-    slow, spent, odd = (Desk(driver=BROWSER_USE, ask=ask) for ask in (thinks, stopped, garbage))
-    outcomes = await asyncio.gather(
-        slow.do("What is it?", site.url + "/", steps=5, seconds=15),
-        *(desk.do("What is it?", site.url + "/", steps=5, seconds=50) for desk in (spent, odd)),
-    )
-    assert [outcome.ok for outcome in outcomes] == [False] * 3
-    in_time, within_budget, unusable = (outcome.problem for outcome in outcomes)
-    assert in_time == "the limit of 15 seconds for the browser is reached"
-    assert len(outcomes[0].steps) == 1
-    assert within_budget == "the limit of 10 tokens is reached"
-    assert len(spent.asked) == 1
-    assert unusable
-    assert "limit" not in unusable
+    desk = Desk(driver=BROWSER_USE, ask=thinks)
+    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=9)
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 9 seconds for the browser is reached")
+    assert len(outcome.steps) == 1
 
 
-async def test_no_picture_is_taken_of_a_page_that_is_kept_from_the_model(site, tmp_path):
+async def test_of_a_page_that_is_kept_from_the_model_no_picture_is_taken_and_a_spent_budget_ends_it(site, tmp_path):
     async def play(_messages, **_options):
-        return answer({"done": {"text": "No.", "success": True}})
+        if len(desk.asked) > 1:
+            raise StoppedError("the limit of 10 tokens is reached")
+        return answer({"wait": {"seconds": 1}})
 
     desk = Desk(driver=BROWSER_USE, ask=play, blocks=lambda _address, text: "Imprint" in text)
-    outcome = await desk.do("What is it?", site.url + "/harbour", folder=tmp_path, steps=3, seconds=50)
+    outcome = await desk.do("What is it?", site.url + "/harbour", folder=tmp_path, steps=8, seconds=50)
     assert "This page must not be read" in desk.asked[0]
-    assert [step.picture for step in outcome.steps] == [""]
+    assert {step.picture for step in outcome.steps} == {""}
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 10 tokens is reached")
+    assert len(desk.asked) == 2
 
 
 def test_what_pages_wrote_is_marked_up_to_the_last_mark():
@@ -174,7 +163,7 @@ async def test_the_tab_in_use_is_the_one_that_browser_use_works_in(site):
         await browser.close()
 
 
-async def test_short_texts_are_shown_and_an_address_that_only_a_page_names_is_not_opened():
+async def test_short_texts_are_shown_an_address_that_only_a_page_names_is_not_opened_and_garbage_ends_it():
     """A link of the page is followed, and so is what the task names; what its text asks for is not."""
     with WebServer(host="127.0.0.2") as trap, WebServer() as web:
         there = trap.at("127.0.0.2")
@@ -190,10 +179,10 @@ async def test_short_texts_are_shown_and_an_address_that_only_a_page_names_is_no
                     return answer({"navigate": {"url": f"{there}/take?d=1"}})
                 case 3:
                     return answer({"navigate": {"url": f"{web.url}/second"}})
-            return answer({"done": {"text": "Fine.", "success": True}})
+            return Completion("banana", parsed={"action": [{"fly": {}}], "memory": "", "next_goal": ""})
 
         desk = Desk(driver=BROWSER_USE, ask=play)
-        outcome = await desk.do("What is it?", web.url + "/", steps=6, seconds=50, wanted="What is it?")
+        outcome = await desk.do("What is it?", web.url + "/", steps=9, seconds=50, wanted="What is it?")
         assert trap.paths() == []
         assert "/second" in web.paths()
     assert re.search(r"Wren[^7]{0,40}7", desk.asked[0])
@@ -201,3 +190,5 @@ async def test_short_texts_are_shown_and_an_address_that_only_a_page_names_is_no
     [refused] = outcome.apart
     assert "/take" in refused.action
     assert "stands only in text that others wrote" in refused.reason
+    assert (outcome.ok, bool(outcome.problem), "limit" in outcome.problem) == (False, True, False)
+    assert outcome.steps

@@ -95,9 +95,8 @@ async def test_a_refusal_is_told_with_its_status(web: WebServer, client: Http, s
     assert len(web.paths()) == asked
 
 
-@pytest.mark.parametrize("date", [False, True])
-async def test_retry_after_is_heeded_as_seconds_and_as_a_date(web: WebServer, client: Http, date: bool) -> None:
-    after = formatdate(time.time() + 2, usegmt=True) if date else "1"
+async def test_retry_after_is_heeded_as_a_date(web: WebServer, client: Http) -> None:
+    after = formatdate(time.time() + 2, usegmt=True)
     web.route("/a", answers=[Answer(429, b"", {"Retry-After": after}), Answer(200, "now")])
     began = time.monotonic()
     assert (await get(client, f"{web.url}/a")).text == "now"
@@ -120,7 +119,7 @@ async def test_while_a_host_wants_to_be_left_alone_nobody_else_asks_it(web: WebS
     began = time.monotonic()
     await get(client, f"{web.url}/b")
     assert time.monotonic() - began > 0.6
-    await first
+    assert (await first).status == 200
 
 
 async def test_a_connection_that_breaks_is_tried_again(web: WebServer, client: Http) -> None:
@@ -273,7 +272,7 @@ async def test_robots_txt_can_be_left_aside(web: WebServer) -> None:
 
 async def test_one_host_gets_only_so_many_requests_at_once(web: WebServer, client: Http) -> None:
     def slow(asked: object) -> Answer:
-        web.released.wait(0.6)
+        web.released.wait(0.3)
         return Answer(200, "a")
 
     web.route("/*", slow)
@@ -336,7 +335,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
 
 async def test_what_takes_long_may_be_given_more(web: WebServer, trusted: ssl.SSLContext) -> None:
     """The limit that was over is named."""
-    web.route("/a", lambda _: (web.released.wait(1), Answer(200, "{}"))[1])
+    web.route("/a", lambda _: (web.released.wait(0.6), Answer(200, "{}"))[1])
     client = Http(allow_private=True, tls=trusted, seconds=0.2)
     with pytest.raises(WebProblem, match=r"within 0\.2 s"):
         await client.ask_json(f"{web.url}/a", {}, {})

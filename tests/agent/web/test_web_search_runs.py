@@ -44,7 +44,10 @@ def indexed(desk, towns, tmp_path):
     return desk
 
 
-async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
+async def test_a_fact_is_searched_read_quoted_and_cited_and_that_is_traced_and_replayed(indexed, towns):
+    """The replay searches and reads nothing, and tells the same."""
+    from agent.traces.read import call_of
+
     lines = [
         decide("answer", answer="It was lit on 9 October 1874 [1].", when=FOUND),
         decide("search", query="when was the lighthouse first lit"),
@@ -59,6 +62,22 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
     assert "Grey Point lighthouse" in [page.title for page in indexed.of(PageRead) if page.ok]
     kept = indexed.runs / answer.run_id / "workspace" / "search_1.json"
     assert json.loads(kept.read_text())[0]["url"] == f"{towns[0].url}/lighthouse"
+    calls = [call_of(r) for r in Journal.replay(journal_path(indexed.runs, answer.run_id)).records()]
+    web = [call for call in calls if call.kind == "web"]
+    assert web[0].title == "search when was the lighthouse first lit"
+    assert f"{towns[0].url}/lighthouse" in next(p.text for p in web[0].came if p.label == "found")
+    assert f"read {towns[0].url}/lighthouse" in [call.title for call in web]
+
+    def told() -> list[str]:
+        events = [event for event in indexed.events if isinstance(event, WebSearched | PageRead)]
+        return sorted(f"{type(event)} {getattr(event, 'url', '')}" for event in events)
+
+    before = told()
+    for site in towns:
+        site.requests.clear()
+    again = await indexed.replay(answer.run_id)
+    assert (again.text, again.sources, told()) == (answer.text, answer.sources, before)
+    assert towns[0].paths() == []
 
 
 async def test_an_answer_that_follows_rules_keeps_no_mark_of_its_source(indexed):
@@ -83,32 +102,6 @@ async def test_a_run_remembers_where_it_may_search_and_read(indexed):
     assert (later.engines, later.allow_private) == (("index",), True)
     assert later.browser_hosts == ("oxmere.example", "callow.example")
     assert str(later.web_index) == indexed.flags["web_index"]
-
-
-async def test_a_replay_searches_and_reads_nothing_and_tells_the_same(indexed, towns):
-    lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
-    answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")
-    told = [(type(e), getattr(e, "url", "")) for e in indexed.events if isinstance(e, WebSearched | PageRead)]
-    for site in towns:
-        site.requests.clear()
-    again = await indexed.replay(answer.run_id)
-    assert (again.text, again.sources) == (answer.text, answer.sources)
-    assert sorted(map(str, told)) == sorted(
-        str((type(e), getattr(e, "url", ""))) for e in indexed.events if isinstance(e, WebSearched | PageRead)
-    )
-    assert towns[0].paths() == []
-
-
-async def test_a_trace_shows_what_was_found_and_read(indexed, towns):
-    from agent.traces.read import call_of
-
-    lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
-    answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")
-    calls = [call_of(r) for r in Journal.replay(journal_path(indexed.runs, answer.run_id)).records()]
-    web = [call for call in calls if call.kind == "web"]
-    assert web[0].title == "search lighthouse lit"
-    assert f"{towns[0].url}/lighthouse" in next(p.text for p in web[0].came if p.label == "found")
-    assert f"read {towns[0].url}/lighthouse" in [call.title for call in web]
 
 
 async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_after_a_resume(indexed, towns):

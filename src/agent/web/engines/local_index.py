@@ -13,7 +13,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -168,10 +168,8 @@ class IndexStore:
             return False
         return bool(version == _VERSION and whole == "ok")
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._path, timeout=_BUSY)) as db:
-            yield db
+    def _open(self) -> closing[sqlite3.Connection]:
+        return closing(sqlite3.connect(self._path, timeout=_BUSY))
 
 
 def _remove(db: sqlite3.Connection, url: str) -> None:
@@ -292,7 +290,6 @@ class OwnIndex(Search):
             await self._parsers.aclose()
 
     def _is_due(self, place: _Place, known: str | None) -> bool:
-        """Whether a page may differ from what the index has."""
         if place.path is not None:
             return known != place.stamp
         oldest_good = datetime.now(UTC) - timedelta(hours=_PAGE_HOURS)
@@ -326,7 +323,6 @@ class OwnIndex(Search):
         return Entry(page, place.stamp or now, page.published or now[:10], place.name)
 
     async def _read_file(self, path: Path, url: str, kind: str, size: int) -> Page:
-        """The text of a file."""
         from agent.web.reading.reader import extracted, page_of
 
         module = module_of(kind)

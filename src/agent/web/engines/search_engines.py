@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib.util import find_spec
@@ -113,10 +113,8 @@ class Engines:
         return list(self._found[key])
 
     async def aclose(self) -> None:
-        """Closes the engines, each whatever comes of the others."""
-        async with AsyncExitStack() as closing:
-            for engine in self._engines:
-                closing.push_async_callback(engine.aclose)
+        """Closes the engines."""
+        await close_all(self._engines)
 
     async def _first(self, engines: Sequence[Search], query: str, limit: int, freshness: str) -> list[Result]:
         problems: dict[str, WebProblem] = {}
@@ -165,6 +163,13 @@ class Engines:
         seconds = time.monotonic() - began
         self._tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
         return []
+
+
+async def close_all(opened: Iterable[Search | PageReader]) -> None:
+    """Closes each, whatever comes of the others."""
+    async with AsyncExitStack() as closing:
+        for one in opened:
+            closing.push_async_callback(one.aclose)
 
 
 def _clean(results: Sequence[Result], limit: int) -> list[Result]:
@@ -268,7 +273,6 @@ def _key(key: SecretStr | None) -> str:
 
 
 def _state(name: str, settings: Settings) -> EngineState:
-    """Whether an engine can be asked, and what to do where it cannot."""
     url = settings.firecrawl_api_url if name == "firecrawl" else None
     key = {"firecrawl": settings.firecrawl_api_key, "tavily": settings.tavily_api_key}.get(name)
     if name == "index":
@@ -333,10 +337,8 @@ class FirstOf:
         raise last or WebProblem("no_key", "There is no reader of pages.")
 
     async def aclose(self) -> None:
-        """Closes the readers, each whatever comes of the others."""
-        async with AsyncExitStack() as closing:
-            for reader in self._readers:
-                closing.push_async_callback(reader.aclose)
+        """Closes the readers."""
+        await close_all(self._readers)
 
 
 def _is_file(url: str) -> bool:

@@ -57,23 +57,17 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
     was_led = asked and _LOGIN_PATH.search(urlsplit(url).path) and not _LOGIN_PATH.search(urlsplit(asked).path)
     asks, has_widget = _CAPTCHA_WORDS.search(words), _CAPTCHA_SOURCE.search(html)
     if has_password and was_led:
-        return WebProblem(
-            "paywall",
-            f"{one_line(asked, 200)} wants a login.",
-            remedy="Take another source, or browse it with a login that the user gave.",
-        )
+        return _wants_login(asked)
     if (is_refused and (has_widget or asks)) or (asks and (len(words) <= _FEW or (is_short and has_widget))):
         return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.")
     if (is_short and _PAYWALL_WORDS.search(words)) or (_PAYWALL_SOURCE.search(html) and _SUBSCRIBERS.search(words)):
-        return WebProblem(
-            "paywall",
-            f"{one_line(url, 200)} shows its text to subscribers only.",
-            remedy="Take another source, or an archived version.",
-        )
+        said = f"{one_line(url, 200)} shows its text to subscribers only."
+        return WebProblem("paywall", said, remedy="Take another source, or an archived version.")
     if is_short and has_password and (is_refused or _LOGIN_WORDS.search(text)):
-        return WebProblem(
-            "paywall",
-            f"{one_line(url, 200)} wants a login.",
-            remedy="Take another source, or browse it with a login that the user gave.",
-        )
+        return _wants_login(url)
     return None
+
+
+def _wants_login(url: str) -> WebProblem:
+    remedy = "Take another source, or browse it with a login that the user gave."
+    return WebProblem("paywall", f"{one_line(url, 200)} wants a login.", remedy=remedy)

@@ -118,7 +118,6 @@ class WebReader:
         return await self._http.fetch(url, take, robots=robots)
 
     async def _page(self, came: _Fetched, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
-        """What came from an address."""
         from agent.files.kinds import kind_of
 
         kind = await asyncio.to_thread(kind_of, came.path)
@@ -191,7 +190,6 @@ class WebReader:
             return problem.reason != "dns"  # a public host that is gone has no address any more
 
     async def _extracted(self, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
-        """What a page says."""
         try:
             found = await extracted(self._parsers, body, charset, url, asked=asked, status=status)
         except FileProblem as problem:
@@ -256,7 +254,6 @@ def page_of(found: Extracted, *notes: str) -> Page:
 
 
 async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str]) -> Page:
-    """A file as a page."""
     from agent.files.reading import read
 
     shown = one_line(url, 200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from agent.web.http import Http
@@ -37,15 +37,6 @@ _MEANINGS: dict[str, tuple[Reason, str]] = {
 """By the package's class of the error, or one that it is derived from."""
 
 
-class Video(NamedTuple):
-    """What a video says."""
-
-    title: str
-    channel: str
-    transcript: str  # paragraphs, each with its time: `[01:05] …`
-    note: str  # its language, and who wrote it down
-
-
 def video_id(url: str) -> str:
     """The id of the video at an address; empty where it is no video of YouTube."""
     try:
@@ -64,8 +55,8 @@ def video_id(url: str) -> str:
     return found if _ID.fullmatch(found) else ""
 
 
-async def read_video(number: str, http: Http, youtube: str) -> Page:
-    """What is said in a video.
+async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
+    """What is said in a video, as its makers wrote it down, else as the site heard it, English first.
 
     Args:
         number: Its id.
@@ -73,34 +64,14 @@ async def read_video(number: str, http: Http, youtube: str) -> Page:
         youtube: Address of YouTube.
 
     Raises:
-        WebProblem: It could not be had; see `spoken_in`.
-    """
-    said = await spoken_in(number, http, youtube)
-    heading = f"# {said.title}\n\n" if said.title else ""
-    notes = (said.note, *([f"Channel: {said.channel}."] if said.channel else []))
-    return Page(
-        f"{YOUTUBE}/watch?v={number}",
-        said.title,
-        f"{heading}## What is said\n\n{said.transcript}",
-        kind="video",
-        via="transcript",
-        fetched=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=notes,
-    )
-
-
-async def spoken_in(number: str, http: Http, youtube: str = YOUTUBE) -> Video:
-    """What a video says: as its makers wrote it down, else as the site heard it, English first.
-
-    Raises:
         WebProblem: There is no such video, it has no transcript (`no_result`), or the site refuses.
     """
+    address = f"{YOUTUBE}/watch?v={number}"
 
     async def about() -> tuple[str, str]:
         """Title and channel; empty where they cannot be had."""
-        watched = quote(f"{YOUTUBE}/watch?v={number}", safe="")
         try:
-            told = await http.ask_json(f"{youtube}/oembed?url={watched}&format=json")
+            told = await http.ask_json(f"{youtube}/oembed?url={quote(address, safe='')}&format=json")
             return one_line(str(told["title"]), 300), one_line(str(told["author_name"]), 100)
         except (WebProblem, KeyError, TypeError):
             return "", ""
@@ -108,7 +79,16 @@ async def spoken_in(number: str, http: Http, youtube: str = YOUTUBE) -> Video:
     session = _session(http, asyncio.get_running_loop(), youtube.rstrip("/"))
     fetched, (title, channel) = await asyncio.gather(asyncio.to_thread(_fetched, number, session), about())
     heard = "as the site heard it" if fetched.is_generated else "as its makers wrote it down"
-    return Video(title, channel, _paragraphs(fetched), f"Transcript in {fetched.language}, {heard}.")
+    heading = f"# {title}\n\n" if title else ""
+    return Page(
+        address,
+        title,
+        f"{heading}## What is said\n\n{_paragraphs(fetched)}",
+        kind="video",
+        via="transcript",
+        fetched=datetime.now(UTC).isoformat(timespec="seconds"),
+        notes=(f"Transcript in {fetched.language}, {heard}.", *([f"Channel: {channel}."] if channel else [])),
+    )
 
 
 def _fetched(number: str, session: requests.Session) -> FetchedTranscript:

@@ -17,10 +17,10 @@ from support.certificates import tls_server
 from support.json_server import JsonServer, Reply
 
 ENGINES = {
-    "firecrawl": lambda http, url: Firecrawl("secret-key", url, seconds=1),
-    "tavily": lambda http, url: Tavily(http, url, key="secret-key", seconds=1),
-    "wikipedia": lambda http, url: Wikipedia(http, url, seconds=1),
-    "arxiv": lambda http, url: Arxiv(http, url, seconds=1),
+    "firecrawl": lambda http, url, seconds=3: Firecrawl("secret-key", url, seconds=seconds),
+    "tavily": lambda http, url, seconds=3: Tavily(http, url, key="secret-key", seconds=seconds),
+    "wikipedia": lambda http, url, seconds=3: Wikipedia(http, url, seconds=seconds),
+    "arxiv": lambda http, url, seconds=3: Arxiv(http, url, seconds=seconds),
 }
 KEYED = ("firecrawl", "tavily")
 
@@ -93,8 +93,8 @@ async def test_json_of_another_shape(client: Http, server: JsonServer, name: str
 @pytest.mark.parametrize("name", ENGINES)
 async def test_no_answer_in_time(client: Http, server: JsonServer, name: str) -> None:
     """A server that does not answer is left."""
-    server.answer = lambda request: Reply({}, wait=2)
-    assert (await problem_of(ENGINES[name](client, server.url))).reason == "timeout"
+    server.answer = lambda request: Reply({}, wait=0.5)
+    assert (await problem_of(ENGINES[name](client, server.url, 0.2))).reason == "timeout"
 
 
 @pytest.mark.parametrize("name", ENGINES)

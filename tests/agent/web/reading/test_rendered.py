@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,18 +15,11 @@ from pathlib import Path
 import pytest
 
 from agent.web.guard import AddressGuard
-from agent.web.http import Http
 from agent.web.page import WebProblem
-from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Drawn, Renderer
 from support.web_server import Answer, WebServer
 
 PROSE = "The ferry to the islands leaves the east quay three times a day, and twice on Sundays in winter. "
-APP = """<html><head><title>Ferries</title></head><body><div id="root"></div><script>
-setTimeout(async () => {
-  const text = await (await fetch('/data')).text();
-  document.getElementById('root').innerHTML = '<h1>Ferries</h1><p>' + text + '</p><a href="/next">next</a>';
-}, 200)</script></body></html>"""
 
 
 def _chromium_missing() -> bool:
@@ -68,41 +60,25 @@ def renderer() -> Renderer:
     return Renderer(AddressGuard(allow_private=True))
 
 
-async def test_a_page_that_scripts_write_is_read(web: WebServer, client: Http, tmp_path: Path) -> None:
-    web.page("/app", APP)
-    web.page("/data", PROSE * 3)
-    web.page("/next", "<p>next</p>")
-    reader = WebReader(client, tmp_path)
-    page = await reader.read(f"{web.url}/app")
-    assert (page.via, page.url, page.title) == ("rendered", f"{web.url}/app", "Ferries")
-    assert "leaves the east quay" in page.markdown
-    assert page.links == (f"{web.url}/next",)
-    await reader.aclose()
-
-
 @pytest.mark.slow
 async def test_many_pages_at_once(web: WebServer, renderer: Renderer) -> None:
     """Dialogs, popups, endless scripts, downloads and readers who give up hold nobody up."""
-    web.page(
-        "/dialog", f"<p>{PROSE}</p><script>alert(1); window.open('/see'); document.body.append('went on')</script>"
-    )
     shadow = "x.attachShadow({mode: 'open'}).innerHTML = '<p>in the shadow</p>'"
-    web.page("/shadow", f"<p>{PROSE}</p><div id=x></div><script>{shadow}</script>")
+    dialog = "alert(1); window.open('/see'); document.body.append('went on')"
+    ticks = "setInterval(() => document.body.append(' more'), 30)"
+    web.page("/lively", f"<p>{PROSE}</p><div id=x></div><script>{shadow}; {dialog}; {ticks}</script>")
     web.page("/go", "<script>location = '/see'</script>")
     web.page("/see", f"<p>{PROSE}</p>")
-    web.page("/ticks", f"<p>{PROSE}</p><script>setInterval(() => document.body.append(' more'), 30)</script>")
     web.page("/file", b"PK\x03\x04" + bytes(100), headers={"Content-Type": "application/zip"})
     web.route("/slow", lambda _: (web.released.wait(50), Answer(200))[1])
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.gather(*(renderer.draw(f"{web.url}/slow", seconds=40) for _ in range(3))), 1.5)
-    names = ("dialog", "shadow", "go", "ticks", "file")
-    tasks = (renderer.draw(f"{web.url}/{name}", seconds=3 if name == "ticks" else 12) for name in names)
-    *pages, problem = await asyncio.gather(*tasks, return_exceptions=True)
-    drawn = {name: page for name, page in zip(names, pages, strict=False) if isinstance(page, Drawn)}
-    assert "went on" in drawn["dialog"].html
-    assert "in the shadow" in drawn["shadow"].html
-    assert " more more" in drawn["ticks"].html
-    assert drawn["go"].url == f"{web.url}/see"
+    tasks = (renderer.draw(f"{web.url}/{name}", seconds=3) for name in ("lively", "go", "file"))
+    lively, led, problem = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(lively, Drawn)
+    assert all(text in lively.html for text in ("went on", "in the shadow", " more more"))
+    assert isinstance(led, Drawn)
+    assert led.url == f"{web.url}/see"
     assert isinstance(problem, WebProblem)
     assert (problem.reason, f"{web.url}/file" in problem.message) == ("browser", True)
     web.released.set()
@@ -139,10 +115,9 @@ async def test_scripts_reach_no_private_address(web: WebServer) -> None:
         assert inner.requests == []
 
 
-@pytest.mark.parametrize("script", ["exit 1", "echo nonsense; sleep 0.2"])
-async def test_a_browser_that_does_not_start_is_told(web: WebServer, tmp_path: Path, script: str) -> None:
+async def test_a_browser_that_does_not_start_is_told(web: WebServer, tmp_path: Path) -> None:
     broken = tmp_path / "chrome"
-    broken.write_text(f"#!/bin/sh\n{script}\n")
+    broken.write_text("#!/bin/sh\necho nonsense; sleep 0.2\n")
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
     renderer = Renderer(AddressGuard(allow_private=True), broken)
     with pytest.raises(WebProblem, match="does not start") as caught:
@@ -151,45 +126,8 @@ async def test_a_browser_that_does_not_start_is_told(web: WebServer, tmp_path: P
     assert str(broken) in caught.value.remedy
 
 
-def _environment(number: str) -> bytes:
-    try:
-        return Path(f"/proc/{number}/environ").read_bytes()
-    except OSError:
-        return b""
-
-
 def _profiles(place: Path) -> list[Path]:
     return list(place.glob("alita-browser-*"))
-
-
-async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, renderer: Renderer, place: Path) -> None:
-    """The process that asked for the page dies without a word; no key of its environment was in the browser's.
-
-    Whoever draws next removes the profile.
-    """
-    web.page("/a", f"<p>{PROSE}</p>")
-    web.route("/slow", lambda _: (web.released.wait(50), Answer(200))[1])
-    code = (
-        "import asyncio, sys\nfrom agent.web.guard import AddressGuard\n"
-        "from agent.web.reading.renderer import Renderer\n"
-        "asyncio.run(Renderer(AddressGuard(allow_private=True)).draw(sys.argv[1], seconds=60))"
-    )
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", code, f"{web.url}/slow"), env={**os.environ, "OPENAI_API_KEY": "key-in-clear"}
-    )
-    for _ in range(300):
-        await asyncio.sleep(0.1)
-        if web.paths():
-            break
-    numbers = _processes(place)
-    assert len(numbers) > 3
-    assert not any(b"key-in-clear" in _environment(number) for number in numbers)
-    process.kill()
-    await process.wait()
-    assert len(_profiles(place)) == 1
-    await renderer.draw(f"{web.url}/a")
-    assert _profiles(place) == []
-    web.released.set()
 
 
 @pytest.mark.slow
@@ -204,11 +142,9 @@ async def test_a_browser_or_a_process_that_hangs_or_dies_is_told_and_leaves_noth
                 os.kill(int(process), number)
         return Answer(200)
 
-    web.route("/killed", lambda _: signalled(b"--user-data-dir", signal.SIGKILL))
     web.route("/gone", lambda _: signalled(b"from agent.web.reading.renderer import main", signal.SIGKILL))
     web.route("/hangs", lambda _: signalled(b"--user-data-dir", signal.SIGSTOP))
-    web.route("/still", lambda _: signalled(b"from agent.web.reading.renderer import main", signal.SIGSTOP))
-    for path in ("killed", "gone", "hangs", "still"):
+    for path in ("gone", "hangs"):
         with pytest.raises(WebProblem, match="could not be drawn") as caught:
             await renderer.draw(f"{web.url}/{path}", seconds=1)
         assert caught.value.reason == "browser"
@@ -225,10 +161,3 @@ async def test_a_process_that_does_not_start_is_told_and_leaves_nothing(
         await renderer.draw("http://127.0.0.1:9/")
     assert caught.value.reason == "browser"
     assert _profiles(place) == []
-
-
-async def test_every_error_of_drawing_is_a_reply(renderer: Renderer) -> None:
-    """This address cannot be sent to the browser."""
-    with pytest.raises(WebProblem, match="could not be drawn") as caught:
-        await asyncio.wait_for(renderer.draw("http://127.0.0.1:9/\ud800"), 20)
-    assert caught.value.reason == "browser"

@@ -10,7 +10,7 @@ import pytest
 from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.reading.videos import spoken_in, video_id
+from agent.web.reading.videos import read_video, video_id
 from support.web_server import Answer, WebServer
 from support.youtube_server import NUMBER, serve_video
 
@@ -75,8 +75,8 @@ async def test_english_comes_first_then_what_was_written_down(
     web: WebServer, client: Http, tracks: dict[str, Any], said: str
 ) -> None:
     serve_video(web, tracks, title="")
-    video = await spoken_in(NUMBER, client, web.url)
-    assert (video.title, video.note) == ("", f"Transcript in {said}.")
+    page = await read_video(NUMBER, client, web.url)
+    assert (page.title, page.notes[0]) == ("", f"Transcript in {said}.")
 
 
 BLOCKED = {"status": "LOGIN_REQUIRED", "reason": "Sign in to confirm you’re not a bot"}
@@ -122,7 +122,7 @@ async def test_a_site_that_answers_otherwise(
     serve_video(web, {"en": LINES})
     web.route(path, lambda _: answer)
     with pytest.raises(WebProblem) as caught:
-        await spoken_in(NUMBER, client, web.url)
+        await read_video(NUMBER, client, web.url)
     assert caught.value.reason == reason
 
 
@@ -130,6 +130,6 @@ async def test_no_transcript_is_fetched_from_a_private_address(web: WebServer) -
     """Where the words are is said by the site: it is an address like every other."""
     client = Http()
     with pytest.raises(WebProblem) as caught:
-        await spoken_in(NUMBER, client, web.url)
+        await read_video(NUMBER, client, web.url)
     assert caught.value.reason == "private_address"
     await client.aclose()
