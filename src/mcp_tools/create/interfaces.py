@@ -18,11 +18,9 @@ class Shelf(Protocol):
 
     async def search(self, query: str, limit: int) -> list[Tool]:
         """The tools that fit a query best, best first."""
-        ...
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool; the result has the name and the version it got."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,6 @@ class Examiner(Protocol):
     @property
     def name(self) -> str:
         """The model's name, for the provenance."""
-        ...
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
         """Calls with the results that the definition promises; a text that says why, if it serves one question only.
@@ -99,7 +96,6 @@ class Examiner(Protocol):
             ModelFixableError: The model gave nothing usable.
             StoppedError: The run was ended, or its budget is spent.
         """
-        ...
 
     async def look_again(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
@@ -109,7 +105,6 @@ class Examiner(Protocol):
         Returns:
             For each the test as it is now; None where the definition leaves the result open.
         """
-        ...
 
 
 Choice = Literal["reuse", "create", "scratch", "one_off"]
@@ -142,16 +137,12 @@ class Watcher(Protocol):
 
     def spec_written(self, spec: ToolSpec) -> None:
         """The definition was read."""
-        ...
 
     def checked(self, report: Report) -> None:
         """The code went through the checks."""
-        ...
 
     def tried(self, outcome: Outcome) -> None:
         """The code ran with the question's own arguments."""
-        ...
 
     def note(self, text: str) -> None:
         """Anything else worth a line."""
-        ...

@@ -25,7 +25,7 @@ from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Outcome, Problem, Sandbox
-from mcp_tools.tool import Json, Tool, ToolSpec
+from mcp_tools.tool import Json, Tool
 
 _CRASHES_TOLD = 3
 _NEIGHBOURS = 4
@@ -116,7 +116,8 @@ class _Proof:
         first = await trial.first()
         self.watcher.tried(first)
         if first.problem is not None:
-            self.problems.insert(0, _failure(trial.written.spec, first.problem))
+            failure = f"{trial.written.spec.name} fails with the question's own arguments: {first.problem.message}"
+            self.problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
         if isinstance(draft, Problem):
             return None, first
         if not self.problems:
@@ -223,10 +224,6 @@ class _Proof:
 
 def _listed(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
-
-
-def _failure(spec: ToolSpec, problem: Problem) -> str:
-    return f"{spec.name} fails with the question's own arguments: {problem.message}\n{problem.traceback}".strip()
 
 
 async def _equivalent(

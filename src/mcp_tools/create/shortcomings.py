@@ -46,7 +46,7 @@ def _of_the_definition(written: Written) -> Iterator[str]:
     spec = written.spec
     if not spec.parameters:
         yield f"{spec.name} takes no parameter, so that its result is always the same"
-    if not _words(written.summary) - _words(spec.name) - _SAYS_NOTHING:
+    if not _words(spec.purpose) - _words(spec.name) - _SAYS_NOTHING:
         yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
     yield from placeholders(spec)
     for parameter in spec.parameters:

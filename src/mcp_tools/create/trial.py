@@ -61,7 +61,7 @@ class Trial:
             status=Status.VERIFIED,
             provenance={"capabilities": asdict(capabilities)},
         )
-        summary = self.written.summary.rstrip(".")
+        summary = self.written.spec.purpose.rstrip(".")
         title = summary if len(summary) <= _LONGEST_TITLE else described.name.replace("_", " ").capitalize()
         return replace(draft, annotations={"title": title, **definition_of(draft)["annotations"]})
 

@@ -26,8 +26,6 @@ class Written:
     docstring: str
     text: str
     """Types, signature and docstring, without any code: all that an examiner sees."""
-    summary: str
-    """The first paragraph of the docstring."""
     examples: tuple[Test, ...] = ()
     """The docstring's `>>>` calls, as far as arguments and result are literals."""
 
@@ -60,7 +58,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
     body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
     text = "\n\n".join([*_types_of(checked, entry), f"{signature}\n{body}"])
-    return Written(spec, checked, docstring, text, summary, tuple(_examples(docstring, entry)))
+    return Written(spec, checked, docstring, text, tuple(_examples(docstring, entry)))
 
 
 def _examples(docstring: str, entry: Function) -> Iterator[Test]:

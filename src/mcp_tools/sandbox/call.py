@@ -74,7 +74,7 @@ class WatchedCall:
         trusted = not (self._gone.done() and self._gone.result().lost) and not self._forged
         report = self._report or {}
         if problem is None and (self._forged or not report):
-            problem = self._silence()
+            problem = Problem("result", _FORGED) if self._forged else death(self._gone.result(), self._limits)
         elif problem is None and not report["ok"]:
             problem = Problem(**report["problem"])
         outcome = Outcome(
@@ -115,11 +115,6 @@ class WatchedCall:
             self._pipes.rest()
             self._forged = self._forged or bool(self._pipes.frames.data)
             self._settled.set()
-
-    def _silence(self) -> Problem:
-        if self._forged:
-            return Problem("result", _FORGED)
-        return death(self._gone.result(), self._limits)
 
 
 def passed(kind: ProblemKind, limits: Limits) -> str:

@@ -19,6 +19,11 @@ _CHUNK = 1 << 18
 class FrameError(Exception):
     """What came is no message of the sandbox's own code."""
 
+    def __init__(
+        self, message: str = "the code wrote into the sandbox's own channel: return and print values instead"
+    ) -> None:
+        super().__init__(message)
+
 
 class Inlet:
     """A pipe from a child. It is read from `start` to `stop`.
@@ -141,7 +146,7 @@ class Frames(Inlet):
     def _next(self) -> bytes | None:
         data = self.data
         if not MAGIC.startswith(data[: len(MAGIC)]):
-            raise FrameError("the code wrote into the sandbox's own channel: return and print values instead")
+            raise FrameError
         if len(data) < _HEADER:
             return None
         end = _HEADER + int.from_bytes(data[len(MAGIC) : _HEADER], "big")

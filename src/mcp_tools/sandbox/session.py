@@ -30,7 +30,6 @@ LARGEST_ANSWER = 32_000_000
 """Bytes of JSON that a function of the host may answer."""
 _IMPORTS_MB = 384
 """Address space that importing every package takes: the memory limit is for what code makes of them."""
-_FORGED = "the code wrote into the sandbox's own channel: return and print values instead"
 
 
 class LiveSession:
@@ -126,11 +125,6 @@ class _Block:
     def seconds(self) -> float:
         """How long it has run."""
         return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
-
-    @property
-    def left(self) -> float:
-        """How long it may go on."""
-        return max(0.0, self.limits.wall_seconds - self.seconds)
 
     def run_clock(self, *, run: bool) -> None:
         """Starts the clock, or stops it."""
@@ -230,7 +224,8 @@ class _Process:
             if block.timer is not None:
                 block.timer.cancel()
             loop = asyncio.get_running_loop()
-            block.timer = loop.call_later(block.left, self._late, "wall_time") if run else None
+            left = max(0.0, block.limits.wall_seconds - block.seconds)
+            block.timer = loop.call_later(left, self._late, "wall_time") if run else None
 
     def _late(self, kind: ProblemKind) -> None:
         """Interrupts the block, and kills its process if that does not end it soon."""
@@ -245,20 +240,20 @@ class _Process:
     def _take(self, body: bytes) -> None:
         block, message = self._block, decoded(body)
         if block is None or not isinstance(message, dict):
-            raise FrameError(_FORGED)
+            raise FrameError
         problem = message.get("problem")
         if message.keys() == {"ask", "name", "arguments"}:
             self._serve(block, message["ask"], message["name"], message["arguments"])
         elif message.keys() == {"end", "value", "problem"} and (problem is None or is_problem(problem)):
             if message["end"] != block.number or not isinstance(message["value"], str):
-                raise FrameError(_FORGED)
+                raise FrameError
             block.done, block.value = True, message["value"]
             block.problem = Problem(**problem) if isinstance(problem, dict) else None
             block.settled.set()
         elif message.keys() == {"ok", "problem"} and isinstance(problem, dict) and is_problem(problem):
             self._break(str(problem["message"]), "sandbox")
         else:
-            raise FrameError(_FORGED)
+            raise FrameError
 
     def _break(self, message: str, kind: ProblemKind = "result") -> None:
         """After what only code forges: nothing of the process is believed any more."""
@@ -269,10 +264,10 @@ class _Process:
 
     def _serve(self, block: _Block, number: Json, name: Json, arguments: Json) -> None:
         if not (isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)):
-            raise FrameError(_FORGED)
+            raise FrameError
         # an interrupt ends the wait for an answer inside, though not the work for it
         if number in block.tasks or name not in self._names or len(block.tasks) >= 2 * CALLS_AT_ONCE:
-            raise FrameError(_FORGED)
+            raise FrameError
         self._set_clock(block, run=False)
         block.tasks[number] = asyncio.create_task(self._answer(block, number, name, arguments))
 

@@ -30,7 +30,7 @@ def test_the_definition_is_the_spec() -> None:
         ("length_feet", "float", "Length in feet, not negative."),
         ("digits", "int", "Decimals of the result, 0 for whole metres."),
     ]
-    assert found.summary == "Convert a length from feet to metres."
+    assert found.spec.purpose == "Convert a length from feet to metres."
     assert "0.3048" not in found.text
 
 
