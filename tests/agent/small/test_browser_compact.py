@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -151,17 +152,16 @@ async def test_a_download_is_kept_under_a_name_of_its_own(site, tmp_path):
     assert (tmp_path / "tides-2026.csv").read_text() == "mine"
 
 
-async def test_addresses_of_this_machine_are_refused_unless_allowed(site):
-    outcome = await Desk(DONE, allow_private=False).do("What is it?", site.url + "/")
-    assert not outcome.ok
-    assert "of this machine or its network" in outcome.problem
+async def test_addresses_of_this_machine_and_of_files_are_refused(site):
+    here, file = await asyncio.gather(
+        Desk(DONE, allow_private=False).do("What is it?", site.url + "/"),
+        Desk(DONE).do("Read it.", "file:///etc/passwd"),
+    )
+    assert not here.ok
+    assert "of this machine or its network" in here.problem
     assert site.paths() == []
-
-
-async def test_only_addresses_of_the_web_are_opened():
-    outcome = await Desk(DONE).do("Read it.", "file:///etc/passwd")
-    assert "no address of the web" in outcome.problem
-    assert outcome.text == ""
+    assert "no address of the web" in file.problem
+    assert file.text == ""
 
 
 async def test_a_page_that_is_kept_from_the_model_is_not_shown(site):
