@@ -1,4 +1,7 @@
-"""Starts one kind of child process: `python -P every_child.py KIND SCRATCH`. Prints how each was started, as JSON."""
+"""Starts kinds of child processes: `python -P every_child.py KINDS SCRATCH`, with commas between them.
+
+Prints how each process was started, by kind, as JSON.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-SCRATCH = Path(sys.argv[2]) if __name__ == "__main__" else Path()
+SCRATCH = Path()
+"""The folder of the kind at work, which has its name."""
 NO_BROWSER = Path("/bin/false")
 
 
@@ -180,15 +184,21 @@ KINDS: dict[str, Callable[[], None]] = {
 
 
 def main() -> None:
-    started: list[dict[str, Any]] = []
+    global SCRATCH
+    started: dict[str, list[dict[str, Any]]] = {}
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
         if event == "subprocess.Popen":
             _, command, cwd, env = args
-            started.append({"command": [str(word) for word in command], "cwd": cwd and str(cwd), "env": env})
+            told = {"command": [str(word) for word in command], "cwd": cwd and str(cwd), "env": env}
+            started[SCRATCH.name].append(told)
 
     sys.addaudithook(watch)
-    KINDS[sys.argv[1]]()
+    for kind in sys.argv[1].split(","):
+        SCRATCH = Path(sys.argv[2]) / kind
+        SCRATCH.mkdir()
+        started[kind] = []
+        KINDS[kind]()
     print(json.dumps(started))
 
 

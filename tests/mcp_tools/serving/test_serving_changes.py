@@ -97,6 +97,7 @@ async def test_an_edit_inside_a_file_is_told(desk: Desk, mode: str) -> None:
         assert await ears.names() == []
 
 
+@pytest.mark.parametrize("mode", ["2026-07-28"])
 async def test_another_process_counts_too(desk: Desk, mode: str) -> None:
     program = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3]);"

@@ -132,6 +132,7 @@ PROMPT = PromptReference(type="ref/prompt", name="explain_tool")
 ADDRESS = ResourceTemplateReference(type="ref/resource", uri="alita://tools/{name}/source")
 
 
+@pytest.mark.parametrize("mode", ["2026-07-28"])
 async def test_names_of_tools_are_completed(desk: Desk, mode: str) -> None:
     """Of prompts and of resources alike."""
     desk.has(tool("is_even"), tool("made_even"), tool("odd_one"), tool("even_more"))
