@@ -16,7 +16,7 @@ from agent.errors import UsageError
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.learning.gap_records import Help
@@ -170,9 +170,8 @@ def import_(
     for problem in problems:
         print_note(f"{file}: {problem}")
     ids = [record.id for record in taken]
-    print_done(
-        as_json, f"Took {len(ids)} records; {len(problems)} lines hold none.", records=ids, problems=list(problems)
-    )
+    rest = f"; {count_of(len(problems), 'line')} without one" if problems else ""
+    print_done(as_json, f"Took {count_of(len(ids), 'record')}{rest}.", records=ids, problems=list(problems))
     if problems and not taken:
         raise typer.Exit(1)
 
