@@ -240,10 +240,8 @@ def _unsafe(name: str) -> str:
 
 
 def _is_cut(error: BaseException) -> bool:
-    said = str(error).lower()
-    return isinstance(error, EOFError) or any(
-        sign in said for sign in ("truncated", "not a zip file", "unexpected end of data")
-    )
+    signs = ("truncated", "not a zip file", "unexpected end of data")
+    return isinstance(error, EOFError) or any(sign in str(error).lower() for sign in signs)
 
 
 def _said(error: BaseException) -> str:

@@ -158,13 +158,6 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
     return Encoding("cp932" if name == "shift_jis" else name)
 
 
-def sample_of(path: Path) -> tuple[bytes, bool]:
-    """What an encoding is judged by, and whether it is the whole file."""
-    with path.open("rb") as file:
-        head = file.read(SAMPLE)
-        return head, not file.read(1)
-
-
 def _stray(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
-from agent.files.kinds import Encoding, encoding_of, sample_of
+from agent.files.kinds import SAMPLE, Encoding, encoding_of
 from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
 from agent.files.structure import Structure, parts_of, structure_of
 from mcp_tools.text import one_line
@@ -36,8 +36,9 @@ _SPARSE = 0.2  # share of a text that its headings may be: of more, short lines 
 
 def text_encoding(source: Source) -> Encoding:
     """The encoding of a text file: its mark, what it declares, else what its bytes look like."""
-    sample, whole = sample_of(source.path)
-    found = encoding_of(sample, whole)
+    with source.path.open("rb") as file:
+        sample = file.read(SAMPLE)
+        found = encoding_of(sample, whole=not file.read(1))
     if found is None:
         raise FileProblem("mismatch", f"{source.name} is not text: it holds control characters.")
     declared = _DECLARED.match(sample[:400])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +74,8 @@ class JournaledFiles:
                 made = (*made, *await self._budget.in_time(_as_text(path, name, folder)))
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
-            return nothing | {
-                "kind": seen.kind,
-                "size": seen.size,
-                "summary": seen.summary,
-                "beginning": seen.shown.text[:_BEGINNING],
-                "parts": seen.parts,
-                "sections": seen.sections,
-                "facts": seen.facts,
-                "lost": list(seen.lost),
-                "data": [str(found) for found in made[:_MOST_NAMED]],
-            }
+            told = {"beginning": seen.shown.text[:_BEGINNING], "data": [str(found) for found in made[:_MOST_NAMED]]}
+            return nothing | asdict(seen) | {"lost": list(seen.lost), **told}
 
         def unread(problem: FileProblem) -> dict[str, Json]:
             return {**nothing, "facts": {"problem": problem.reason}, "problem": _told(problem)}
