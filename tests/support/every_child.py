@@ -139,19 +139,6 @@ def _no_chromium(chrome: Path | None) -> None:
     raise WebProblem("browser", "There is none.", remedy="")
 
 
-def shell_command() -> None:
-    import types
-
-    from agent.cli.interactive.terminal import Terminal
-    from agent.configuration.settings_sources import read_settings
-
-    told: list[str] = []
-    screen = types.SimpleNamespace(note=told.append)
-    sitting = types.SimpleNamespace(settings=read_settings(), screen=screen)
-    asyncio.run(Terminal._run_shell(sitting, "exit 3"))
-    assert told == ["The command ended with status 3."]
-
-
 def desktop_browser() -> None:
     from agent.cli.verbs.runs import _open_browser
 
@@ -178,7 +165,8 @@ def worker() -> None:
 KINDS: dict[str, Callable[[], None]] = {
     kind.__name__: kind
     for kind in (
-        zygotes, server, reader, drawing, browser, pip, uv, model_server, desktop_browser, editor, worker,
+        zygotes, server, reader, drawing, browser, pip, uv, model_server, chromium_fetch, desktop_browser, editor,
+        worker,
     )
 }  # fmt: skip
 
