@@ -33,6 +33,7 @@ ARRIVING = "arriving"
 _LONGEST_LINE = 64 << 20
 """Bytes of a message between alita and the process: a page with its picture."""
 _ERRORS = "errors.txt"
+_FONTS = "FONTCONFIG_PATH"
 _PREFERENCES: dict[str, Any] = {
     "signin": {"allowed": False, "allowed_on_next_startup": False},
     "autofill": {"enabled": False, "profile_enabled": False, "credit_card_enabled": False},
@@ -98,7 +99,7 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
         with (profile / _ERRORS).open("wb") as errors:
             process = await child.start(
                 child.python(f"from {module} import main; main()"),
-                env=child.environment(*variables, HOME=str(profile)),
+                env=child.environment(_FONTS, *variables, HOME=str(profile)),
                 cwd=profile,
                 stdin=child.PIPE,
                 stdout=child.PIPE,
@@ -180,12 +181,11 @@ async def launched(
     preferences = profile / "Default" / "Preferences"  # which the browser reads when it starts
     preferences.parent.mkdir(parents=True, exist_ok=True)
     preferences.write_text(json.dumps(_PREFERENCES))
-    inherited = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
     temporary = {"TMPDIR": str(profile)} if len(str(profile)) <= _LONGEST_FOR_SOCKETS else {}
     options = {
         "executable_path": str(chrome),
         "headless": True,
-        "env": {**inherited, "HOME": str(profile), **temporary},
+        "env": child.environment(_FONTS, HOME=str(profile)) | temporary,
         "viewport": {"width": 1280, "height": 900},
         "timeout": _START_SECONDS * 1000,
         "downloads_path": str(profile / ARRIVING),

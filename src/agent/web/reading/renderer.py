@@ -111,7 +111,7 @@ class Renderer:
         """What the drawing process makes of a page."""
         try:
             async with (
-                driver(__name__, "FONTCONFIG_PATH", "XDG_CACHE_HOME") as process,
+                driver(__name__) as process,
                 GuardedProxy(self._guard) as proxy,
                 asyncio.timeout(_START_SECONDS + seconds),
             ):
