@@ -14,7 +14,7 @@ from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
 from agent.models.functions import FunctionRequest, in_words
 from agent.models.json_text import NoJsonError
-from agent.models.ladder import RUNGS, Ladder, Step, Traits, TraitsCache, climb, structured_step
+from agent.models.ladder import RUNGS, Ladder, RungRequest, Traits, TraitsCache, climb, structured_request
 from agent.models.openai import ask_models
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
@@ -143,15 +143,15 @@ class ChatModel:
         if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
             messages = in_words(messages)
         if schema is None:
-            return (_PLAIN,), lambda _: Step(messages), _PLAIN, lambda *_: None
+            return (_PLAIN,), lambda _: RungRequest(messages), _PLAIN, lambda *_: None
         return (
             RUNGS,
-            lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
+            lambda rung: structured_request(messages, schema, rung, enforced=self._enforced),
             known.rung,
             lambda rung, _: None if self._enforced else self._learn(rung=rung),
         )
 
-    async def _ask(self, request: Request, step: Step, *, has_pictures: bool) -> Completion:
+    async def _ask(self, request: Request, step: RungRequest, *, has_pictures: bool) -> Completion:
         """Sends one request, as a rung of the ladder wants it."""
         wanted = {
             "max_tokens": request.max_tokens,

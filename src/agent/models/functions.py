@@ -24,7 +24,7 @@ from agent.models.json_text import (
     strict_schema,
     without_nulls,
 )
-from agent.models.ladder import TOOL_RUNGS, Step, ToolRung, response_format
+from agent.models.ladder import TOOL_RUNGS, RungRequest, ToolRung, response_format
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
 from mcp_tools.text import one_line
 
@@ -69,16 +69,16 @@ class FunctionRequest:
         )
         """The rungs that differ: without a function that can be strict, the first two ask the same."""
 
-    def step(self, rung: ToolRung) -> Step:
+    def step(self, rung: ToolRung) -> RungRequest:
         """How a rung asks."""
         choice: dict[str, Any] = {"tool_choice": self._choice} if self._choice != "auto" else {}
         if rung in ("strict", "native"):
             tools = self._strict_tools if rung == "strict" else self._tools
-            return Step(self._messages, {"tools": tools, **choice}, self._read_native, again="Call a function.")
+            return RungRequest(self._messages, {"tools": tools, **choice}, self._read_native, again="Call a function.")
         messages = in_words(self._messages, self._listing())
         if rung == "text":
-            return Step(messages, {}, self._read_written, tells_whole=True)
-        return Step(messages, response_format("reply", self._form()), self._read_written, tells_whole=True)
+            return RungRequest(messages, {}, self._read_written, tells_whole=True)
+        return RungRequest(messages, response_format("reply", self._form()), self._read_written, tells_whole=True)
 
     def checked(self, completion: Completion) -> Completion:
         """The completion with an id of its own for each call, and what stands against those that cannot be made.

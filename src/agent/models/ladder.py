@@ -93,7 +93,7 @@ R = TypeVar("R", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RungRequest:
     """How one rung asks, and how it reads the reply."""
 
     messages: Sequence[Message]
@@ -106,15 +106,15 @@ class Step:
     """What a model is told whose reply does not fit."""
 
 
-Ask = Callable[[Step], Awaitable[Completion]]
+Ask = Callable[[RungRequest], Awaitable[Completion]]
 """Sends one request, repeats what can be repeated, raises Failure."""
-Ladder: TypeAlias = tuple[Sequence[Any], Callable[[Any], Step], str | None, Callable[[Any, Completion], None]]
+Ladder: TypeAlias = tuple[Sequence[Any], Callable[[Any], RungRequest], str | None, Callable[[Any, Completion], None]]
 
 
 async def climb(
     ask: Ask,
     rungs: Sequence[R],
-    step: Callable[[R], Step],
+    step: Callable[[R], RungRequest],
     held: R | None,
     hold: Callable[[R, Completion], None],
 ) -> Completion:
@@ -171,7 +171,9 @@ def answer_text(completion: Completion) -> str:
     return next((call.arguments for call in completion.tool_calls if call.name == RESPOND), completion.text)
 
 
-def structured_step(messages: Sequence[Message], schema: Schema, rung: Rung, *, enforced: bool = False) -> Step:
+def structured_request(
+    messages: Sequence[Message], schema: Schema, rung: Rung, *, enforced: bool = False
+) -> RungRequest:
     """How a rung asks for a value that fits the schema.
 
     Args:
@@ -183,15 +185,15 @@ def structured_step(messages: Sequence[Message], schema: Schema, rung: Rung, *, 
     read = partial(_read, schema=schema)
     if enforced and rung == "schema":
         shape = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-        return Step(messages, {"response_format": shape}, read)
+        return RungRequest(messages, {"response_format": shape}, read)
     if rung == "schema":
-        return Step(_in_form(messages, schema), response_format("answer", _object(schema)), read)
+        return RungRequest(_in_form(messages, schema), response_format("answer", _object(schema)), read)
     if rung == "tool":
         function = {"name": RESPOND, "description": "Gives the answer.", "parameters": _object(schema)}
         choice = {"type": "function", "function": {"name": RESPOND}}
         extra = {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
-        return Step(_in_form(messages, schema), extra, read)
-    return Step(_with_schema_in_text(messages, schema), read=read)
+        return RungRequest(_in_form(messages, schema), extra, read)
+    return RungRequest(_with_schema_in_text(messages, schema), read=read)
 
 
 def response_format(name: str, schema: Schema) -> dict[str, Any]:
