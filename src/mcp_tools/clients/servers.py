@@ -259,9 +259,17 @@ class Servers:
     async def search(self, query: str, limit: int) -> list[ExternalTool]:
         """The tools that fit a query best, best first; all of them where there are no more than the limit."""
         await self._gather()
-        found = self._matches(query, limit)
-        if len(self._tools) <= limit:
-            found += [tool for tool, _ in self._tools.values() if tool not in found]
+        if not self._tools:
+            return []
+        if self._index is None:
+            self._index = Index(None)
+        tools = {name: tool for name, (tool, _) in self._tools.items()}
+        stamps = {name: tool.pinned() for name, tool in tools.items()}
+        self._index.refresh(stamps, lambda name: _indexed(tools[name]))
+        # The user chose these servers: what only a word speaks for is still worth its place.
+        found = [tools[match.name] for match in self._index.search(query, limit, with_unlikely=True)]
+        if len(tools) <= limit:
+            found += [tool for tool in tools.values() if tool not in found]
         return found
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
@@ -316,18 +324,6 @@ class Servers:
                 self._late.add(name)
                 self._notes.append(f"the server {name} is still starting; its tools count once it is there")
         self._tools = {tool.name: (tool, link) for link in reversed(self._links) for tool in reversed(link.known)}
-
-    def _matches(self, query: str, limit: int) -> list[ExternalTool]:
-        if not self._tools:
-            return []
-        if self._index is None:
-            self._index = Index(None)
-        tools = {name: tool for name, (tool, _) in self._tools.items()}
-        stamps = {name: tool.pinned() for name, tool in tools.items()}
-        self._index.refresh(stamps, lambda name: _indexed(tools[name]))
-        # The user chose these servers: what only a word speaks for is still worth its place.
-        found = self._index.search(query, limit, with_unlikely=True)
-        return [tools[match.name] for match in found]
 
 
 def _indexed(tool: ExternalTool) -> Tool:
