@@ -153,19 +153,17 @@ async def test_a_client_lists_calls_and_hears_over_stdio(library: Library, mode:
             assert "late" in [one.name for one in (await client.list_tools()).tools]
 
 
-async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, library: Library) -> None:
-    model = write_script(home / "script.jsonl", list(STORY))
+async def test_two_questions_wait_for_each_other_and_their_tool_is_served(home: Path, library: Library) -> None:
+    model = write_script(home / "script.jsonl", [*STORY, *STORY])
     told: list[str | None] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
     async with Client(on_stdio("--model", model, "--no-cache"), mode="auto") as client:
-        made = await client.call_tool("create_tool", {"question": QUESTION}, progress_callback=progress)
-        assert made.structured_content is not None, made
-        assert made.structured_content["created"] == ["nth_fibonacci"]
+        asking = (client.call_tool("ask", {"question": QUESTION}, progress_callback=progress) for _ in range(2))
+        asked = await asyncio.gather(*asking)
         assert (await client.call_tool("nth_fibonacci", {"n": 10})).structured_content == {"result": 55}
-        asked = await asyncio.gather(*(client.call_tool("ask", {"question": QUESTION}) for _ in range(2)))
     assert [(one.structured_content or {}).get("answer") for one in asked] == ["365435296162"] * 2
     assert any("nth_fibonacci" in str(line) for line in told)
 
@@ -183,10 +181,7 @@ async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: 
     assert "no tool was proved and kept (the model gave no valid action" in str(none.content)
 
 
-async def test_without_a_model_ask_says_what_is_missing_and_tools_work(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ALITA_RETRIES", "0")
+async def test_without_a_model_ask_says_what_is_missing_and_tools_work(library: Library) -> None:
     flags = ("--model", "some-model", "--base-url", "http://127.0.0.1:9/v1")
     async with Client(on_stdio(*flags), mode="auto") as client:
         asked = await client.call_tool("ask", {"question": "What is the capital of France?"}, read_timeout_seconds=50)
