@@ -170,7 +170,7 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
         wanted: What the settings say.
     """
     if is_small(model, wanted):
-        from agent.small.strategy import Small
+        from agent.small.small import Small
 
         return Small()
     from agent.standard.standard import Standard

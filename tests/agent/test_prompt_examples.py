@@ -22,7 +22,7 @@ from agent.models.ladder import TraitsCache
 from agent.models.protocol import Request
 from agent.small import questions, research
 from agent.small.browser import questions as browser_questions
-from agent.small.creating import description_schema
+from agent.small.keeping import description_schema
 from agent.small.program import code_in
 from mcp_tools.prompt import data_block, load_prompt
 from support.hosted import hosted

@@ -13,7 +13,7 @@ import agent
 from agent.configuration.settings import Settings, configuration_of, settings_as_in
 from agent.models.protocol import Request, Role
 from agent.models.scripted import ScriptedModel
-from agent.small.strategy import Small
+from agent.small.small import Small
 from agent.standard.standard import Standard
 from agent.store.runs import Run
 from support.decisions import Weak, context_with

@@ -5,6 +5,6 @@ import importlib
 for _name in (
     *(f"agent.cli.verbs.{verb}" for verb in ("ask", "config", "files", "gaia", "mcp", "runs", "tools")),
     "agent.alita", "agent.graph", "agent.standard.standard",
-    "agent.small.strategy", "agent.models.openai", "agent.web.run_web", "mcp_tools.sandbox.warm", "openai", "rich.live",
+    "agent.small.small", "agent.models.openai", "agent.web.run_web", "mcp_tools.sandbox.warm", "openai", "rich.live",
 ):  # fmt: skip
     importlib.import_module(_name)

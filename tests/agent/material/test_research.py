@@ -14,7 +14,7 @@ from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.recorders.journaled_web import JournaledWeb
 from agent.small.research import with_next_query
-from agent.small.strategy import Small
+from agent.small.small import Small
 from agent.state import CitedSource
 from agent.store.journal import Journal
 from agent.web.evidence import Evidence

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.small.strategy import refers_back
+from agent.small.small import refers_back
 
 FOLLOW_UPS = [
     "and the 60th?",

@@ -15,7 +15,7 @@ from agent.follow_up import NUMBER, flaw_of, restate
 from agent.models.protocol import Role
 from agent.small.browser import DRIVER
 from agent.small.browser.task import is_asked
-from agent.small.creating import keep
+from agent.small.keeping import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
 from agent.small.scripts import run_script

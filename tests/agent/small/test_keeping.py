@@ -13,7 +13,7 @@ from agent.budget import Budget, RunLimits
 from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
 from agent.recorders.journaled import JournaledLibrary
-from agent.small.creating import keep
+from agent.small.keeping import keep
 from agent.store.journal import Journal
 from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library import Library
