@@ -19,9 +19,12 @@ from support.openai_server import Step
 
 
 async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_server):
-    openai_server.default = lambda body: answers("7" if asked(body) == "3" else f"FINAL ANSWER: {asked(body)}")
+    """Those that wait have spent nothing of their limit of time."""
+    openai_server.default = lambda body: answers(
+        "7" if asked(body) == "3" else f"FINAL ANSWER: {asked(body)}", delay=0.6
+    )
 
-    outcome = await bench.run(concurrency=3)
+    outcome = await bench.run(concurrency=1, flags={"max_seconds": 2.0})
 
     assert (outcome.how, outcome.left) == ("finished", 0)
     found = {attempt.task_id: attempt for attempt in bench.records.attempts}
@@ -31,6 +34,7 @@ async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_se
         "t2": ("ok", "2", True),
         "t3": ("ok", "7", False),
     }
+    assert all(attempt.seconds < 2 for attempt in found.values())
     one = found["t1"]
     assert (one.level, one.routes, one.steps, one.resolution, one.model) == (2, ("answer",), 0, "correct", "m")
     assert (one.input_tokens, one.output_tokens, one.cost) == (10, 5, None)
@@ -61,11 +65,15 @@ async def test_the_scorers_rules_are_told_with_every_question_and_are_part_of_th
     assert "rules" not in fingerprint_of(bench.options().dataset, small, "cold", "gaia").configuration
 
 
-async def test_without_resume_what_is_there_is_refused_and_with_it_only_the_rest_is_asked(bench, openai_server):
+async def test_without_resume_or_with_other_settings_it_is_refused_and_with_it_only_the_rest_is_asked(
+    bench, openai_server
+):
     first = await bench.run(selection=Selection(max_questions=3))
     assert (len(first.selected), first.left) == (3, 0)
     with pytest.raises(RunError, match=r"out\.ledger\.jsonl already exists"):
         await bench.run()
+    with pytest.raises(RunError, match='max_steps: "12", now "5"'):
+        await bench.run(resume=True, flags={"max_steps": 5})
 
     second = await bench.run(resume=True)
 
@@ -104,31 +112,22 @@ async def test_at_its_limit_of_time_a_question_is_asked_for_its_best_guess(bench
     openai_server.hang(20)
     openai_server.answer("The card is a queen")
 
-    outcome = await bench.run(flags={"max_seconds": 3.0}, selection=Selection(ids=("t0",)))
+    outcome = await bench.run(flags={"max_seconds": 2.0}, selection=Selection(ids=("t0",)))
 
     (attempt,) = outcome.attempts
     assert (attempt.status, attempt.answer) == ("limit", "The card is a queen")
-    assert 1.5 < attempt.seconds < 4
+    assert 1 < attempt.seconds < 3
 
 
 async def test_waiting_for_a_rate_limit_is_no_work(bench, openai_server):
-    openai_server.fail(429, "slow down", retry_after=3)
+    openai_server.fail(429, "slow down", retry_after=2)
 
-    outcome = await bench.run(flags={"max_seconds": 2.9}, selection=Selection(ids=("t0",)))
+    outcome = await bench.run(flags={"max_seconds": 1.9}, selection=Selection(ids=("t0",)))
 
     (attempt,) = outcome.attempts
     assert (attempt.status, attempt.answer) == ("ok", "0")
-    assert 3 <= attempt.waited < 4
-    assert attempt.seconds < 2.9
-
-
-async def test_the_clock_starts_when_work_starts(bench, openai_server):
-    openai_server.default = lambda body: answers(asked(body), delay=0.6)
-
-    outcome = await bench.run(flags={"max_seconds": 2.0}, concurrency=1)
-
-    assert [a.status for a in outcome.attempts] == ["ok"] * 4
-    assert all(a.seconds < 2 for a in outcome.attempts)
+    assert 2 <= attempt.waited < 3
+    assert attempt.seconds < 1.9
 
 
 async def test_beyond_a_limit_of_the_whole_no_question_is_begun(bench, openai_server):
@@ -176,6 +175,19 @@ async def test_a_second_interrupt_ends_it_and_a_resumed_run_goes_on_from_the_jou
     assert len(openai_server.requests) == asked_before + 1  # what was paid for is not paid again
 
 
+async def test_epochs_have_seeds_of_their_own_and_what_it_goes_without_is_not_offered(bench, openai_server):
+    openai_server.answer(tool=("search", {"query": "cards"}))
+    flags = {"seed": 5, "without": "search,create"}
+    outcome = await bench.run(selection=Selection(ids=("t0",), epochs=2), flags=flags, concurrency=1)
+
+    assert sorted(a.key for a in outcome.attempts) == [("t0", 1), ("t0", 2)]
+    assert [a.routes for a in outcome.attempts] == [("answer",)] * 2
+    assert [body["seed"] for body in openai_server.requests] == [5, 5, 1005]
+    first, second, _ = openai_server.requests
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["run_python", "read", "browse", "ask"]
+    assert "there is no function 'search'" in second["messages"][-1]["content"]
+
+
 @pytest.mark.parametrize("file_name", ["cards.txt", "../../etc/passwd"])
 async def test_a_question_is_asked_without_its_missing_file_once_until_it_is_there(
     bench, openai_server, tmp_path, file_name, monkeypatch
@@ -196,30 +208,6 @@ async def test_a_question_is_asked_without_its_missing_file_once_until_it_is_the
     (tmp_path / "gaia_files" / name).write_text("ace")
     last = await bench.run(resume=True)
     assert [a.status for a in last.attempts] == ["missing-file" if ".." in file_name else "ok"] * 2
-
-
-async def test_epochs_are_asked_anew_with_seeds_of_their_own(bench, openai_server):
-    outcome = await bench.run(selection=Selection(ids=("t0",), epochs=2), flags={"seed": 5})
-
-    assert sorted(a.key for a in outcome.attempts) == [("t0", 1), ("t0", 2)]
-    assert sorted(body["seed"] for body in openai_server.requests) == [5, 1005]
-
-
-async def test_what_it_goes_without_is_not_offered(bench, openai_server):
-    openai_server.answer(tool=("search", {"query": "cards"})).answer("7")
-    outcome = await bench.run(selection=Selection(ids=("t0",)), flags={"without": "search,create"})
-
-    first, second = openai_server.requests
-    assert [tool["function"]["name"] for tool in first["tools"]] == ["run_python", "read", "browse", "ask"]
-    assert "there is no function 'search'" in second["messages"][-1]["content"]
-    assert outcome.attempts[0].routes == ("answer",)
-
-
-async def test_another_configuration_is_refused_on_the_same_ledger(bench):
-    await bench.run(selection=Selection(max_questions=1))
-
-    with pytest.raises(RunError, match='max_steps: "12", now "5"'):
-        await bench.run(resume=True, flags={"max_steps": 5})
 
 
 def library_with_a_tool(folder: Path) -> Path:
