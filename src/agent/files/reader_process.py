@@ -171,12 +171,12 @@ class ReadingProcesses:
         self._warm = warm
         self._idle: list[ReadingProcess] = []
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._starting: asyncio.Task[ReadingProcess] | None = None
+        self._starting: asyncio.Task[None] | None = None
 
     def prepare(self) -> None:
         """Starts a process in the background, if none waits."""
         if not self._idle and self._starting is None:
-            self._starting = asyncio.create_task(ReadingProcess.start(self._warm))
+            self._starting = asyncio.create_task(self._prepare())
 
     async def ask(self, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
         """Has a request carried out; see `ReadingProcess.ask`.
@@ -185,7 +185,8 @@ class ReadingProcesses:
             FileProblem: It cannot be carried out, or the process came to no good end.
         """
         async with self._places:
-            await self._take_started()
+            if self._starting is not None:
+                await asyncio.shield(self._starting)  # whoever is cancelled leaves it to the next
             process = self._idle.pop() if self._idle else await ReadingProcess.start(self._warm)
             try:
                 told = await process.ask(request, limits)
@@ -197,14 +198,16 @@ class ReadingProcesses:
 
     async def aclose(self) -> None:
         """Ends all that wait."""
-        await self._take_started()
+        if self._starting is not None:
+            await self._starting
         while self._idle:
             await self._idle.pop().aclose()
 
-    async def _take_started(self) -> None:
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            self._idle.append(await starting)
+    async def _prepare(self) -> None:
+        try:
+            self._idle.append(await ReadingProcess.start(self._warm))
+        finally:
+            self._starting = None
 
 
 def _granted(read: Sequence[str]) -> list[str]:

@@ -41,7 +41,8 @@ def test_merged_cells_do_not_shift_columns(open_file: Open) -> None:
 
 
 def test_what_a_style_strikes_through_is_marked(open_file: Open) -> None:
-    style = "@media screen { p { color: red } tr.out td { text-decoration: line-through } } :((x) {line-through}"
+    style = "@media screen { p { color: red } tr.out td { text-decoration: line-through } }"
+    style += "".join(f"{odd} {{text-decoration: line-through}}" for odd in (":((x)", "p::after", "\\ffffffff"))
     rows = "<table><tr><td>Tea</td><td>3</td></tr><tr class=out><td>Milk</td><td>5</td></tr></table>"
     body = f"{rows}<p style='text-decoration:line-through'>gone <s>twice</s></p>"
     text = text_of(open_file("html", page(body, f"<style>{style}</style>")))

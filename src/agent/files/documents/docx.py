@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,8 @@ _INSIDE = frozenset(
 """Elements that are nothing but what is in them."""
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
+_STRUCK_ON = re.compile(r"(?<=[^~])~~~~(?=[^~])")
+"""Between two parts of a text that is struck through."""
 
 
 def open_docx(source: Source, limits: ReadLimits) -> Contents:
@@ -195,7 +198,8 @@ class _Part:
         return "\n".join(block for block in self.blocks(parent) if block.strip())
 
     def _paragraph(self, paragraph: Any) -> str:
-        text = "".join(self._inline(child) for child in paragraph).replace("~~~~", "").strip(" ")
+        text = "".join(self._inline(child) for child in paragraph)
+        text = _STRUCK_ON.sub("", text).strip(" ")
         if not text.strip():
             return ""
         properties = paragraph.find(f"{_W}pPr")

@@ -129,7 +129,8 @@ def _strike_through(soup: BeautifulSoup) -> None:
     rules = [rule.rpartition("{") for style in soup.find_all("style") for rule in style.get_text().split("}")]
     struck = [head.rpartition("{")[2].strip() for head, _, body in rules if "line-through" in body]
     for selector in [*struck[:_MOST_RULES], "[style*=line-through]"]:
-        with contextlib.suppress(SelectorSyntaxError):
+        # what it knows to be CSS and does not do, such as `::after`, is no syntax error
+        with contextlib.suppress(SelectorSyntaxError, RuntimeError, ValueError):
             for text in [text for element in soup.select(selector) for text in element.find_all(string=True)]:
                 if text.strip() and text.parent and text.parent.name not in ("s", "del", "style", "script"):
                     text.wrap(soup.new_tag("s"))
