@@ -99,7 +99,7 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
         with (profile / _ERRORS).open("wb") as errors:
             process = await child.start(
                 child.python(f"from {module} import main; main()"),
-                env=child.environment(_FONTS, *variables, HOME=str(profile)),
+                env=child.environment(_FONTS, *variables, HOME=str(profile), TMPDIR=str(profile)),
                 cwd=profile,
                 stdin=child.PIPE,
                 stdout=child.PIPE,
