@@ -126,6 +126,7 @@ def test_a_stream_ends_with_the_answer(start, question):
 def test_piped_text_is_the_question_or_is_added_to_it(start):
     assert ended(start("-q", stdin=True), "from a pipe")[1] == "from a pipe\n"
     assert ended(start("-q", "Sum", "these:", stdin=True), "1\n2\n")[1] == "Sum these:\n\n1\n2\n"
+    assert ended(start("-q", stdin=True), "")[:2] == (2, "")
 
 
 def wait_for(process, text):

@@ -44,9 +44,9 @@ def test_what_a_style_strikes_through_is_marked(open_file: Open) -> None:
     style = "@media screen { p { color: red } tr.out td { text-decoration: line-through } }"
     style += "".join(f"{odd} {{text-decoration: line-through}}" for odd in (":((x)", "p::after", "\\ffffffff"))
     rows = "<table><tr><td>Tea</td><td>3</td></tr><tr class=out><td>Milk</td><td>5</td></tr></table>"
-    body = f"{rows}<p style='text-decoration:line-through'>gone <s>twice</s></p>"
+    body = f"{rows}<p style='text-decoration:line-through'>gone <s>twice, and <b>again</b></s></p>"
     text = text_of(open_file("html", page(body, f"<style>{style}</style>")))
-    assert text == "|  |  |\n| --- | --- |\n| Tea | 3 |\n| ~~Milk~~ | ~~5~~ |\n\n~~gone~~ ~~twice~~"
+    assert text == "|  |  |\n| --- | --- |\n| Tea | 3 |\n| ~~Milk~~ | ~~5~~ |\n\n~~gone~~ ~~twice, and **again**~~"
 
 
 def test_fields_pictures_and_drawings(open_file: Open, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def _strike_through(soup: BeautifulSoup) -> None:
         # what it knows to be CSS and does not do, such as `::after`, is no syntax error
         with contextlib.suppress(SelectorSyntaxError, RuntimeError, ValueError):
             for text in [text for element in soup.select(selector) for text in element.find_all(string=True)]:
-                if text.strip() and text.parent and text.parent.name not in ("s", "del", "style", "script"):
+                if text.strip() and not text.find_parent(["s", "del", "style", "script"]):
                     text.wrap(soup.new_tag("s"))
 
 
