@@ -125,6 +125,8 @@ def test_no_child_takes_code_from_the_current_folder(kinds: list[str], trap: tup
         assert not (folder / process["cwd"]).is_relative_to(folder)
         assert process["env"] is not None
         assert KEY not in process["env"].values(), process["command"]
+    for process in (*started.get("drawing", ()), *started.get("browser", ())):
+        assert process["env"]["TMPDIR"] == process["cwd"], "what a killed Playwright leaves goes with the profile"
 
 
 @pytest.mark.parametrize("script", [True, False])
