@@ -185,21 +185,21 @@ async def test_a_failed_program_is_no_answer_and_a_second_one_mends_it(talk):
 
 
 async def test_two_pages_of_one_reply_are_read_side_by_side(talk, site):
-    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (2, 2.1)]
+    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (1, 1.1)]
     both = Step(tools=[("read", {"source": page}) for page in pages])
     answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"))
     assert (answer.text, answer.steps, len(talk.decisions)) == ("limpet", 2, 2)
     assert ["limpet" in result for result in talk.results] == [True, True]
     assert [event.ok for event in talk.desk.of(PageRead)] == [True, True]
     first, second = (request.at for request in site.requests if request.path == "/slow")
-    assert second - first < 1.8
+    assert second - first < 0.9
 
 
 async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
     pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (0, 20)]
     both = Step(tools=[("read", {"source": page}) for page in pages])
     before = asyncio.all_tasks()
-    answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"), max_seconds=3)
+    answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"), max_seconds=2)
     assert answer.status == "limit"
     assert answer.seconds < 15
     left = [task for task in asyncio.all_tasks() - before if "JournaledWeb.read" in repr(task)]
@@ -207,13 +207,13 @@ async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
 
 
 async def test_pages_that_the_question_names_are_read_before_the_model_is_asked(talk, site):
-    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (2, 2.1)]
+    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (1, 1.1)]
     question = f"Which password do [the one]({pages[0]}) and the other ({pages[1]}) give?"
     answer = await talk.ask(question, Step(text="out of reach"), Step(text="limpet"), max_steps=1)
     assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("limpet", "answered", 2, 1)
     assert ["limpet" in result for result in talk.results] == [True, True]
     first, second = (request.at for request in site.requests if request.path == "/slow")
-    assert second - first < 1.8
+    assert second - first < 0.9
     assert (await talk.desk.replay(answer.run_id)).text == "limpet"
 
 
@@ -293,12 +293,12 @@ async def test_a_model_that_says_nothing_to_the_end_has_no_answer(talk):
 
 
 async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(talk, monkeypatch):
-    short = replace(python_session.LIMITS, wall_seconds=2.0, cpu_seconds=2.0)
+    short = replace(python_session.LIMITS, wall_seconds=1.0, cpu_seconds=1.0)
     monkeypatch.setattr(python_session, "LIMITS", short)
     endless = program("kept = 41\nprint('begun')\nwhile True:\n    pass")
     answer = await talk.ask("How much?", endless, program("print(kept + 1)", final_answer="{}"))
     assert answer.text == "42"
-    assert "begun\nIt failed: stopped after 2.0 s: the time limit of this call" in talk.results[0]
+    assert "begun\nIt failed: stopped after 1.0 s: the time limit of this call" in talk.results[0]
 
 
 async def test_a_program_that_outlasts_the_run_ends_with_it(talk):

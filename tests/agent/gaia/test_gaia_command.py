@@ -112,10 +112,11 @@ def test_a_submission_file_alone_is_gone_on_with_and_details_and_traces_are_writ
 def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path, server):
     questions = question_file(tmp_path, 3)
     base = [questions, "--submission", "mine.jsonl", "--concurrency", 1]
-    code, out, err = finished(command(*base, "--total-tokens", 20, folder=tmp_path, url=server.url))
-    assert (code, json.loads((tmp_path / "mine.results.json").read_text())["accuracy"]) == (124, 2 / 3), err
-    assert "[2/3]" in err
-    assert "2 right of 3, 66.7 % of all selected" in out
+    ended = called(*base, "--total-tokens", 20, folder=tmp_path, url=server.url)
+    accuracy = json.loads((tmp_path / "mine.results.json").read_text())["accuracy"]
+    assert (ended.code, accuracy) == (124, 2 / 3), ended.err
+    assert "[2/3]" in ended.err
+    assert "2 right of 3, 66.7 % of all selected" in ended.out
 
     done = called(*base, "--resume", "--verbose", folder=tmp_path, url=server.url)
     assert done.code == 0, done.err
@@ -172,7 +173,7 @@ def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice
     while len(server.requests) < paid + 3 and process.poll() is None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    time.sleep(1)
+    time.sleep(0.5)
     assert process.poll() is None  # the question under way goes on
     os.killpg(process.pid, signal.SIGINT)
     code, out, err = finished(process, 20)

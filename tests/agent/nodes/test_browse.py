@@ -23,26 +23,28 @@ def use(*actions, when=""):
     return {"role": "browser", "json": value, **({"when": when} if when else {})}
 
 
-QUESTION = "How many seats does the reading room of the old town library have? Answer with a comma-separated list."
+QUESTION = "When does the pool of the old town close, says the picture? Answer with a comma-separated list."
 
 
 @NEEDS_CHROMIUM
 async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
-    """Under a guard against leaks, for which a task that repeats the question is no page that quotes it."""
+    """Under a guard against leaks, for which a task that repeats the question is no page that quotes it.
+
+    A question about a picture gets the text that is on the screen.
+    """
     names = "reading room, " * 7
     desk.plays(
-        decide("answer", answer=f"{names}hall [1]", when='<data source="browse">'),
-        decide("browse", url=site.url + "/notices", task=QUESTION),
-        use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}),
+        decide("answer", answer=f"{names}15:40 [1]", when="15:40"),
+        decide("browse", url=site.url + "/sign", task=QUESTION),
+        SEEN,
     )
     answer = await desk.ask(QUESTION, allow_private=True, leak_guard=True)
     assert desk.of(LeakBlocked) == []
-    assert (answer.text, answer.status, answer.steps) == (f"{names}hall", "answered", 1)
-    assert [(source.number, source.url) for source in answer.sources] == [(1, f"{site.url}/notices")]
+    assert (answer.text, answer.status, answer.steps) == (f"{names}15:40", "answered", 1)
+    assert [(source.number, source.url) for source in answer.sources] == [(1, f"{site.url}/sign")]
     steps = desk.of(BrowserStepped)
-    assert [step.url for step in steps] == [site.url + "/notices"]
-    assert steps[0].picture.startswith(str(desk.runs / answer.run_id))
-    assert not site.records["trap"]
+    assert [step.url for step in steps] == [site.url + "/sign"]
+    (desk.runs / answer.run_id / "browser" / "1" / "step-1.png").unlink()
     desk.flags["chrome"] = "/bin/false"
     again = await desk.replay(answer.run_id)
     assert (again.text, again.usage) == (answer.text, answer.usage)
@@ -55,16 +57,6 @@ def names_of(body):
 
 
 SEEN = use({"done": {"text": "There is a sign.", "success": True, "files_to_display": []}})
-
-
-@NEEDS_CHROMIUM
-async def test_a_question_about_a_picture_gets_the_text_that_is_on_the_screen(desk, site):
-    look = decide("browse", url=site.url + "/sign", task="Look at the picture of the sign.")
-    desk.plays(decide("answer", answer="15:40", when="15:40"), look, SEEN)
-    answer = await desk.ask("When does the pool close, says the picture?", allow_private=True)
-    assert (answer.text, answer.status) == ("15:40", "answered")
-    (desk.runs / answer.run_id / "browser" / "1" / "step-1.png").unlink()
-    assert (await desk.replay(answer.run_id)).text == "15:40"
 
 
 @NEEDS_CHROMIUM
@@ -86,28 +78,6 @@ async def test_a_model_that_reads_pictures_is_shown_the_screen(desk, site, opena
     assert asked["messages"][-1]["content"][2]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
-@NEEDS_CHROMIUM
-async def test_a_model_that_sees_operates_by_sight_and_is_shown_the_last_screen(desk, site, openai_server):
-    def reply(body):
-        if not names_of(body) & {"browse"}:
-            return Step(text=json.dumps(SEEN["json"]))
-        return Step(text="white") if "data:image" in json.dumps(body) else Step(tools=[("browse", where)])
-
-    where = {"url": site.url + "/sign", "task": "Look at the sign."}
-    openai_server.default = reply
-    flags = {"model": "tiny-1", "vision": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
-    answer = await desk.ask("Which colour has the sign?", allow_private=True, **flags)
-    assert answer.text == "white"
-    _, operated, last = openai_server.requests
-    system, page = operated["messages"]
-    assert len(system["content"]) < 2_000
-    assert "screenshot" in system["content"]
-    assert page["content"][-1]["type"] == "image_url"
-    assert "todo" not in json.dumps(operated["messages"])
-    assert last["messages"][-1]["content"][1]["text"] == f"the screen at {site.url}/sign:"
-    assert "base64" not in (desk.runs / answer.run_id / "journal.jsonl").read_text()
-
-
 async def test_without_a_browser_the_page_is_read(desk, site):
     desk.plays(
         decide("answer", answer="26", when="was read instead"),
@@ -120,7 +90,7 @@ async def test_without_a_browser_the_page_is_read(desk, site):
 
 
 @NEEDS_CHROMIUM
-async def test_what_was_downloaded_is_attached_and_can_be_read(desk, site, openai_server):
+async def test_a_model_that_sees_operates_by_sight_and_can_read_what_was_downloaded(desk, site, openai_server):
     def reply(body):
         told = body["messages"][-1]["content"]
         if "browse" in names_of(body):
@@ -140,9 +110,18 @@ async def test_what_was_downloaded_is_attached_and_can_be_read(desk, site, opena
         return Step(tools=[("browse", where)])
 
     openai_server.default = reply
-    flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
+    flags = {"model": "tiny-1", "vision": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
     answer = await desk.ask("How high is the highest tide?", allow_private=True, **flags)
     assert (answer.text, answer.steps) == ("read", 2)
+    operated = openai_server.requests[1]
+    system, page = operated["messages"]
+    assert len(system["content"]) < 2_000
+    assert "screenshot" in system["content"]
+    assert page["content"][-1]["type"] == "image_url"
+    assert "todo" not in json.dumps(operated["messages"])
+    shown = [body["messages"][-1]["content"] for body in openai_server.requests if "browse" in names_of(body)]
+    assert any(isinstance(one, list) and one[1]["text"] == f"the screen at {site.url}/tides:" for one in shown)
+    assert "base64" not in (desk.runs / answer.run_id / "journal.jsonl").read_text()
     assert [event.name for event in desk.of(FileRead)] == ["tides-2026.csv", "tides-2026.csv"]
 
 
