@@ -73,7 +73,7 @@ async def test_a_specialist_answers_a_question_of_the_run_with_its_own_prompt_an
     assert [source.url for source in answer.sources] == [page]
     [first, _], [own, _] = agents.bodies("doubled"), agents.bodies("squid")
     assert len(json.dumps(first, ensure_ascii=False, separators=(",", ":")).encode()) - len(BIG) <= 4_096
-    assert own["messages"][0]["content"] == first["messages"][0]["content"] + "\n" + SPECIALISTS["web"].prompt
+    assert own["messages"][0]["content"] == first["messages"][0]["content"] + "\n\n" + SPECIALISTS["web"].prompt
     assert own["messages"][1]["content"] == SMALL
     assert functions(first) == ["run_python", "create_tool", "read", "search", "browse", "ask"]
     assert functions(own) == ["run_python", "read", "search"]

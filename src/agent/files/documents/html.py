@@ -17,7 +17,7 @@ from mcp_tools.text import one_line
 
 MOST_BYTES = 32 * 2**20
 """Of a page, or a chapter of a book."""
-_MOST_RULES = 20
+_MOST_RULES = 5
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
 _BLOCKS = frozenset(
     ("nav", "main", "header", "footer", "aside", "menu", "form", "fieldset", "details", "summary", "dialog", "hgroup")
