@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from subprocess import CompletedProcess
 
 import pytest
 import unseen_questions
 
 from support.fibonacci import ANSWER, QUESTION, reply, text_of
+from support.forked_command import ForkedCommand
 from support.openai_server import Step
 
 ROWS = [
@@ -18,11 +20,19 @@ ROWS = [
 ]  # fmt: skip
 
 
+def forked(command, *, env, cwd, **_):
+    """Like `subprocess.run` of the command."""
+    process = ForkedCommand(command[1:], stdin=False, here=cwd, variables=env)
+    out, err = process.communicate(timeout=60)
+    return CompletedProcess(command, process.returncode, out, err)
+
+
 @pytest.fixture
 def options(tmp_path, monkeypatch, openai_server):
     (tmp_path / "unseen").mkdir()
     (tmp_path / "unseen" / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     monkeypatch.setattr(unseen_questions, "HERE", tmp_path / "unseen")
+    monkeypatch.setattr(unseen_questions.subprocess, "run", forked)
     monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
     openai_server.default = lambda body: Step(text="you") if "Who is it?" in text_of(body) else reply(body)
     return ["tools", "--base-url", openai_server.url, "--model", "tiny-1", "--out", str(tmp_path / "out.jsonl")]

@@ -12,8 +12,8 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MEASURED = [
-    "gaia_runner.py --json --questions 4 --at-once 2",
-    "learning.py --json --records 50 --delay 0.1",
+    "gaia_runner.py --json --questions 2 --at-once 2",
+    "learning.py --json --records 10 --delay 0.02",
     "library.py --json --sizes 10",
     "reader.py --json --repeat 1",
 ]

@@ -98,8 +98,8 @@ async def test_a_limit_of_time_ends_it_with_its_steps_told(site):
         return answer({"wait": {"seconds": 1}})
 
     desk = Desk(driver=BROWSER_USE, ask=thinks)
-    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=9)
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 9 seconds for the browser is reached")
+    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=5)
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 5 seconds for the browser is reached")
     assert len(outcome.steps) == 1
 
 
