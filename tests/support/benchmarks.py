@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support.command import Ended, Terminal
+from support.forked_command import ForkedCommand
 from support.openai_server import Step
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,13 @@ def command(*arguments: object, folder: Path, url: str, **options: Any) -> subpr
         text=True,
         **options,
     )
+
+
+def forked(*arguments: object, folder: Path, url: str) -> ForkedCommand:
+    """The benchmark as its own process, which is forked where everything is imported already."""
+    environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
+    given = ["gaia", *map(str, arguments), "--model", "m", "--base-url", url]
+    return ForkedCommand(given, stdin=False, here=folder, variables=environment)
 
 
 def called(*arguments: object, folder: Path, url: str) -> Ended:

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from agent.gaia.ledger import read_ledger
-from support.benchmarks import ROOT, answers, asked, called, command, finished, question_file
+from support.benchmarks import ROOT, answers, asked, called, command, finished, forked, question_file
 
 CANARY = "CANARY-7f3a-the-true-answer"
 
@@ -160,7 +160,7 @@ def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice
     questions = question_file(tmp_path, 3)
     server.answer(tool=("run_python", {"code": "print(6 * 7)"})).hang(20)
     base = [questions, "--output", "o.json", "--details", "details.jsonl", "--resume", "--concurrency", 1]
-    process = command(*base, folder=tmp_path, url=server.url)
+    process = forked(*base, folder=tmp_path, url=server.url)
     while len(server.requests) < 2 and process.poll() is None:
         time.sleep(0.05)
     process.kill()
@@ -198,7 +198,7 @@ def test_killed_with_several_under_way_nothing_finished_is_lost_or_doubled(tmp_p
     server.default = lambda body: answers(asked(body), delay=0.1 * int(asked(body)))
     base = [questions, "--output", "o.json", "--concurrency", 4, "--resume"]
     ledger = tmp_path / "o.ledger.jsonl"
-    process = command(*base, folder=tmp_path, url=server.url)
+    process = forked(*base, folder=tmp_path, url=server.url)
     while not (ledger.exists() and ledger.read_text().count('"kind":"attempt"') > 1) and process.poll() is None:
         time.sleep(0.02)
     process.kill()
