@@ -96,12 +96,20 @@ async def test_a_download_that_grows_too_large_is_given_up(tmp_path, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == ["profile"]
 
 
-async def test_only_pages_of_the_allowed_hosts_are_shown(site):
-    desk = Desk({**DONE, "answer": "11.40"})
+async def test_pages_of_other_hosts_and_those_that_are_kept_from_the_model_are_not_shown(site):
+    strayed = Desk({**DONE, "answer": "11.40"})
     elsewhere = f"{site.url.replace('127.0.0.1', 'localhost')}/ferry"
-    await desk.do("What does the ferry cost?", f"{site.url}/escape?to={elsewhere}", hosts=("127.0.0.1",), steps=2)
-    assert "11.40" not in "".join(desk.asked)
+    escape = f"{site.url}/escape?to={elsewhere}"
+    kept = Desk({**DONE, "answer": "26"}, blocks=lambda address, text: "/harbour" in address)
+    _, outcome = await asyncio.gather(
+        strayed.do("What does the ferry cost?", escape, hosts=("127.0.0.1",), steps=2),
+        kept.do("How many tonnes of squid were landed?", site.url + "/harbour", steps=3),
+    )
+    assert "11.40" not in "".join(strayed.asked)
     assert "/escape" in site.paths()
+    assert "squid were landed in" not in "".join(kept.asked)
+    assert "1851" not in "".join((*kept.asked, outcome.text))
+    assert not outcome.ok
 
 
 async def test_a_task_that_begins_at_another_host_is_refused(site):
@@ -109,25 +117,24 @@ async def test_a_task_that_begins_at_another_host_is_refused(site):
         await Desk(DONE).do("Read it.", site.url, hosts=("shop.example",))
 
 
-async def test_a_page_gets_the_file_that_is_attached_and_no_other(site, tmp_path):
-    photo = tmp_path / "quay.png"
+async def test_a_page_gets_the_file_that_is_attached_and_a_download_has_a_name_of_its_own(site, tmp_path):
+    photo, kept = tmp_path / "quay.png", tmp_path / "kept"
     photo.write_bytes(b"\x89PNG\r\n\x1a\n")
-    desk = Desk(
+    kept.mkdir()
+    (kept / "tides-2026.csv").write_text("mine")
+    sending = Desk(
         {"do": "click", "role": "button", "name": "Photo"}, {"do": "click", "role": "button", "name": "Send"}, DONE
     )
-    outcome = await desk.do('Send in the photo with the title "The quay".', site.url + "/upload", files=(photo,))
-    assert outcome.ok
+    sent, fetched = await asyncio.gather(
+        sending.do('Send in the photo with the title "The quay".', site.url + "/upload", files=(photo,)),
+        Desk(DONE).do('Download the file "Tides 2026 (CSV)".', site.url + "/tides", folder=kept),
+    )
+    assert (sent.ok, fetched.ok) == (True, True)
     assert site.records["upload"][-1]["title"] == "The quay"
     assert "quay.png" in str(site.records["upload"][-1])
-
-
-async def test_a_download_is_kept_under_a_name_of_its_own(site, tmp_path):
-    (tmp_path / "tides-2026.csv").write_text("mine")
-    outcome = await Desk(DONE).do('Download the file "Tides 2026 (CSV)".', site.url + "/tides", folder=tmp_path)
-    assert outcome.ok
-    assert [path.name for path in outcome.files] == ["tides-2026-2.csv"]
-    assert outcome.files[0].stat().st_size > 10
-    assert (tmp_path / "tides-2026.csv").read_text() == "mine"
+    assert [path.name for path in fetched.files] == ["tides-2026-2.csv"]
+    assert fetched.files[0].stat().st_size > 10
+    assert (kept / "tides-2026.csv").read_text() == "mine"
 
 
 async def test_addresses_of_this_machine_and_of_files_are_refused(site):
@@ -140,14 +147,6 @@ async def test_addresses_of_this_machine_and_of_files_are_refused(site):
     assert site.paths() == []
     assert "no address of the web" in file.problem
     assert file.text == ""
-
-
-async def test_a_page_that_is_kept_from_the_model_is_not_shown(site):
-    desk = Desk({**DONE, "answer": "26"}, blocks=lambda address, text: "/harbour" in address)
-    outcome = await desk.do("How many tonnes of squid were landed?", site.url + "/harbour", steps=3)
-    assert "squid were landed in" not in "".join(desk.asked)
-    assert "1851" not in "".join((*desk.asked, outcome.text))
-    assert not outcome.ok
 
 
 async def test_the_steps_have_a_limit_and_a_login_is_not_typed_at_another_host(site):
