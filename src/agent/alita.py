@@ -15,12 +15,20 @@ from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, RunLimits
 from agent.configuration.project_choice import require_allowed
-from agent.configuration.settings import EARLIER, RULES, SCHEMA, WISH, configuration_of, places_of, settings_as_in
+from agent.configuration.settings import (
+    EARLIER,
+    FOLLOWS,
+    RULES,
+    SCHEMA,
+    WISH,
+    configuration_of,
+    places_of,
+    settings_as_in,
+)
 from agent.consent.approval import ApprovalMode, Approve
 from agent.consent.external_tools import ConfiguredServers, Confirm
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
 from agent.question import Wish, usable
 from agent.resources import Resources

@@ -18,9 +18,6 @@ from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
-FOLLOWS = "follows"
-"""In a run's configuration: the run of the turn before it. Such a run has the conversation in its journal."""
-
 Known = Callable[[str], Answer | None]
 """The answer that was given to a question before."""
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
-from agent.configuration.settings import EARLIER, RULES, SCHEMA, wish_of
+from agent.configuration.settings import EARLIER, FOLLOWS, RULES, SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
 from agent.context import Context
 from agent.creation import examiner_of
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
-from agent.follow_up import FOLLOWS, FollowUp, understand
+from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace

@@ -157,9 +157,13 @@ def load_run(runs: Path, run_id: str) -> Run:
         answer = data.pop("answer")
         data.pop("schema", None)
         run = replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)
+        if not isinstance(run.question, str):
+            raise TypeError("it holds no question")
     except FileNotFoundError:
         raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows all runs.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}.", remedy="Fix its permissions.") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is damaged: {error}.", remedy="`alita runs list` shows all runs.") from None
     if run.status == "running" and not is_locked(journal_path(runs, run_id)):
         return replace(run, status="interrupted")

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.conversation import Conversation, Turn
-from agent.errors import SessionError
+from agent.errors import RunError, SessionError
 from agent.store.redact import Redactor
-from agent.store.runs import fitting_id, ids_in, list_runs, new_id
+from agent.store.runs import Run, fitting_id, ids_in, list_runs, load_run, new_id
 from agent.user_files import unwritable, write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
@@ -217,12 +217,29 @@ def latest_session(settings: Settings) -> StoredSession:
     if run is not None and run.answer is not None:
         known = {turn.run_id for session in sessions for turn in session.turns}
         if run.run_id not in known and not (sessions and run.started < sessions[0].changed):
-            session = new_session(run.model)
+            session = _before(run, settings, sessions)
             session.conversation.add(Turn.of(run.question, run.answer))
             return session
     if not sessions:
         raise SessionError("There is no conversation yet.", remedy='Ask something first: alita "…"')
     return sessions[0]
+
+
+def _before(run: Run, settings: Settings, sessions: list[StoredSession]) -> StoredSession:
+    """The conversation that a run followed up on, which was interrupted and ended later; else a new one."""
+    from agent.configuration.settings import FOLLOWS
+
+    follows = run.configuration.get(FOLLOWS)
+    for session in sessions:
+        if session.turns and session.turns[-1].run_id == follows:
+            return session
+    session = new_session(run.model)
+    if follows:
+        with contextlib.suppress(RunError):
+            earlier = load_run(settings.runs_dir, follows)
+            if earlier.answer and earlier.answer.text:
+                session.conversation.add(Turn.of(earlier.question, earlier.answer))
+    return session
 
 
 @contextlib.contextmanager

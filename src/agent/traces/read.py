@@ -169,7 +169,10 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
     """The lines of a journal up to the first that is damaged, and what is wrong with the rest."""
     if not path.exists():
         return [], ["the run has no journal"]
-    raw = path.read_bytes()
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        return [], [f"the journal cannot be read: {error.strerror}"]
     lines, damaged = whole_lines(raw)
     if damaged:
         return lines, [f"line {damaged} of the journal is damaged: it and what stands behind it are not shown"]

@@ -41,12 +41,15 @@ def test_merged_cells_do_not_shift_columns(open_file: Open) -> None:
 
 
 def test_what_a_style_strikes_through_is_marked(open_file: Open) -> None:
-    style = "@media screen { p { color: red } tr.out td { text-decoration: line-through } }"
+    style = "@media screen { p { color: red } tr.out td { Text-Decoration: Line-Through } }"
+    style += "@media print { td { text-decoration: line-through } } td.back.in { text-decoration: none }"
     style += "".join(f"{odd} {{text-decoration: line-through}}" for odd in (":((x)", "p::after", "\\ffffffff"))
-    rows = "<table><tr><td>Tea</td><td>3</td></tr><tr class=out><td>Milk</td><td>5</td></tr></table>"
+    rows = "<table><tr><td>Tea</td><td>3</td></tr><tr class=out><td>Milk</td><td class='back in'>5</td></tr></table>"
+    rows = rows.replace("</table>", "<tr><td><strike>Jam</strike></td><td>1</td></tr></table>")
     body = f"{rows}<p style='text-decoration:line-through'>gone <s>twice, and <b>again</b></s></p>"
     text = text_of(open_file("html", page(body, f"<style>{style}</style>")))
-    assert text == "|  |  |\n| --- | --- |\n| Tea | 3 |\n| ~~Milk~~ | ~~5~~ |\n\n~~gone~~ ~~twice, and **again**~~"
+    table = "|  |  |\n| --- | --- |\n| Tea | 3 |\n| ~~Milk~~ | 5 |\n| ~~Jam~~ | 1 |"
+    assert text == f"{table}\n\n~~gone~~ ~~twice, and **again**~~"
 
 
 def test_fields_pictures_and_drawings(open_file: Open, tmp_path: Path) -> None:

@@ -14,16 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.answer import Answer
+from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import SessionError, StorageError
 from agent.models.protocol import Usage
 from agent.store.redact import Redactor
+from agent.store.runs import create_run, save_run
 from agent.store.sessions import (
     StoredSession,
     damaged_sessions,
     delete_session,
     export_session,
     find_session,
+    latest_session,
     list_sessions,
     load_session,
     new_session,
@@ -250,3 +254,23 @@ def test_an_export_fetches_nothing_when_it_is_opened(folder: Path, answer: str) 
 def test_code_in_an_export_stays_as_it_is(folder: Path) -> None:
     code = "```md\n![code](stays)\n<img>\n```"
     assert code in export_session(kept(folder, replace(TURN, answer=f"So:\n\n{code}")), "md")
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_a_follow_up_that_was_interrupted_and_resumed_stays_in_its_conversation(
+    is_saved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the turn before it was asked in a session or alone."""
+    settings_, ids = read_settings(), iter(["261122-000000-aaaa", "261122-000001-aaaa"])
+    monkeypatch.setattr("agent.store.runs.new_id", lambda: next(ids))
+    first = create_run(settings_.runs_dir, "Who won?", model="m")
+    save_run(
+        settings_.runs_dir, replace(first, status="answered", answer=Answer("Ann", "answered", run_id=first.run_id))
+    )
+    if is_saved:
+        kept(settings_.sessions_dir, Turn("Who won?", "Ann", first.run_id, "answered"))
+    second = create_run(settings_.runs_dir, "And when?", model="m", configuration={"follows": first.run_id})
+    save_run(
+        settings_.runs_dir, replace(second, status="answered", answer=Answer("1901", "answered", run_id=second.run_id))
+    )
+    assert [turn.answer for turn in latest_session(settings_).turns] == ["Ann", "1901"]

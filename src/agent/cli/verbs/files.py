@@ -10,6 +10,7 @@ import typer
 from agent.cli import exits, options
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_text
+from agent.errors import UsageError
 from agent.files.reading import preview, read
 from mcp_tools.text import count_of
 
@@ -30,6 +31,8 @@ def show(
     as_json: options.AsJson = False,
 ) -> None:
     """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
+    if to is not None and to < (page or 1):
+        raise UsageError(f"Page {to} comes before page {page or 1}.", remedy="Give --to the last page to show.")
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file))
         form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}

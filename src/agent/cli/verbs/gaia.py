@@ -445,6 +445,7 @@ def report(
 ) -> None:
     """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
     ledger = _ledger(ledger)
+    _require_other(output, ledger, questions)
     opened = open_report(ledger, load_questions(questions, options.settings()).tasks if questions else ())
     redactor = _redactor()
     if form == "html":
@@ -465,7 +466,9 @@ def compare(
     output: Output = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted (McNemar's exact test)."""
-    compared = comparison.compare(open_report(_ledger(first)), open_report(_ledger(second)))
+    ledgers = _ledger(first), _ledger(second)
+    _require_other(output, *ledgers)
+    compared = comparison.compare(*map(open_report, ledgers))
     redactor = _redactor()
     if form == "json":
         _give(json.dumps(redactor.json(compared.as_json()), indent=2), output)
@@ -473,9 +476,15 @@ def compare(
         _give_shown(comparison.shown(compared), form, output, redactor)
 
 
+def _require_other(output: Path | None, *read: Path | None) -> None:
+    """Refuses to write a report over what it is made from."""
+    if output is not None and output.resolve() in [path.resolve() for path in read if path is not None]:
+        raise UsageError(f"{output} is what the report is made from.", remedy="Choose another --output.")
+
+
 def _ledger(named: Path) -> Path:
     """The ledger that is meant: the one beside it, where a benchmark's results are named."""
-    beside = Places(named).ledger
+    beside = Places(named).ledger if named.name else named
     return beside if beside.exists() else named
 
 

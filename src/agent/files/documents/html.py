@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,8 @@ from mcp_tools.text import one_line
 
 MOST_BYTES = 32 * 2**20
 """Of a page, or a chapter of a book."""
+_PRINTED = re.compile(r"@media[^{]*\bprint\b[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
+"""Rules for paper."""
 _MOST_RULES = 5
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
 _BLOCKS = frozenset(
@@ -123,17 +124,30 @@ def picture_in(address: str) -> tuple[bytes, str]:
 
 
 def _strike_through(soup: BeautifulSoup) -> None:
-    """Marks the text that a style strikes through: its author took it back."""
+    """Marks the text that a style strikes through on a screen: its author took it back."""
+    for element in soup.find_all("strike"):
+        element.name = "s"
+    css = _PRINTED.sub("", "}".join(style.get_text() for style in soup.find_all("style")))
+    rules = [
+        (head.rpartition("{")[2].strip(), body.lower()) for head, _, body in (r.rpartition("{") for r in css.split("}"))
+    ]
+    struck = [selector for selector, body in rules if "line-through" in body][:_MOST_RULES]
+    others = [selector for selector, body in rules if "text-decoration" in body and selector not in struck]
+    kept = {id(element) for selector in others[:_MOST_RULES] for element in _selected(soup, selector)}
+    for element in [one for selector in [*struck, '[style*="line-through" i]'] for one in _selected(soup, selector)]:
+        for text in element.find_all(string=True) if id(element) not in kept else ():
+            if text.strip() and not text.find_parent(["s", "del", "style", "script"]):
+                text.wrap(soup.new_tag("s"))
+
+
+def _selected(soup: BeautifulSoup, selector: str) -> list[Any]:
+    """The elements of a selector; none where it is none, or one that is not known, such as `::after`."""
     from soupsieve import SelectorSyntaxError
 
-    rules = [rule.rpartition("{") for style in soup.find_all("style") for rule in style.get_text().split("}")]
-    struck = [head.rpartition("{")[2].strip() for head, _, body in rules if "line-through" in body]
-    for selector in [*struck[:_MOST_RULES], "[style*=line-through]"]:
-        # what it knows to be CSS and does not do, such as `::after`, is no syntax error
-        with contextlib.suppress(SelectorSyntaxError, RuntimeError, ValueError):
-            for text in [text for element in soup.select(selector) for text in element.find_all(string=True)]:
-                if text.strip() and not text.find_parent(["s", "del", "style", "script"]):
-                    text.wrap(soup.new_tag("s"))
+    try:
+        return list(soup.select(selector))
+    except (SelectorSyntaxError, RuntimeError, ValueError):
+        return []
 
 
 def _fill(soup: BeautifulSoup, table: Any) -> None:
