@@ -192,7 +192,7 @@ def kind_of(path: Path) -> str:
 def unopened(path: Path, error: OSError) -> FileProblem:
     """Why a file cannot be opened."""
     if isinstance(error, IsADirectoryError):
-        return FileProblem("unsupported", f"{path.name} is a folder.", remedy="Name a file in it.")
+        return FileProblem("unsupported", f"{path} is a folder.", remedy="Name a file in it.")
     said = "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
     return FileProblem("missing", f"{path.name}: {said}.", remedy="Check its name and its folder.")
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from agent import alita_version
 from agent.answer import Answer
 from agent.store.runs import InputFile
+from agent.user_files import unwritable
 from mcp_tools.atomic import private, private_folder, write_whole
 from mcp_tools.create.question_template import form_of
 
@@ -51,13 +52,21 @@ class _Kept:
         self._folder = folder
 
     def clear(self, *, older: float = 0.0) -> int:
-        """Removes what was kept so many seconds ago, and tells how many that were."""
+        """Removes what was kept so many seconds ago, and tells how many that were.
+
+        Raises:
+            StorageError: Something cannot be removed.
+        """
         removed, before = 0, time.time() - older
         for path in self._folder.glob(f"*{self.suffix}"):
-            with contextlib.suppress(OSError):
+            try:
                 if path.stat().st_mtime <= before:
                     path.unlink()
                     removed += 1
+            except FileNotFoundError:  # somebody else removed it
+                continue
+            except OSError as error:
+                raise unwritable(path.parent, error.strerror) from None
         return removed
 
     def _place(self, key: str) -> Path:

@@ -36,6 +36,8 @@ def test_quotes_of_every_kind_are_found_in_order_with_the_words_before_them():
     ("task", "used", "done"),
     [
         ('Book for Name "Ada Finch".', set(), 'type "Ada Finch" into textbox "Full name"'),
+        ('Type "Ada" in the field Full name and press "Book".', set(), 'type "Ada" into textbox "Full name"'),
+        ('Enter "Ada" into "E-mail", then press "Book".', set(), 'type "Ada" into textbox "E-mail"'),
         (
             'Write to "a@b.example" by e-mail "x@y.example".',
             {"a@b.example"},

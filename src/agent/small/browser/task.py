@@ -13,6 +13,7 @@ from agent.small.browser.view import Element, View, words_of
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,300})[\"”“»]|(?<!\w)['‘]([^'’]{1,300})['’](?!\w)")
 _BEFORE = 60
 """Characters before a quoted value in which its field is named."""
+_INTO = re.compile(r"\s+(?:in|into|as)\b[^.,;:]{0,60}?(?=\s+(?:and|then)\b|[.,;:]|$)", re.IGNORECASE)
 _OF_ONE_FIELD = re.compile(
     r"\b(?:search|find|look|type|enter|write|add|new|subscribe|sign|fill|put|post|query)\w*\b", re.IGNORECASE
 )
@@ -40,6 +41,8 @@ class Quote:
 
     value: str
     before: str
+    into: str = ""
+    """What follows and says where it goes: `in the field Name`, `into "Name"`."""
 
     @property
     def is_excluded(self) -> bool:
@@ -51,7 +54,9 @@ def quotes(task: str) -> Iterator[Quote]:
     """What a task quotes, in its order."""
     end = 0
     for match in _QUOTED.finditer(task):
-        yield Quote(match[1] or match[2], task[max(end, match.start() - _BEFORE) : match.start()])
+        into = _INTO.match(task, match.end())
+        before = task[max(end, match.start() - _BEFORE) : match.start()]
+        yield Quote(match[1] or match[2], before, into[0] if into else "")
         end = match.end()
 
 
@@ -90,8 +95,8 @@ def _use(quote: Quote, task: str, view: View) -> Action | None:
 def field_for(quote: Quote, elements: Sequence[Element], count: int) -> Element | None:
     """The text field that a quoted value belongs into; None where that is not sure."""
     fields = [element for element in elements if element.use == "type"]
-    before = words_of(quote.before, keep_common=True)
-    shared = [len(before & words_of(field.name, keep_common=True)) for field in fields]
+    around = words_of(f"{quote.before} {quote.into}", keep_common=True)
+    shared = [len(around & words_of(field.name, keep_common=True)) for field in fields]
     if any(shared):
         return fields[shared.index(max(shared))]
     return fields[0] if len(fields) == count == 1 and _OF_ONE_FIELD.search(quote.before) else None
