@@ -16,7 +16,7 @@ from mcp_tools.text import one_line
 
 MOST_BYTES = 32 * 2**20
 """Of a page, or a chapter of a book."""
-_PRINTED = re.compile(r"@media[^{]*\bprint\b[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
+_PRINTED = re.compile(r"@media[^{]{0,200}\bprint\b[^{]{0,200}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
 """Rules for paper."""
 _MOST_RULES = 5
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
