@@ -194,7 +194,7 @@ class Alita:
             self._listener(
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
-            return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
+            return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
         told = configuration | places_of(self.settings) | follows | ({"approval": "ask"} if approve else {})
         if wish != "answer":
             told[WISH] = wish

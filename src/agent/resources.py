@@ -88,7 +88,7 @@ class Resources:
         self._external = external
         self._tell = tell
         self._opening = asyncio.Lock()
-        self._models: Models | None = None
+        self._models: dict[tuple[object, ...], Models] = {}
         self._sandbox: Sandbox | None = None
         self._servers: Servers | None = None
         self._library: Library | None = None
@@ -100,13 +100,15 @@ class Resources:
             StoppedError: The fetch was ended early.
             UserError: A model cannot be had.
         """
+        names = [settings.models_for(role) for role in ROLES]
+        key = (settings.base_url, *names)  # a run that goes on has its own
         async with self._opening:
-            if self._models is None:
+            if key not in self._models:
                 models = Models(settings, notify=lambda text: self._tell(Note(text)))
-                if EMBEDDED in {settings.model, *(name for role in ROLES for name in settings.models_for(role))}:
+                if EMBEDDED in {settings.model, *(name for role in names for name in role)}:
                     await fetch_weights(settings.models_dir, self._tell, self.stopping)
-                self._models = models
-        return self._models
+                self._models[key] = models
+        return self._models[key]
 
     async def sandbox(self, settings: Settings) -> Sandbox:
         """The sandbox that the settings ask for.
@@ -170,5 +172,5 @@ class Resources:
             await self._servers.aclose()
         if self._sandbox is not None:
             await self._sandbox.aclose()
-        if self._models is not None:
-            await self._models.aclose()
+        for models in self._models.values():
+            await models.aclose()

@@ -39,13 +39,11 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
-    from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
     from agent.recorders.journaled_web import JournaledWeb
     from agent.resources import Resources
     from agent.state import State
-    from agent.store.journal import Journal
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
 

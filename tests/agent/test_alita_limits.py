@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from agent.answer import Answer
+from agent.configuration.settings import Settings, settings_as_in
 from agent.events import ModelCalled
+from agent.store.runs import Run
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply, text_of
 
 GUESS = {"text": "about 40", "when": "No more calls are possible"}
@@ -104,6 +107,12 @@ async def test_a_limited_run_goes_on_with_a_higher_limit(desk, limit, enough):
     answer = await desk.resume(first.run_id, **enough)
     assert (answer.text, answer.status, answer.run_id) == (ANSWER, "answered", first.run_id)
     assert (await desk.replay(first.run_id)).text == ANSWER
+
+
+@pytest.mark.parametrize(("recorded", "own", "counts"), [(20, 12, 20), (12, 24, 24)])
+def test_a_limited_run_never_goes_on_with_a_lower_limit_than_it_had(recorded, own, counts):
+    run = Run("r", "?", "m", 0.0, configuration={"max_steps": str(recorded)}, answer=Answer("", "limit", limit="steps"))
+    assert settings_as_in(run, Settings(max_steps=own), goes_on=True).max_steps == counts
 
 
 async def test_what_a_limit_forbade_in_the_middle_is_done_with_a_higher_one(desk):

@@ -69,10 +69,11 @@ async def test_the_same_question_with_another_value_needs_no_model(desk):
 
 
 async def test_a_repeated_question_costs_nothing(desk):
-    first = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
+    search, found = decide("search", query="towns"), decide("answer", answer="Paris", when="nothing was found")
+    first = await desk.plays(found, search).ask("The capital of France?")
     again = await desk.ask(" The capital of France?\n")
     assert (again.text, again.run_id) == ("Paris", first.run_id)
-    assert again.usage.calls == 0
+    assert (first.steps, again.steps, again.usage.calls, again.seconds, again.waited) == (1, 0, 0, 0.0, 0.0)
     assert first.run_id in desk.notes
     assert (await desk.ask("The capital of France?", use_cache=False)).run_id != first.run_id
     assert (await desk.ask("The  capital of France?")).run_id != first.run_id, "blanks may be what is asked about"

@@ -17,7 +17,7 @@ from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
 from agent.traces.read import read_trace
 from mcp_tools.library import Library
-from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
+from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply, write_script
 from support.forked import Forked
 
 FIRST, SECOND, THIRD = "nothing was found for 'the winner'", "No file is attached", "Traceback"
@@ -299,6 +299,17 @@ async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
     await desk.use(resumed)
     assert seen[0] == value
     assert seen[-1] != value, "the next question has its own"
+
+
+async def test_a_run_of_another_model_goes_on_with_its_own(desk):
+    first = await stopped_when_limited(desk.plays(*SEARCHES), {})
+    desk.model = write_script(desk.folder / "other.jsonl", [decide("answer", answer="Paris", when="capital")])
+
+    async def both(alita):
+        assert (await alita.ask("The capital of France?")).text == "Paris"
+        return await alita.resume(first.run_id)
+
+    assert (await desk.use(both)).status == "answered"
 
 
 async def stopped_when_limited(desk, limit):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from typing import ClassVar
 
 import pytest
 
+from agent.budget import Budget
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings_sources import read_settings
+from agent.consent.external_tools import Consent
 from agent.errors import RunError
 from agent.events import ToolCalled, ToolFound, Warned
 from mcp_tools.child import INHERITED
 from mcp_tools.clients.config_parser import ServerEntry, parse
-from mcp_tools.clients.trust import FILE, Decisions
+from mcp_tools.clients.trust import FILE, Changed, Decisions
 from mcp_tools.clients.trust import PINS_FILE as SEEN
 from support.external import is_alive, plain, starts, write_servers
 from support.fibonacci import decide
@@ -232,6 +235,22 @@ async def test_where_a_project_chose_the_model_each_call_is_asked_about(desk, lo
     asked = allows(desk, True)
     assert (await desk.plays(FOUND, USE).ask(QUESTION, use_cache=False)).text == "42"
     assert len(asked) == 1
+
+
+async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted():
+    class Changing:
+        """The tool is gone when it is looked at again."""
+
+        said: ClassVar[list[Changed | None]] = [Changed("calc", "add", "{}"), None]
+
+        async def changed(self, _):
+            return self.said.pop(0)
+
+    async def yes(_):
+        return True
+
+    reason = await Consent(yes, Budget()).refusal("calc__add", {}, Changing())
+    assert reason == "calc__add was not called: its server changed it again while you were asked"
 
 
 async def test_a_tool_that_its_server_redefined_is_called_once_that_is_allowed(desk, log):

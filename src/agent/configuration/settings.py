@@ -406,13 +406,17 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     Args:
         run: The run.
         settings: Those of this process.
-        goes_on: Whether it makes new calls: then limits of the command line count, and the one that ended it does not.
+        goes_on: Whether it makes new calls: then limits of the command line count, and in place of the one that ended
+            it a higher one of this process.
     """
     told = run.configuration
     written = {name: told[name] for name in (*_RECORDED, *ROLES, "approval", "tools_dir") if told.get(name)}
     if goes_on:
-        for name in {f"max_{run.answer.limit}" if run.answer else "", *(settings.by_flag & {*_LIMITS})}:
-            written.pop(name, None)
+        ended = f"max_{run.answer.limit}" if run.answer else ""
+        for name in written.keys() & {*_LIMITS}:
+            own = getattr(settings, name)
+            if name in settings.by_flag or (name == ended and (own is None or own > float(written[name]))):
+                del written[name]
     read = Settings.model_validate({"model": run.model, **written})
     recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_AS_BEGUN, *written)}
     if told.get("endpoint") or settings.base_url is None:

@@ -109,6 +109,8 @@ class Consent:
         if not await self.allows(CallProposal(name, arguments, why, changed.definition if changed else "")):
             return f"{name} was not called: the user did not allow it"
         if changed:
+            if await servers.changed(name) != changed:
+                return f"{name} was not called: its server changed it again while you were asked"
             servers.trust(name)
         return ""
 

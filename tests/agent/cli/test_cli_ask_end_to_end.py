@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.models.embedded.weights import QWEN_CODER
-from support.command import ALITA, ended
+from support.command import ALITA, Tty, ended
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -98,6 +98,12 @@ def test_a_path_mistyped_at_the_keyboard_is_an_error_that_names_it(terminal, nam
     assert (got.code, got.out) == (2, "")
     assert f"The file {name} cannot be read" in got.err
     assert terminal.runs == []
+
+
+def test_what_is_for_one_question_is_refused_by_a_session(terminal):
+    tty = Tty(terminal.here, terminal.home, "--schema", "form.json")
+    assert tty.ended()[0] == 2
+    assert "--schema is for one question, not for a session." in tty.seen
 
 
 def test_an_attached_file_is_looked_at_and_read(terminal):

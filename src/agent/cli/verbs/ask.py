@@ -91,6 +91,9 @@ def ask(
             ) from error
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
+        for_one = {"-o": output, "--json": as_json, "--json-stream": json_stream, "--schema": schema, "--quiet": quiet}
+        if given := [flag for flag, value in for_one.items() if value]:
+            raise UsageError(f"{given[0]} is for one question, not for a session.", remedy=f'alita {given[0]} … "…"')
         if len(words) > 1:
             raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
         from agent.cli.interactive.terminal import open_terminal
