@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -21,6 +22,7 @@ from support.site.server import Site
 if TYPE_CHECKING:
     from agent.models.embedded.model import EmbeddedModel
 
+gc.disable()  # while tests are collected, a quarter of the time would go into objects that all stay
 # How long an example takes says nothing where other work shares the processors.
 hypothesis.settings.register_profile("alita", deadline=None)
 hypothesis.settings.load_profile("alita")
@@ -43,19 +45,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Groups that pytest-xdist does not see would run beside each other, and what they share would be made twice."""
+    """What was collected stays: no later collection of garbage looks at it.
+
+    Groups that pytest-xdist does not see would run beside each other, and what they share would be made twice."""
     if getattr(session.config.option, "loadgroup", False):
         lost = [i.nodeid for i in session.items if i.get_closest_marker("xdist_group") and "@" not in i.nodeid]
         assert not lost, f"this pytest and this pytest-xdist do not fit: {lost[0]} has lost its group"
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where homes are made: to number thousands of folders beside each other, pytest lists them all each time."""
+    return tmp_path_factory.mktemp("homes")
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own for each test, named by ALITA_HOME, and no key of the developer's in the environment.
 
     The only search engine is an index of pages, of which there are none.
     """
-    folder = tmp_path_factory.mktemp("home")
+    folder = Path(tempfile.mkdtemp(dir=homes))
     for name in list(os.environ):
         if _PRIVATE.search(name) and name not in _FOR_TESTS:
             monkeypatch.delenv(name)

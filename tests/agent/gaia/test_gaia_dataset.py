@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow
 import pytest
 from hypothesis import given
@@ -287,6 +286,8 @@ def test_a_local_copy_is_read_in_each_form_that_datasets_knows(
 
     with pytest.raises(DatasetError, match=r"copy has no 2023/test/metadata\.level1\.parquet\. It has: 2023/test/meta"):
         ids_of(f"{copy}:2023_level1:test", home)
+
+    import datasets
 
     (saved := datasets.Dataset.from_list([record("s1")])).save_to_disk(tmp_path / "saved")
     datasets.DatasetDict({"validation": saved, "test": saved}).save_to_disk(tmp_path / "splits")

@@ -25,9 +25,9 @@ NOT_FROM_CHAT = {
 def _classes() -> list[type[Exception]]:
     from openai import _exceptions
 
-    names = {*dir(openai), *dir(_exceptions)}
-    members = [getattr(m, n) for m in (openai, _exceptions) for n in names if hasattr(m, n)]
-    classes = {m for m in members if isinstance(m, type) and issubclass(m, Exception)}
+    members = [*vars(openai).values(), *vars(_exceptions).values()]
+    # `isinstance` would import what the SDK loads lazily
+    classes = {m for m in members if issubclass(type(m), type) and issubclass(m, Exception)}
     return sorted((c for c in classes if c.__module__.startswith("openai")), key=lambda c: c.__name__)
 
 
