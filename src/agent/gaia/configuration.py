@@ -123,3 +123,9 @@ class Places:
         plain = re.sub(r"[^A-Za-z0-9_-]", "_", task_id)[:60]
         exact = "" if plain == task_id else f"-{hashlib.sha256(task_id.encode()).hexdigest()[:8]}"
         return self.library / f"{plain}{exact}-{epoch}"
+
+
+def ledger_meant(named: Path) -> Path:
+    """The ledger itself; where a benchmark's results are named, the one beside them."""
+    beside = Places(named).ledger if named.name else named
+    return beside if beside.exists() else named

@@ -28,6 +28,8 @@ _ERRORS = re.compile(
     r"|traceback \(most recent call last\)|(?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\s*:))",
     re.IGNORECASE,
 )
+_ENDED = {"ok", "limit", "missing-file"}
+"""With an answer, if there is one."""
 RESULTS_SCHEMA = 1
 """Of the results: members are added within it, never changed or removed."""
 _TRACED = 300
@@ -173,7 +175,7 @@ def write_answers(
     Raises:
         StorageError: The file cannot be written; what stood there before stands there still.
     """
-    first = {a.task_id: a for a in attempts if a.epoch == 1 and a.status in {"ok", "limit"} and _is_answer(a.answer)}
+    first = {a.task_id: a for a in attempts if a.epoch == 1 and a.status in _ENDED and _is_answer(a.answer)}
     lines = []
     for attempt in (first[task.task_id] for task in dataset.tasks if task.task_id in first):
         told = {"task_id": attempt.task_id, "model_answer": attempt.answer.strip()}
@@ -248,8 +250,7 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     if records.problems:
         raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
     last = {a.task_id: a for a in records.attempts if a.epoch == 1}
-    ended = {"ok", "limit", "missing-file"}
-    return {task_id: a.answer for task_id, a in last.items() if a.status in ended and a.answer}
+    return {task_id: a.answer for task_id, a in last.items() if a.status in _ENDED and a.answer}
 
 
 def log_submission(path: Path, **entry: Json) -> None:

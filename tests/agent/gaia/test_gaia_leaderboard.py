@@ -22,7 +22,8 @@ def attempts(**answers: str) -> list[Attempt]:
 
 def test_the_file_holds_every_question_once_in_order(tmp_path: Path) -> None:
     path = tmp_path / "submission.jsonl"
-    given = [*attempts(c3=" blue\n", a1="rød", b2="O'Neil"), Attempt("b2", epoch=2, answer="another")]
+    without_its_file = Attempt("a1", answer="rød", status="missing-file")
+    given = [*attempts(c3=" blue\n", b2="O'Neil"), without_its_file, Attempt("b2", epoch=2, answer="another")]
     assert write_answers(path, DATASET, given) == ()
     assert [json.loads(line) for line in path.read_text().splitlines()] == [
         {"task_id": "a1", "model_answer": "rød"},

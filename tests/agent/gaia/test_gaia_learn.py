@@ -79,7 +79,7 @@ async def test_a_wrong_attempt_becomes_a_row_and_a_record_that_later_questions_a
     [record], [lesson] = kept(bench).all(), bench.records.lessons
     assert (record.pattern, lesson.record) == (RECORD["pattern"], record.id)
     assert lesson.diagnosis.startswith("At step 1")
-    [row] = rows_of_ledger(Places(bench.output).ledger)
+    [row] = rows_of_ledger(bench.output)
     assert row["question"] == "Which card is number 0?"
     assert (row["raw_answer"], row["truth"], row["resolution"]) == ("I do not know", "0", "reasoning_gap")
     assert (row["diagnosis"], row["gap_record"]) == (lesson.diagnosis, record.id)

@@ -25,7 +25,7 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import LearningMode, LibraryMode, Places, with_limit
+from agent.gaia.configuration import LearningMode, LibraryMode, Places, ledger_meant, with_limit
 from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
@@ -356,7 +356,10 @@ def _require_ours(choices: Choices) -> None:
             raise StorageError(f"{path} cannot be written.", remedy="Name a file in another folder.")
         if not path.exists():
             continue
-        begins = path.read_bytes()[:_LOOKED_AT] if os.access(path, os.R_OK) else b"?"
+        begins = b"?"
+        if os.access(path, os.R_OK):
+            with path.open("rb") as file:
+                begins = file.read(_LOOKED_AT)
         goes_on = ledger.exists() or (choices.resume and option == "--submission")
         if not goes_on or (begins and mark not in begins):  # one without a byte has nothing to lose
             problem = f"{path} already exists and was not written by a benchmark with the ledger {ledger}."
@@ -444,7 +447,7 @@ def report(
     ] = None,
 ) -> None:
     """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
-    ledger = _ledger(ledger)
+    ledger = ledger_meant(ledger)
     _require_other(output, ledger, questions)
     opened = open_report(ledger, load_questions(questions, options.settings()).tasks if questions else ())
     redactor = _redactor()
@@ -466,7 +469,7 @@ def compare(
     output: Output = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted (McNemar's exact test)."""
-    ledgers = _ledger(first), _ledger(second)
+    ledgers = ledger_meant(first), ledger_meant(second)
     _require_other(output, *ledgers)
     compared = comparison.compare(*map(open_report, ledgers))
     redactor = _redactor()
@@ -480,12 +483,6 @@ def _require_other(output: Path | None, *read: Path | None) -> None:
     """Refuses to write a report over what it is made from."""
     if output is not None and output.resolve() in [path.resolve() for path in read if path is not None]:
         raise UsageError(f"{output} is what the report is made from.", remedy="Choose another --output.")
-
-
-def _ledger(named: Path) -> Path:
-    """The ledger that is meant: the one beside it, where a benchmark's results are named."""
-    beside = Places(named).ledger if named.name else named
-    return beside if beside.exists() else named
 
 
 def _redactor() -> Redactor:

@@ -345,9 +345,9 @@ def table_(
     """Shows a row for each attempt: brief, plans, calls, raw and final answer, truth, resolution, diagnosis, record."""
     from agent.gaia.report import attempts
 
-    settings = options.settings()
-    rows = attempts.rows_of_runs(settings.runs_dir, limit) if ledger is None else attempts.rows_of_ledger(ledger)
-    rows = [Redactor(settings.secrets).json(row) for row in rows]
+    runs = options.settings().runs_dir
+    rows = attempts.rows_of_runs(runs, limit) if ledger is None else attempts.rows_of_ledger(ledger)
+    rows = [Redactor(options.settings().secrets).json(row) for row in rows]
     if as_csv:
         print_text(attempts.as_csv(rows))
     else:

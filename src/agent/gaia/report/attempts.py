@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import RunError
-from agent.gaia.configuration import Places
+from agent.gaia.configuration import Places, ledger_meant
 from agent.gaia.ledger import read_ledger
 from agent.store.runs import Run, list_runs
 from agent.traces.read import trace_of
@@ -37,6 +37,7 @@ def rows_of_ledger(ledger: Path, runs: Path | None = None) -> list[Row]:
     Raises:
         RunError: It is no ledger.
     """
+    ledger = ledger_meant(ledger)
     records = read_ledger(ledger)
     stem = ledger.name.removesuffix(".jsonl").removesuffix(".ledger")
     folder = runs or Places(ledger.with_name(f"{stem}.json")).runs
