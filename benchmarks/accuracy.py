@@ -35,7 +35,8 @@ from agent.small.program import code_in
 from agent.steps import value_text
 from mcp_tools.library import Library
 from mcp_tools.prompt import parse_prompt
-from mcp_tools.sandbox import Job, Limits, Sandbox, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Job, Limits, Sandbox
 
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 ARMS = ("alone", "program", "alita")

@@ -40,7 +40,8 @@ from agent.small.program import STOP, TOKENS, Task, answer_in, program_task, why
 from agent.state import State
 from agent.store.journal import Journal
 from mcp_tools.create.same_answer import answer_key
-from mcp_tools.sandbox import Sandbox, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Sandbox
 
 ALITA = Path(sys.executable).parent / "alita"
 SECONDS = 150

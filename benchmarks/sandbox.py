@@ -23,9 +23,9 @@ from typing import Any
 
 from machine import bare_python_ms, run_ms, slowness
 
-from mcp_tools.sandbox import Job
 from mcp_tools.sandbox.backends import BubblewrapSandbox, find_bwrap
 from mcp_tools.sandbox.environment import executable, system_paths
+from mcp_tools.sandbox.protocol import Job
 
 STDLIB = Job("import math\n\ndef f(n: int) -> float:\n    return math.sqrt(n)\n", "f", {"n": 2})
 PANDAS = Job(

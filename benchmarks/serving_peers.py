@@ -73,7 +73,8 @@ async def serve_soak(folder: Path) -> None:
     from mcp.server.stdio import stdio_server
 
     from mcp_tools.library import Library
-    from mcp_tools.sandbox import Limits, open_sandbox
+    from mcp_tools.sandbox.backends import open_sandbox
+    from mcp_tools.sandbox.protocol import Limits
     from mcp_tools.server import build_server
     from mcp_tools.serving.client_call import ServerLimits
 

@@ -30,8 +30,9 @@ from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
 from agent.hosts.clients import HOSTS
 from mcp_tools.checks import RULES
 from mcp_tools.definition import LINT_RULES
-from mcp_tools.sandbox import Limits, protocol
+from mcp_tools.sandbox import protocol
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
+from mcp_tools.sandbox.protocol import Limits
 
 DOCS = Path(__file__).parent
 

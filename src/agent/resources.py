@@ -36,7 +36,7 @@ async def open_for(settings: Settings) -> Sandbox:
     Raises:
         IsolationError: The machine offers no acceptable isolation, and the user has not named the risk.
     """
-    from mcp_tools.sandbox import open_sandbox
+    from mcp_tools.sandbox.backends import open_sandbox
 
     wanted = settings.isolation
     named = wanted if wanted in {"bubblewrap", "sandlock"} else None

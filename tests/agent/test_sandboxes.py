@@ -9,7 +9,8 @@ from agent.budget import Budget, RunLimits
 from agent.recorders.journaled import JournaledSandbox
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
-from mcp_tools.sandbox import Job, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Job
 
 ENDLESS = "def f() -> int:\n    while True:\n        pass\n"
 SHORT = "def f() -> int:\n    return 7\n"

@@ -11,7 +11,7 @@ import pytest
 
 from agent.cli.main import COMMANDS
 from mcp_tools.checks import RULES
-from mcp_tools.sandbox import Limits
+from mcp_tools.sandbox.protocol import Limits
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

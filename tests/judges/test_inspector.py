@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from judging import NODE_FOLDER, Served, every_kind_of_tool, furnish, over_http
 
-from mcp_tools.sandbox import open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Description
 from mcp_tools.tool import Status, Tool
 

@@ -14,7 +14,8 @@ from mcp_tools.approve import Review, approve, review
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Library
 from mcp_tools.library.tool_files import object_path
-from mcp_tools.sandbox import Sandbox, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Status, Tool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

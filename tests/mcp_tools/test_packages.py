@@ -18,7 +18,7 @@ from mcp_tools.packages import (
     with_header,
 )
 from mcp_tools.run import run_source, run_tool
-from mcp_tools.sandbox import open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.tool import Tool
 
 SUM = '''

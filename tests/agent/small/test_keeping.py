@@ -18,7 +18,7 @@ from agent.store.journal import Journal
 from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library import Library
 from mcp_tools.run import run_tool
-from mcp_tools.sandbox import open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Json
 from support.decisions import OneModel, Weak, context_with, state_of

@@ -9,7 +9,7 @@ from agent.material.attached import look_at_files
 from agent.recorders.journaled_files import JournaledFiles
 from agent.small.program import answer_by_program, answer_in, as_answer, code_in
 from agent.store.journal import Journal
-from mcp_tools.sandbox import open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
 from support.decisions import OneModel, Weak, context_with, done, state_of
 
 OVER_BEDS = "What is the total price of the plants of bed A?"

@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from creating import LibraryShelf
 
 from mcp_tools.library import Library
-from mcp_tools.sandbox import Sandbox, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Sandbox
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

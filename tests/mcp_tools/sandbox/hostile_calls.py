@@ -23,10 +23,10 @@ from pathlib import Path
 from hostile_helpers import at_once, below, eventually, needs
 from hostile_sessions import SESSION_ATTACKS
 
-from mcp_tools.sandbox import Job, Limits, Outcome, Problem
 from mcp_tools.sandbox.backends import create
 from mcp_tools.sandbox.environment import Environment
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem
 from mcp_tools.sandbox.warm import WarmSandbox
 
 Attack = Callable[[WarmSandbox, Path], Awaitable[None]]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hostile_helpers import at_once, needs
 
-from mcp_tools.sandbox import Limits, SessionOutcome
+from mcp_tools.sandbox.protocol import Limits, SessionOutcome
 from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.tool import Json

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.sandbox import Job, Limits
+from mcp_tools.sandbox.protocol import Job, Limits
 from mcp_tools.sandbox.warm import WarmSandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox import Job, Limits
 from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox, SandlockSandbox
 from mcp_tools.sandbox.environment import Environment
+from mcp_tools.sandbox.protocol import Job, Limits
 from mcp_tools.sandbox.warm import KEPT_ENVIRONMENTS, WarmSandbox
 from mcp_tools.sandbox.zygote import Zygote
 
@@ -215,7 +215,8 @@ async def test_the_host_killed_takes_everything_along(tmp_path: Path) -> None:
 
     program = """
 import asyncio, sys
-from mcp_tools.sandbox import Job, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Job
 async def main():
     sandbox = await open_sandbox(backend=sys.argv[1])
     print("open", flush=True)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from mcp_tools.sandbox import Job, Limits, Outcome
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

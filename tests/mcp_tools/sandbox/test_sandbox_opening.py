@@ -11,15 +11,16 @@ import pytest
 
 import mcp_tools
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox import Job, Level, open_sandbox
-from mcp_tools.sandbox.backends import BubblewrapSandbox, find_bwrap, remedies
+from mcp_tools.sandbox.backends import BubblewrapSandbox, find_bwrap, open_sandbox, remedies
+from mcp_tools.sandbox.protocol import Job, Level
 
 SOURCE = Path(mcp_tools.__file__).parent.parent
 SITE = Path(__import__("sandlock").__file__).parent.parent
 PROGRAM = """
 import asyncio, sys
 sys.path.append(sys.argv[2])
-from mcp_tools.sandbox import Job, open_sandbox
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Job
 async def main():
     sandbox = await open_sandbox(backend=None if sys.argv[1] == "any" else sys.argv[1])
     outcome = await sandbox.run(Job("import os\\ndef f(a):\\n    return 2 * a, os.getuid()", "f", {"a": 4}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from mcp_tools.sandbox import Description, Problem
+from mcp_tools.sandbox.protocol import Description, Problem
 from mcp_tools.sandbox.warm import WarmSandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

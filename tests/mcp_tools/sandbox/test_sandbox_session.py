@@ -16,8 +16,8 @@ import pytest
 from hostile_helpers import below
 
 from mcp_tools.errors import IsolationError, ModelFixableError
-from mcp_tools.sandbox import Job, Limits, SessionOutcome
 from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox
+from mcp_tools.sandbox.protocol import Job, Limits, SessionOutcome
 from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.tool import Json

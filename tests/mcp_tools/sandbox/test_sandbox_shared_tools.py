@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 
 from mcp_tools.checks import check
-from mcp_tools.sandbox import Description
-from mcp_tools.sandbox.protocol import Job
+from mcp_tools.sandbox.protocol import Description, Job
 from mcp_tools.sandbox.warm import WarmSandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
