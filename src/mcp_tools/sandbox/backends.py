@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import itertools
@@ -47,11 +48,13 @@ def unprivileged_users() -> tuple[int, ...]:
 
 def readable_by_all(path: Path) -> bool:
     """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
-    entries = path.rglob("*") if path.is_dir() else ()
-    for found in itertools.islice(itertools.chain([path], entries), _SEARCHED_ENTRIES):
-        wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
-        if not found.is_symlink() and found.stat().st_mode & wanted != wanted:
-            return False
+    below = (Path(folder, name) for folder, *names in os.walk(path) for name in itertools.chain(*names))
+    for found in itertools.islice(itertools.chain([path], below), _SEARCHED_ENTRIES):
+        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+            mode = found.lstat().st_mode
+            wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+            if not stat.S_ISLNK(mode) and mode & wanted != wanted:
+                return False
     return True
 
 
@@ -152,7 +155,7 @@ def _others_can_read(environment: Environment) -> bool:
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
     paths = [Path(grant.real) for grant in environment.read]
-    return all(readable_by_all(path) and not (environment.live and path.is_dir()) for path in paths)
+    return all(not (environment.live and path.is_dir()) and readable_by_all(path) for path in paths)
 
 
 # Runs in the fresh interpreter: sandlock is imported from where it is installed, and forgotten again.

@@ -163,13 +163,13 @@ class WarmSandbox:
             self._zygotes.move_to_end(environment)
             try:
                 zygote = await asyncio.shield(task)
-            except IsolationError:
-                if self._zygotes.get(environment) is task:
-                    del self._zygotes[environment]
-                raise
             except asyncio.CancelledError:
                 if task.cancelled():
                     raise IsolationError("the sandbox is closed") from None
+                raise
+            except Exception:
+                if self._zygotes.get(environment) is task:
+                    del self._zygotes[environment]
                 raise
             if zygote.alive and zygote.calls < self.calls_per_zygote:
                 return zygote

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox, SandlockSandbox
+from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox, SandlockSandbox, readable_by_all
 from mcp_tools.sandbox.environment import Environment
 from mcp_tools.sandbox.protocol import Job, Limits
 from mcp_tools.sandbox.warm import KEPT_ENVIRONMENTS, WarmSandbox
@@ -309,3 +310,22 @@ async def test_each_namespace_is_its_own(sandbox: WarmSandbox) -> None:
     inside = max(descendants(plain_zygote(sandbox).pid))
     for kind in ("net", "pid", "mnt", "ipc", "uts"):
         assert os.readlink(f"/proc/{inside}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}"), kind
+
+
+async def test_an_environment_whose_start_failed_can_be_started_later(
+    sandbox: WarmSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sandbox, "_create", lambda _: Path("/no/such/file").stat())
+        with pytest.raises(FileNotFoundError):
+            await sandbox.run(Job(f"import yaml\n{DOUBLE}", "f", {"a": 1}))
+    assert (await sandbox.run(Job(f"import yaml\n{DOUBLE}", "f", {"a": 1}))).value == 2
+
+
+def test_a_file_that_goes_while_its_folder_is_looked_at_is_no_hindrance(open_folder: Path) -> None:
+    for number in range(1500):
+        (open_folder / str(number)).touch(0o644)
+    removing = threading.Thread(target=lambda: [path.unlink() for path in reversed([*open_folder.iterdir()])])
+    removing.start()
+    assert readable_by_all(open_folder)
+    removing.join()
