@@ -25,8 +25,8 @@ from agent.configuration.settings import (
     places_of,
     settings_as_in,
 )
-from agent.consent.approval import ApprovalMode, Approve
-from agent.consent.external_tools import ConfiguredServers, Confirm
+from agent.consent.consent import Confirm
+from agent.consent.external_tools import ConfiguredServers
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage
@@ -93,9 +93,9 @@ class Alita:
         Args:
             settings: Everything that can be set.
             streams: Whether the text of an answer is told while the model writes it (`AnswerWritten`).
-            confirm: Asks whether an external tool is called, where that needs consent: its server says something else
-                of it than before, or a project chose the model. Also whether a doubtful action is done. Without it,
-                these are refused.
+            confirm: Asks whether a proved tool is kept, where the setting `approval` says so, once for each; whether an
+                external tool is called, where that needs consent: its server says something else of it than before, or
+                a project chose the model; and whether a doubtful action is done. Without it, these are refused.
 
         Raises:
             SettingsError: Only a project's files chose who answers, and the user has not allowed that.
@@ -138,23 +138,12 @@ class Alita:
         if self.running is not None:
             self.running.drain()
 
-    def approval_of(self, run_id: str | None = None) -> ApprovalMode:
-        """The setting of a run, which stays with it; without an id, of the newest that did not finish.
-
-        Raises:
-            RunError: There is no such run.
-        """
-        runs = self.settings.runs_dir
-        found = find_unfinished(runs) if run_id is None else find_run(runs, run_id)
-        return settings_as_in(load_run(runs, found), self.settings).approval
-
     async def ask(
         self,
         question: str,
         *,
         files: Sequence[Path] = (),
         on_event: Listener | None = None,
-        approve: Approve | None = None,
         conversation: Conversation | None = None,
         wish: Wish = "answer",
         schema: dict[str, Any] | None = None,
@@ -167,7 +156,6 @@ class Alita:
             files: Files that come with it. What cannot be read of them is told to the model, and the question is
                 asked all the same.
             on_event: Told what happens, step by step.
-            approve: Decides whether a proved tool is kept, once for each; without it the setting `approval` does.
             conversation: The turns before this question, which may refer to them. Those of a long conversation are
                 folded into its summary; nothing is added to it.
             wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
@@ -195,7 +183,7 @@ class Alita:
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | places_of(self.settings) | follows | ({"approval": "ask"} if approve else {})
+        told = configuration | places_of(self.settings) | follows
         if wish != "answer":
             told[WISH] = wish
         if self.settings.use_cache and (earlier := self._programs.get(question)):
@@ -212,7 +200,7 @@ class Alita:
             configuration=told,
         )
         journal = Journal.create(journal_path(self.settings.runs_dir, run.run_id), self._redactor)
-        answer = await self._run(run, journal, self.settings, approve=approve, conversation=conversation)
+        answer = await self._run(run, journal, self.settings, conversation=conversation)
         running = self.running
         if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
@@ -239,15 +227,12 @@ class Alita:
         place = {"tools_dir": str(settings.tools_dir.resolve())}
         return configuration_of(settings) | place | form | self._external.configuration
 
-    async def resume(
-        self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
-    ) -> Answer:
+    async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
         """Goes on with a run that was interrupted; what it had paid for is not paid again.
 
         Args:
             run_id: The run, or the beginning or end of its id; without one, the newest that did not finish.
             on_event: Told what happens, step by step.
-            approve: Decides about tools that are not decided about yet; without it the run's own setting does.
 
         Raises:
             RunError: There is no such run, or it has its answer.
@@ -259,7 +244,7 @@ class Alita:
         failed = run.status in {"failed", "declined"}
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor, failed=failed)
         settings = settings_as_in(run, self.settings, goes_on=True)
-        return await self._run(run, journal, settings, resumed=True, approve=approve)
+        return await self._run(run, journal, settings, resumed=True)
 
     async def replay(
         self,
@@ -267,7 +252,6 @@ class Alita:
         *,
         until: int | None = None,
         on_event: Listener | None = None,
-        approve: Approve | None = None,
     ) -> Answer:
         """Repeats a run from its journal without a call; with `until`, goes on live after that step.
 
@@ -275,7 +259,6 @@ class Alita:
             run_id: The run, or the beginning or end of its id.
             until: The last step that is taken from the journal.
             on_event: Told what happens, step by step.
-            approve: Decides about tools that are new after that step.
 
         Raises:
             RunError: There is no such run, or it asks for something that its journal does not hold.
@@ -297,7 +280,7 @@ class Alita:
             parent=run.run_id,
         )
         journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
-        return await self._run(fork, journal, settings, approve=approve)
+        return await self._run(fork, journal, settings)
 
     async def _run(
         self,
@@ -307,7 +290,6 @@ class Alita:
         *,
         live: bool = True,
         resumed: bool = False,
-        approve: Approve | None = None,
         conversation: Conversation | None = None,
     ) -> Answer:
         self._is_logged = live
@@ -332,7 +314,6 @@ class Alita:
             streams=self._streams,
             live=live,
             resumed=resumed,
-            approve=approve,
             conversation=conversation,
         )
         if self._draining:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
-from agent.consent.external_tools import Consent, ExternalTools
+from agent.consent.external_tools import ExternalTools
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
@@ -21,7 +21,7 @@ from agent.strategy import Strategy, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
-    from agent.consent.approval import Approval
+    from agent.consent.consent import Consent
     from agent.material.workspace import Workspace
     from agent.python_session import PythonSession
     from agent.recorders.journaled_files import JournaledFiles
@@ -81,8 +81,6 @@ class Context:
     external: ExternalTools = field(default_factory=ExternalTools)
     consent: Consent | None = None
     """Asks the user about a doubtful action; None asks nobody."""
-    approval: Approval | None = None
-    """Decides which proved tools are kept; None keeps all."""
     python: PythonSession | None = None
     """Runs the programs that a capable model writes; None where no program runs."""
     examiner: Examiner | None = None

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from agent.consent.external_tools import KIND, Confirm, Consent, ExternalTools, JournaledExternalTools
+from agent.consent.external_tools import KIND, ExternalTools, JournaledExternalTools
 from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.model_downloads import fetch_weights
@@ -22,8 +22,8 @@ from mcp_tools.library import ApprovedHashes, Library
 from mcp_tools.library.approvals import SERVED
 
 if TYPE_CHECKING:
-    from agent.budget import Budget
     from agent.configuration.settings import Settings
+    from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
@@ -76,13 +76,13 @@ class Resources:
     Args:
         external: The servers that are configured.
         tell: Told what a user should know of the opening.
-        confirm: Asks whether a call or an action that needs consent is done; None where nobody can be asked.
+        confirm: Asks the user; None where nobody can be asked.
     """
 
     def __init__(
         self, external: ConfiguredServers, tell: Callable[[Event], None], confirm: Confirm | None = None
     ) -> None:
-        self._confirm = confirm
+        self.confirm = confirm
         self.stopping = threading.Event()
         """Set by whoever wants what takes long to end early."""
         self._external = external
@@ -144,11 +144,11 @@ class Resources:
                 states[name] = " ".join((now.source, now.definition, now.capabilities, served))
         return states
 
-    def consent(self, budget: Budget, *, live: bool) -> Consent:
-        """Who allows what needs it in a run; a replay asks nobody."""
+    @property
+    def each_call(self) -> str:
+        """Why each call of an external tool needs consent, where it does."""
         choice = self._external.choice
-        each_call = "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
-        return Consent(self._confirm if live else None, budget, each_call)
+        return "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
 
     def external(self, journal: Journal, consent: Consent, *, live: bool) -> ExternalTools:
         """The tools of external servers, which begin to start; a replay starts none."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
 from agent.configuration.settings import EARLIER, FOLLOWS, RULES, SCHEMA, wish_of
-from agent.consent.approval import Approval, Approve
+from agent.consent.consent import Consent
 from agent.context import Context
 from agent.creation import examiner_of
 from agent.errors import AlitaError, StoppedError, StorageError
@@ -92,7 +92,6 @@ class Running:
     live: bool = True
     """A replay is not: it makes no call and leaves no trace."""
     resumed: bool = False
-    approve: Approve | None = None
     conversation: Conversation | None = None
 
     def __post_init__(self) -> None:
@@ -229,7 +228,14 @@ class Running:
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(self._import_ahead))
-        consent = resources.consent(budget, live=live)
+        consent = Consent(
+            resources.confirm if live else None,
+            journal,
+            budget,
+            self.tell,
+            approval=self.settings.approval if "approval" in self.run.configuration else None,
+            each_call=resources.each_call,
+        )
         external = resources.external(journal, consent, live=live)
         with budget.standing_still():
             sandbox = await resources.sandbox(self.settings) if live else None
@@ -239,10 +245,9 @@ class Running:
         folders = [self._folder / name for name in (FILES, WEB, PICTURES, FOLDER)]
         python = PythonSession(sandbox, journal, budget, folders)
         self._opened.push_async_callback(python.aclose)
-        decided = Approval(journal, budget, self.settings.approval, self.approve)
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
-            library=JournaledLibrary(resources.library(self.settings), journal),
+            library=JournaledLibrary(resources.library(self.settings), journal, consent),
             sandbox=JournaledSandbox(sandbox, journal, budget),
             journal=journal,
             budget=budget,
@@ -251,7 +256,6 @@ class Running:
             files=tuple(Path(file.path) for file in self.run.files),
             external=external,
             consent=consent,
-            approval=decided if "approval" in self.run.configuration else None,
             reader=self._reader(),
             solve=self._solve,
             workspace=Workspace(self.journal.home / FOLDER),

@@ -17,7 +17,7 @@ import pytest
 from agent.answer import Answer
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
-from agent.consent.external_tools import Confirm
+from agent.consent.consent import Confirm
 from agent.events import Event, Note
 from mcp_tools.library import Library
 from support.fibonacci import Line, write_script
@@ -60,26 +60,27 @@ class Desk:
         return self
 
     async def ask(self, question: str, **flags: Any) -> Answer:
-        given = {
-            name: flags.pop(name) for name in ("files", "approve", "conversation", "wish", "rules") if name in flags
-        }
+        given = {name: flags.pop(name) for name in ("files", "conversation", "wish", "rules") if name in flags}
         return await self.use(lambda alita: alita.ask(question, on_event=self.events.append, **given), **flags)
 
     async def resume(self, run_id: str | None = None, **flags: Any) -> Answer:
-        approve = flags.pop("approve", None)
-        return await self.use(lambda alita: alita.resume(run_id, on_event=self.events.append, approve=approve), **flags)
+        return await self.use(lambda alita: alita.resume(run_id, on_event=self.events.append), **flags)
 
     async def replay(self, run_id: str, until: int | None = None) -> Answer:
         return await self.use(lambda alita: alita.replay(run_id, until=until, on_event=self.events.append))
 
-    async def use(self, work: Callable[[Any], Awaitable[Answer]], **flags: Any) -> Answer:
+    async def use(
+        self, work: Callable[[Any], Awaitable[Answer]], approve: Confirm | None = None, **flags: Any
+    ) -> Answer:
+        """With `approve` the setting is that it is asked about proved tools."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
 
         self.events.clear()
+        flags |= {"approval": "ask"} if approve else {}
         given = {"model": self.model or None, "tools_dir": str(self.tools_dir), **self.flags, **flags}
         settings = read_settings(given, environment={"ALITA_HOME": str(self.home)}, current=self.folder)
-        async with await Alita.open(settings, confirm=self.confirm) as alita:
+        async with await Alita.open(settings, confirm=approve or self.confirm) as alita:
             return await work(alita)
 
 

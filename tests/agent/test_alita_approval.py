@@ -6,7 +6,7 @@ import json
 import pytest
 
 from agent.budget import Budget, RunLimits
-from agent.consent.approval import Approval, ToolToApprove
+from agent.consent.consent import Consent, ToolToApprove
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
@@ -111,9 +111,9 @@ async def test_a_resumed_run_keeps_its_own_mode(desk):
 async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(tmp_path):
     budget = Budget(RunLimits(seconds=60))
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
-    approval = Approval(journal, budget, "ask", Someone(True, seconds=0.5))
+    consent = Consent(Someone(True, seconds=0.5), journal, budget, [].append, approval="ask")
     before = budget.seconds
-    assert await approval.refusal(Tool("a", "", {}, {}, "def a() -> int: return 1")) == ""
+    assert await consent.refusal_of_tool(Tool("a", "", {}, {}, "def a() -> int: return 1")) == ""
     assert budget.seconds - before < 0.4
     await journal.aclose()
 

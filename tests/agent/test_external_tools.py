@@ -11,9 +11,10 @@ import pytest
 from agent.budget import Budget
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings_sources import read_settings
-from agent.consent.external_tools import Consent
+from agent.consent.consent import Consent
 from agent.errors import RunError
 from agent.events import ToolCalled, ToolFound, Warned
+from agent.store.journal import Journal
 from mcp_tools.child import INHERITED
 from mcp_tools.clients.config_parser import ServerEntry, parse
 from mcp_tools.clients.trust import FILE, Changed, Decisions
@@ -237,7 +238,7 @@ async def test_where_a_project_chose_the_model_each_call_is_asked_about(desk, lo
     assert len(asked) == 1
 
 
-async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted():
+async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted(tmp_path):
     class Changing:
         """The tool is gone when it is looked at again."""
 
@@ -249,7 +250,9 @@ async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted():
     async def yes(_):
         return True
 
-    reason = await Consent(yes, Budget()).refusal("calc__add", {}, Changing())
+    journal = Journal.create(tmp_path / "run" / "journal.jsonl")
+    reason = await Consent(yes, journal, Budget(), [].append).refusal_of_call("calc__add", {}, Changing())
+    await journal.aclose()
     assert reason == "calc__add was not called: its server changed it again while you were asked"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.consent.external_tools import CallProposal
+from agent.consent.consent import CallProposal
 from agent.events import ActionRefused, PageRead, ToolCalled, WebSearched
 from agent.traces.read import read_trace
 from agent.traces.trace import trace_facts

@@ -19,8 +19,8 @@ from mcp_tools.text import count_of, printable
 if TYPE_CHECKING:
     from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
-    from agent.consent.approval import ToolToApprove
-    from agent.consent.external_tools import CallProposal, ConfiguredServers
+    from agent.consent.consent import CallProposal, ToolToApprove
+    from agent.consent.external_tools import ConfiguredServers
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.trust import Changed, Decisions
 
@@ -153,8 +153,23 @@ FIRST_LINES = 20
 Word = Literal["yes", "no", "always"]
 
 
-async def ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> Word:
-    """Shows a proved tool and asks whether it is kept; the end of the input is a no."""
+async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, always: bool) -> Word:
+    """Asks what a run wants to know; the end of the input is a no.
+
+    Of a proved tool the beginning of its code is shown. Of a call everything is, as any part may matter.
+    """
+    from agent.consent.consent import ToolToApprove
+
+    if isinstance(asked, ToolToApprove):
+        return await _ask_whether_kept(asked, screen, always=always)
+    screen.note(f"\nA call of {asked.name}: {asked.reason}.\n  arguments: {json.dumps(asked.arguments)}")
+    if asked.definition:
+        screen.note(f"  now defined as: {asked.definition}")
+    chosen = await choose("Call it?", {"y": "yes", "n": "no"}, spoken=screen.spoken)
+    return "yes" if chosen == "y" else "no"
+
+
+async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> Word:
     from agent.cli.screen import Line
 
     screen.line(Line("new", proposal.signature, "●", "bold", whole=True))
@@ -170,14 +185,6 @@ async def ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: b
     while (chosen := await choose("Keep this tool?", {**words, **more}, spoken=screen.spoken)) == "m":
         screen.code(proposal.source)
     return words.get(chosen, "no")
-
-
-async def ask_whether_called(call: CallProposal, screen: Screen) -> bool:
-    """Shows all of a call of an external tool, as any part may matter, and asks; the end of the input is a no."""
-    screen.note(f"\nA call of {call.name}: {call.reason}.\n  arguments: {json.dumps(call.arguments)}")
-    if call.definition:
-        screen.note(f"  now defined as: {call.definition}")
-    return await choose("Call it?", {"y": "yes", "n": "no"}, spoken=screen.spoken) == "y"
 
 
 def has_keyboard() -> bool:

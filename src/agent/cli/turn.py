@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.confirmations import Word, ask_whether_called, ask_whether_kept
+from agent.cli.confirmations import Word, ask_user
 from agent.cli.screen import cost_text, time_text
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
@@ -21,8 +21,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.cli.screen import Screen
-    from agent.consent.approval import ToolToApprove
-    from agent.consent.external_tools import CallProposal
+    from agent.consent.consent import CallProposal, ToolToApprove
 
 
 class Activity:
@@ -112,15 +111,10 @@ class Turn:
             self._screen.begin_work(self._describe)
             listen()
 
-    async def confirm(self, call: CallProposal) -> bool:
-        """Asks whether an external tool is called."""
+    async def confirm(self, asked: ToolToApprove | CallProposal, *, always: bool = False) -> Word:
+        """Asks the user; `always` may be said of new tools."""
         with self.paused():
-            return await ask_whether_called(call, self._screen)
-
-    async def approve(self, proposal: ToolToApprove, *, always: bool = False) -> Word:
-        """Asks whether a new tool is kept."""
-        with self.paused():
-            return await ask_whether_kept(proposal, self._screen, always=always)
+            return await ask_user(asked, self._screen, always=always)
 
     def interrupt(self) -> None:
         """Ctrl-C: the first lets the step finish, the second stops at once."""

@@ -406,14 +406,14 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     Args:
         run: The run.
         settings: Those of this process.
-        goes_on: Whether it makes new calls: then limits of the command line count, and in place of the one that ended
+        goes_on: Whether it makes new calls: then those of the command line count, and in place of the one that ended
             it a higher one of this process.
     """
     told = run.configuration
     written = {name: told[name] for name in (*_RECORDED, *ROLES, "approval", "tools_dir") if told.get(name)}
     if goes_on:
         ended = f"max_{run.answer.limit}" if run.answer else ""
-        for name in written.keys() & {*_LIMITS}:
+        for name in written.keys() & {*_LIMITS, "approval"}:
             own = getattr(settings, name)
             if name in settings.by_flag or (name == ended and (own is None or own > float(written[name]))):
                 del written[name]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,8 @@ from mcp_tools.clients.trust import FILE, Decisions, standing_of
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.budget import Budget
     from agent.configuration.settings import Settings
+    from agent.consent.consent import Consent
     from agent.store.journal import Journal
     from mcp_tools.clients.config_parser import Problem
     from mcp_tools.clients.servers import Servers
@@ -53,66 +52,6 @@ def _without_prose(schema: dict[str, Any]) -> dict[str, Any]:
 def _is_plain(value: Json) -> bool:
     """Whether a name or a choice is one, and no prose."""
     return not isinstance(value, str) or (len(value) <= _LONGEST_NAME and len(value.split()) <= _MOST_WORDS)
-
-
-@dataclass(frozen=True, slots=True)
-class CallProposal:
-    """A call of an external tool, or another action, that someone has to allow."""
-
-    name: str
-    arguments: dict[str, Json]
-    reason: str
-    definition: str = ""
-    """What the server now says of the tool, where that has changed."""
-    is_doubtful: bool = False
-    """Whether it would be refused unasked because it may come from foreign text alone."""
-
-
-Confirm = Callable[[CallProposal], Awaitable[bool]]
-
-
-class Consent:
-    """Who allows the calls and actions that need it; the clock of the run stands still meanwhile."""
-
-    def __init__(self, confirm: Confirm | None, budget: Budget, each_call: str = "") -> None:
-        self._confirm = confirm
-        self._budget = budget
-        self._each_call = each_call
-        self._asking = asyncio.Lock()
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether there is somebody to ask."""
-        return self._confirm is not None
-
-    async def allows(self, call: CallProposal) -> bool:
-        """What somebody says who is asked; nobody says no."""
-        if self._confirm is None:
-            return False
-        async with self._asking:
-            with self._budget.standing_still():
-                return await self._confirm(call)
-
-    async def refusal(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
-        """Why a call is not made; empty when it may be."""
-        changed = await servers.changed(name)
-        reasons = [self._each_call] if self._each_call else []
-        reasons += ["its server now says something else of it than when you trusted it"] if changed else []
-        if not reasons:
-            return ""
-        why = ", and ".join(reasons)
-        if not self.can_ask:
-            allow = (
-                f"alita mcp enable {changed.server}" if changed else "ask on a terminal, or name the models yourself"
-            )
-            return f"{name} was not called: {why}, and nobody can be asked here. To allow it: {allow}"
-        if not await self.allows(CallProposal(name, arguments, why, changed.definition if changed else "")):
-            return f"{name} was not called: the user did not allow it"
-        if changed:
-            if await servers.changed(name) != changed:
-                return f"{name} was not called: its server changed it again while you were asked"
-            servers.trust(name)
-        return ""
 
 
 class ExternalTools:
@@ -169,7 +108,7 @@ class JournaledExternalTools(ExternalTools):
             if self._servers is None:
                 reply = Reply(False, f"the server of {name} is not configured here any more", kind="unknown")
                 return {"reply": asdict(reply), "notes": []}
-            if refusal := await self._consent.refusal(name, arguments, self._servers):
+            if refusal := await self._consent.refusal_of_call(name, arguments, self._servers):
                 reply = Reply(False, refusal, kind="refused")
             else:
                 reply = await self._servers.call(name, arguments, seconds)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.external_tools import CallProposal
+from agent.consent.consent import CallProposal
 from agent.consent.provenance import Verdict
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused
@@ -14,13 +13,10 @@ from agent.state import State
 from agent.steps import decision_of, step
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.context import Context
 
-_CONSENT = "consent"
-"""What the journal calls a user's word on a doubtful action."""
 _WORDS_OF_USER = 20_000
 _LONGEST_ACTION = 1_500
 _TOKENS = 120
@@ -51,8 +47,9 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
         return True
     if verdict.ruling == "doubtful":
         call = CallProposal(name, {"action": action}, verdict.why, is_doubtful=True)
-        strategy = context.strategy(Role.COORDINATOR)
-        if await strategy.is_wanted(action, wanted, context) or await _is_allowed(call, context):
+        if await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
+            return True
+        if context.consent is not None and await context.consent.allows_doubtful(call):
             return True
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))
     return False
@@ -61,18 +58,6 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
 def words_of_user(state: State) -> str:
     """What the user wrote."""
     return "\n".join(state.get("said") or [state["question"]])
-
-
-async def _is_allowed(call: CallProposal, context: Context) -> bool:
-    """Whether the user, where somebody can be asked, allows an action; the journal holds what was said."""
-    consent = context.consent
-    if consent is None or not (consent.can_ask or context.journal.knows(_CONSENT)):
-        return False
-
-    async def perform() -> Json:
-        return {"allowed": await consent.allows(call)}
-
-    return bool((await context.journal.call(_CONSENT, asdict(call), perform))["allowed"])
 
 
 async def is_asked_for(action: str, wanted: str, context: Context) -> bool:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget
+from agent.consent.consent import Consent
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.material.pictures import with_pictures
 from agent.models.protocol import Completion, Model, Request
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal
+from mcp_tools.create.interfaces import RefusedToolError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
 from mcp_tools.tool import Json, Tool
@@ -158,7 +160,8 @@ class JournaledGaps:
 class JournaledLibrary:
     """A library whose answers are recorded, and which a replay neither reads nor changes."""
 
-    def __init__(self, library: Library, journal: Journal) -> None:
+    def __init__(self, library: Library, journal: Journal, consent: Consent | None = None) -> None:
+        self._consent = consent
         self._library = library
         self._journal = journal
         self._known: dict[str, Tool] = {}
@@ -191,7 +194,13 @@ class JournaledLibrary:
         return list(await self._recorded(request, lambda: [f"{f.message} ({f.remedy})" for f in self._library.flaws()]))
 
     async def register(self, tool: Tool) -> Tool:
-        """Keeps a tool; registering the same source again changes nothing."""
+        """Keeps a tool that may be kept; registering the same source again changes nothing.
+
+        Raises:
+            RefusedToolError: It is not to be kept.
+        """
+        if self._consent is not None and (reason := await self._consent.refusal_of_tool(tool)):
+            raise RefusedToolError(reason)
         request = {"register": tool.name, "source": tool.source}
         registered = from_plain(Tool, await self._recorded(request, lambda: self._library.register(tool)))
         self._known[registered.name] = registered

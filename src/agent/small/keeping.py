@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 
 from agent.answering.final_answer import in_asked_format
-from agent.consent.approval import ApprovedShelf
 from agent.context import Context
 from agent.creation import EventWatcher, short_path
 from agent.errors import AlitaError
@@ -149,8 +148,6 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
     if answer_key(printed) not in {answer_key(outcome.value), answer_key(answer)}:
         raise _NotKeptError(f"{call.name} alone does not give the answer")
     context.emit(Note(f"the answer is {one_line(printed)}; now {call.name} is made a tool"))
-
-    shelf = ApprovedShelf(context.library, context.approval, context.emit)
     creation = await prove(
         Proposal(
             question=question,
@@ -162,12 +159,12 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
         ),
         examiner=SecondImplementation(context, call.arguments),
         sandbox=context.sandbox,
-        library=shelf,
+        library=context.library,
         watcher=EventWatcher(context.emit),
     )
     tool = creation.tool
     if tool is None:
-        if shelf.refused:
+        if creation.choice == "refused":
             return {}
         raise _NotKeptError(creation.reason.removeprefix("- "))
     if creation.choice == "reuse":

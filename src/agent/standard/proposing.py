@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agent.consent.approval import ApprovedShelf
 from agent.context import Context
 from agent.creation import EventWatcher, short_path
 from agent.errors import ModelOutputError
@@ -26,7 +25,6 @@ async def propose_tool(state: State, context: Context) -> Update:
     """Proves the tool of the decision, and keeps it where that succeeds; it answers the question either way."""
     assert context.examiner is not None
     decision = decision_of(state)
-    shelf = ApprovedShelf(context.library, context.approval, context.emit)
     files = present(state, context)
     proposal = Proposal(
         question=state["question"],
@@ -45,14 +43,14 @@ async def propose_tool(state: State, context: Context) -> Update:
             proposal,
             examiner=context.examiner,
             sandbox=context.sandbox,
-            library=shelf,
+            library=context.library,
             watcher=EventWatcher(context.emit),
         )
     except (ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no tool: {failure.message}"))
         return {"steps": [step(state, ok=False, finding=f"No tool could be created: {failure.message}")]}
     if creation.tool is None:
-        return _not_kept(state, context, creation, told=shelf.refused)
+        return _not_kept(state, context, creation)
     tool = creation.tool
     if creation.choice == "create":
         context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
@@ -71,16 +69,17 @@ async def propose_tool(state: State, context: Context) -> Update:
     }
 
 
-def _not_kept(state: State, context: Context, creation: Creation, *, told: bool) -> Update:
+def _not_kept(state: State, context: Context, creation: Creation) -> Update:
     """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
-    if not told:
+    refused = creation.choice == "refused"
+    if not refused:
         context.emit(Note(f"not kept as a tool: {one_line(creation.reason.removeprefix('- '), 300)}"))
     ok = creation.answered
     shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
-    if told and state.get("wish") == "create":
+    if refused and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
-    elif not told and creation.choice != "one_off" and not any(map(_was_tried, state.get("steps", []))):
+    elif creation.choice == "scratch" and not any(map(_was_tried, state.get("steps", []))):
         done |= {"final": "", "note": _MEND}
     return {"steps": [done]}
 

@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from mcp_tools.checks.check import Report
+from mcp_tools.errors import LibraryError
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
+
+
+class RefusedToolError(LibraryError):
+    """A proved tool is not kept because someone, or a setting, said so."""
 
 
 class Shelf(Protocol):
@@ -20,7 +25,11 @@ class Shelf(Protocol):
         """The tools that fit a query best, best first."""
 
     async def register(self, tool: Tool) -> Tool:
-        """Keeps a tool; the result has the name and the version it got."""
+        """Keeps a tool; the result has the name and the version it got.
+
+        Raises:
+            RefusedToolError: It is not to be kept.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +116,8 @@ class Examiner(Protocol):
         """
 
 
-Choice = Literal["reuse", "create", "scratch", "one_off"]
-"""`scratch`: a program answered the question, and was not kept. `one_off`: nor should it be."""
+Choice = Literal["reuse", "create", "scratch", "one_off", "refused"]
+"""`scratch`: a program answered the question, and was not kept. `one_off`: nor should it be. `refused`: nor may it."""
 
 
 @dataclass(frozen=True, slots=True)

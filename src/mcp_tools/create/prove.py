@@ -14,7 +14,7 @@ from dataclasses import replace
 from mcp_tools.checks import check
 from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
 from mcp_tools.create.examiner import told
-from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, Shelf, Test, Watcher
+from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, RefusedToolError, Shelf, Test, Watcher
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Examination, Trial, fitted_call
@@ -201,12 +201,12 @@ class _Proof:
             tool = await self.library.register(replace(draft, source=source, provenance=provenance))
         except LibraryError as problem:
             self.problems.append(str(problem))
-            return self._scratch(first)
+            return self._scratch(first, refused=isinstance(problem, RefusedToolError))
         reason = f"{len(suite)} tests pass, they catch {proof['killed']} of {proof['mutants']} broken versions"
         return self._creation(tool, "create", first, reason)
 
-    def _scratch(self, first: Outcome) -> Creation:
-        unkept: Choice = "one_off" if self.examination.serves_one_question else "scratch"
+    def _scratch(self, first: Outcome, *, refused: bool = False) -> Creation:
+        unkept: Choice = "refused" if refused else "one_off" if self.examination.serves_one_question else "scratch"
         return self._creation(None, unkept, first, _listed(self.problems))
 
     def _creation(self, tool: Tool | None, choice: Choice, first: Outcome, reason: str) -> Creation:

@@ -82,7 +82,7 @@ STUCK = textwrap.dedent("""
             return self.limit - (time.monotonic() - self.began) if self.limit else None
         def drain(self):
             pass
-        async def ask(self, question, *, files=(), on_event=None, approve=None, **more):
+        async def ask(self, question, *, files=(), on_event=None, **more):
             self.question = question
             print("begun", file=sys.stderr, flush=True)
             if question == "thread":  # a library that never comes back

@@ -33,7 +33,7 @@ STAND_IN = textwrap.dedent("""
             print("closed", file=sys.stderr)
         def drain(self):
             self.drained.set()
-        async def ask(self, question, *, files=(), on_event=None, approve=None, **more):
+        async def ask(self, question, *, files=(), on_event=None, **more):
             on_event(RunStarted("261121-104055-k3f9", question, "m"))
             verb, _, rest = question.partition(" ")
             if verb == "say":

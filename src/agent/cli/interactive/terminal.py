@@ -23,8 +23,7 @@ from agent.cli.screen import Screen
 from agent.cli.turn import Turn, listen, on_interrupt, unechoed
 from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
-from agent.consent.approval import ApprovalMode, ToolToApprove
-from agent.consent.external_tools import CallProposal
+from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
 from agent.question import Wish, files_named
@@ -49,7 +48,8 @@ class Terminal:
         settings: Settings,
         session: StoredSession | None = None,
     ) -> None:
-        self.settings = settings
+        self._flags = {**flags, "approval": "ask"}  # a run asks; the mode of the session decides then
+        self.settings = read_settings(self._flags)
         self.screen = screen
         self.session = session or new_session(settings.model)
         source = settings.source_of("approval")
@@ -59,7 +59,6 @@ class Terminal:
         self.leaving = False
         self.refused: list[str] = []
         self.redactor = Redactor(settings.secrets)
-        self._flags = dict(flags)
         self._alita: Alita | None = None
         self._turn: Turn | None = None
         self._saved = session is not None
@@ -87,21 +86,17 @@ class Terminal:
         self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer"
     ) -> Answer:
         """Asks a question, shows what happens and the answer, and keeps the turn; `fresh` passes over the cache."""
-        conversation, approve = self.session.conversation, self._approve
+        conversation = self.session.conversation
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
-            return self.alita.ask(
-                question, files=files, on_event=listen, approve=approve, conversation=conversation, wish=wish
-            )
+            return self.alita.ask(question, files=files, on_event=listen, conversation=conversation, wish=wish)
 
         with self.alita.asking_anew() if fresh else contextlib.nullcontext():
             return await self._take_turn(question, work)
 
     async def go_on(self, run_id: str, question: str) -> Answer:
         """Goes on with a run that was stopped; what it had paid for is not paid again."""
-        return await self._take_turn(
-            question, lambda listen: self.alita.resume(run_id, on_event=listen, approve=self._approve)
-        )
+        return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
@@ -222,20 +217,18 @@ class Terminal:
         self.attached.clear()
         await self.ask(question, files)
 
-    async def _confirm(self, call: CallProposal) -> bool:
+    async def _confirm(self, asked: ToolToApprove | CallProposal) -> bool:
         assert self._turn is not None
-        return await self._turn.confirm(call)
-
-    async def _approve(self, proposal: ToolToApprove) -> bool:
-        assert self._turn is not None
+        if isinstance(asked, CallProposal):
+            return await self._turn.confirm(asked) == "yes"
         if self.mode != "ask":
             return self.mode == "auto"
-        word = await self._turn.approve(proposal, always=True)
+        word = await self._turn.confirm(asked, always=True)
         if word == "always":
             self.mode = "auto"
             self.screen.note("From now on every tool that passes its tests is kept. To be asked again: /approve ask")
         if word == "no":
-            self.refused.append(proposal.name)
+            self.refused.append(asked.name)
         return word != "no"
 
     def status(self) -> str:

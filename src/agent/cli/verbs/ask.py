@@ -30,8 +30,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.consent.approval import Approve, ToolToApprove
-    from agent.consent.external_tools import CallProposal
+    from agent.consent.consent import CallProposal, ToolToApprove
 
 
 app = options.new_app("")
@@ -104,9 +103,8 @@ def ask(
     text, form = _read_question(words), _schema(schema)
     from agent.answering.arithmetic import compute
 
-    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
+    def work(alita: Alita, listen: Listener) -> Coroutine[Any, Any, Answer]:
         asked: dict[str, Any] = {"files": files, "on_event": listen, "schema": form}
-        asked["approve"] = someone if alita.settings.approval == "ask" else None
         return _continued(alita, text, asked) if continue_ else alita.ask(text, **asked)
 
     exact = not files and form is None and compute(text) is not None
@@ -148,11 +146,8 @@ def resume(
     verbose: options.Verbose = False,
 ) -> None:
     """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
-
-    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
-        return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
-
-    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
+    shown = Output(as_json, json_stream, quiet, verbose)
+    raise typer.Exit(answer(flags, lambda alita, listen: alita.resume(run, on_event=listen), shown))
 
 
 def _at_keyboard() -> bool:
@@ -188,7 +183,7 @@ def _piped(*, typed: bool) -> str:
         ) from None
 
 
-Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Coroutine[Any, Any, Answer]]
+Ask = Callable[["Alita", "Listener"], Coroutine[Any, Any, Answer]]
 
 _CLOSING = 10.0
 
@@ -235,27 +230,26 @@ class _Run:
     async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
+        from agent.consent.consent import CallProposal
 
         settings = read_settings(flags)
         self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
 
-        async def confirm(call: CallProposal) -> bool:
-            """Whether an external tool is called; a doubtful action is not even asked about unless approval is."""
-            return (settings.approval == "ask" or not call.is_doubtful) and await turn.confirm(call)
-
-        async def approve(proposal: ToolToApprove) -> bool:
-            return await turn.approve(proposal) == "yes"
+        async def confirm(asked: ToolToApprove | CallProposal) -> bool:
+            """Asks; a doubtful action is not even asked about unless approval is."""
+            is_doubtful = isinstance(asked, CallProposal) and asked.is_doubtful
+            return (settings.approval == "ask" or not is_doubtful) and await turn.confirm(asked) == "yes"
 
         def hear(event: Event) -> None:
             if self._output.stream and not isinstance(event, RunFinished):
                 print_json(event.as_json(), line=True)
 
         streams = self._output.stream or screen.animated
-        asks = has_keyboard()
-        async with await Alita.open(settings, streams=streams, confirm=confirm if asks else None) as alita:
+        someone = confirm if has_keyboard() else None
+        async with await Alita.open(settings, streams=streams, confirm=someone) as alita:
             self._alita = alita
             self._turn = turn = Turn(alita, screen, verbose=self._output.verbose, hears=hear)
-            result = await turn.take(lambda listen: ask(alita, listen, approve if asks else None))
+            result = await turn.take(lambda listen: ask(alita, listen))
             self._result = result
             self._ends = min(self._ends, time.monotonic() + _CLOSING)
         return result

@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -35,9 +34,6 @@ from mcp_tools import child
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
-    from agent.answer import Answer
-    from agent.consent.approval import Approve
     from agent.conversation import Turn
     from agent.store.runs import Run
     from agent.store.sessions import StoredSession
@@ -115,11 +111,8 @@ def replay(
     """Replays a run from its journal without calling a model. The answer is the same."""
     run_id = find_run(options.settings().runs_dir, run)
 
-    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
-        asked = someone if alita.approval_of(run_id) == "ask" else None
-        return alita.replay(run_id, until=until, on_event=listen, approve=asked)
-
-    raise typer.Exit(answer({}, work, Output(as_json, json_stream, quiet, verbose)))
+    shown = Output(as_json, json_stream, quiet, verbose)
+    raise typer.Exit(answer({}, lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), shown))
 
 
 @app.command("export")

@@ -1,0 +1,157 @@
+"""What a run asks its user: whether a proved tool is kept, and whether a call or an action is done."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from agent.budget import Budget
+from agent.events import Event, ToolRefused
+from agent.store.journal import Journal
+from mcp_tools.tool import Json, Tool
+
+if TYPE_CHECKING:
+    from mcp_tools.clients.servers import Servers
+
+ApprovalMode = Literal["ask", "auto", "never"]
+"""`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
+_DOUBTFUL = "consent"
+"""What the journal calls a user's word on a doubtful action."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolToApprove:
+    """A proved tool that would be kept."""
+
+    name: str
+    signature: str
+    """`nth_fibonacci(n: int) -> int`."""
+    purpose: str
+    source: str
+    checks: tuple[str, ...]
+    """What the checks, the trial and the proof said, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallProposal:
+    """A call of an external tool, or another action, that someone has to allow."""
+
+    name: str
+    arguments: dict[str, Json]
+    reason: str
+    definition: str = ""
+    """What the server now says of the tool, where that has changed."""
+    is_doubtful: bool = False
+    """Whether it would be refused unasked because it may come from foreign text alone."""
+
+
+Confirm = Callable[[ToolToApprove | CallProposal], Awaitable[bool]]
+
+
+@dataclass(eq=False)
+class Consent:
+    """Asks the user, about one thing at a time, while the clock of the run stands still."""
+
+    confirm: Confirm | None
+    """None where nobody can be asked."""
+    journal: Journal
+    budget: Budget
+    tell: Callable[[Event], None]
+    approval: ApprovalMode | None = None
+    """Of proved tools; None in a run from before there was any, which keeps them all."""
+    each_call: str = ""
+    """Why each call of an external tool needs consent, where it does."""
+
+    def __post_init__(self) -> None:
+        self._asking = asyncio.Lock()
+        self._of_tools: dict[str, str] = {}
+
+    async def _allows(self, asked: ToolToApprove | CallProposal) -> bool:
+        """What somebody says who is asked; nobody says no."""
+        if self.confirm is None:
+            return False
+        async with self._asking:
+            with self.budget.standing_still():
+                return await self.confirm(asked)
+
+    async def allows_doubtful(self, call: CallProposal) -> bool:
+        """Whether the user, where somebody can be asked, allows an action; the journal holds what was said."""
+        if self.confirm is None and not self.journal.knows(_DOUBTFUL):
+            return False
+
+        async def perform() -> Json:
+            return {"allowed": await self._allows(call)}
+
+        return bool((await self.journal.call(_DOUBTFUL, asdict(call), perform))["allowed"])
+
+    async def refusal_of_tool(self, tool: Tool) -> str:
+        """Why a proved tool is not kept; empty where it is. It is decided once, which the journal holds."""
+        if self.approval is None:
+            return ""
+        if tool.source_hash not in self._of_tools:
+
+            async def perform() -> Json:
+                reason = await self._decided(tool)
+                return {"approved": not reason, "reason": reason}
+
+            found = await self.journal.call("approval", {"tool": tool.name, "source": tool.source}, perform)
+            self._of_tools[tool.source_hash] = found["reason"]
+        if reason := self._of_tools[tool.source_hash]:
+            self.tell(ToolRefused(tool.name, reason))
+        return reason
+
+    async def _decided(self, tool: Tool) -> str:
+        if self.approval == "ask" and self.confirm is not None:
+            return "" if await self._allows(proposal_of(tool)) else "it was not approved"
+        return {
+            "auto": "",
+            "never": "tools are not kept: approval is set to never",
+            "ask": "approval is set to ask, and nobody could be asked; --approve auto keeps it",
+        }[self.approval or "auto"]
+
+    async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
+        """Why an external tool is not called; empty where it may be."""
+        changed = await servers.changed(name)
+        reasons = [self.each_call] if self.each_call else []
+        reasons += ["its server now says something else of it than when you trusted it"] if changed else []
+        if not reasons:
+            return ""
+        why = ", and ".join(reasons)
+        if self.confirm is None:
+            allow = (
+                f"alita mcp enable {changed.server}" if changed else "ask on a terminal, or name the models yourself"
+            )
+            return f"{name} was not called: {why}, and nobody can be asked here. To allow it: {allow}"
+        if not await self._allows(CallProposal(name, arguments, why, changed.definition if changed else "")):
+            return f"{name} was not called: the user did not allow it"
+        if changed:
+            if await servers.changed(name) != changed:
+                return f"{name} was not called: its server changed it again while you were asked"
+            servers.trust(name)
+        return ""
+
+
+def proposal_of(tool: Tool) -> ToolToApprove:
+    """What someone is shown who decides about a tool."""
+    evidence = tool.provenance.get("evidence") or {}
+    tests = tool.provenance.get("tests") or []
+    by_examiner = sum(test.get("origin") != "docstring" for test in tests)
+    checks = ["the checks pass: typed, documented, nothing done on import, only packages that it may use"]
+    if tests:
+        checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
+    if "mutants" in evidence:
+        checks.append(f"these tests catch {evidence['killed']} of {evidence['mutants']} broken versions of it")
+    purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
+    return ToolToApprove(tool.name, _signature(tool), purpose, tool.source, tuple(checks))
+
+
+def _signature(tool: Tool) -> str:
+    """The first line of its function, as the source has it."""
+    for node in ast.parse(tool.source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == tool.name:
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            return f"{tool.name}({ast.unparse(node.args)}){returns}"
+    return tool.name
