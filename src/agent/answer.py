@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agent.errors import AlitaError, ModelDeclinedError
 from agent.models.protocol import Usage
+from agent.records import as_plain, from_plain
 from agent.state import CitedSource
 from mcp_tools.text import one_line
 
@@ -75,57 +76,18 @@ class Answer:
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
-        return {
-            "schema": SCHEMA,
-            "answer": self.text,
-            "status": self.status,
-            "tools_created": list(self.tools_created),
-            "tools_used": list(self.tools_used),
-            "steps": self.steps,
-            "usage": {
-                "calls": self.usage.calls,
-                "input_tokens": self.usage.input_tokens,
-                "output_tokens": self.usage.output_tokens,
-                "cached_tokens": self.usage.cached_tokens,
-            },
-            "cost": self.usage.cost,
-            "seconds": round(self.seconds, 3),
-            "waited": round(self.waited, 3),
-            "run_id": self.run_id,
-            "model": self.model,
-            "limit": self.limit,
-            "error": self.error,
-            "restated": self.restated,
-            "sources": [asdict(source) for source in self.sources],
-            "set_apart": list(self.set_apart),
-            "quality": self.quality,
-            "brief": self.brief,
-            "plans": list(self.plans),
-            "agent": self.agent,
-            "warnings": list(self.warnings),
-        }
+        plain = as_plain(replace(self, seconds=round(self.seconds, 3), waited=round(self.waited, 3)))
+        cost = plain["usage"].pop("cost")
+        return {"schema": SCHEMA, "answer": plain.pop("text"), **plain, "cost": cost}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Answer:
-        """The answer that `as_json` wrote."""
-        usage = Usage(**data["usage"], cost=data["cost"])
-        same = {name: data[name] for name in ("status", "steps", "seconds", "run_id", "model", "limit", "error")}
-        return cls(
-            text=data["answer"],
-            tools_created=tuple(data["tools_created"]),
-            tools_used=tuple(data["tools_used"]),
-            usage=usage,
-            restated=data.get("restated"),
-            waited=data.get("waited", 0.0),
-            sources=tuple(Citation(**source) for source in data.get("sources", ())),
-            set_apart=tuple(data.get("set_apart", ())),
-            quality=data.get("quality", {}),
-            brief=data.get("brief", {}),
-            plans=tuple(data.get("plans", ())),
-            agent=data.get("agent", ""),
-            warnings=tuple(data.get("warnings", ())),
-            **same,
-        )
+        """The answer that `as_json` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: It is none.
+        """
+        return from_plain(cls, data | {"text": data["answer"], "usage": {**data["usage"], "cost": data["cost"]}})
 
 
 def unwrapped(text: str, question: str) -> str:

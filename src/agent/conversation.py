@@ -41,19 +41,8 @@ class Turn:
     @classmethod
     def of(cls, question: str, answer: Answer) -> Self:
         """The turn of a question that was just answered, or stopped."""
-        return cls(
-            question=question,
-            answer=answer.text,
-            run_id=answer.run_id,
-            status=answer.status,
-            tools_created=answer.tools_created,
-            tools_used=answer.tools_used,
-            restated=answer.restated,
-            usage=answer.usage,
-            seconds=answer.seconds,
-            error=answer.error,
-            asked=time.time() - answer.seconds,
-        )
+        own = {"question": question, "answer": answer.text, "asked": time.time() - answer.seconds}
+        return from_plain(cls, as_plain(answer) | own)
 
     @property
     def shown(self) -> str:

@@ -6,10 +6,12 @@ import json
 import pytest
 
 from agent.budget import Budget, RunLimits
+from agent.configuration.settings import settings_as_in
+from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Consent, ToolToApprove
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
-from agent.store.runs import journal_path
+from agent.store.runs import Run, journal_path
 from mcp_tools.tool import Tool
 from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, decide
 
@@ -106,6 +108,11 @@ async def test_a_resumed_run_keeps_its_own_mode(desk):
         await desk.plays(decide("create_tool", when=QUESTION)).ask(QUESTION, approval="never")
     answer = await desk.plays(SCRATCH, *STORY).resume()
     assert (answer.text, answer.tools_created) == (ANSWER, ())
+
+
+def test_a_session_decides_about_a_run_that_was_begun_outside_of_it():
+    run = Run("r", "?", "m", 0.0, configuration={"approval": "auto"})
+    assert settings_as_in(run, read_settings({"approval": "ask"}), goes_on=True).approval == "ask"
 
 
 async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(tmp_path):

@@ -12,9 +12,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agent import events as e
-from agent.answer import Answer
+from agent.answer import Answer, status_of
 from agent.cli.confirmations import Word, ask_user
 from agent.cli.screen import cost_text, time_text
+from agent.errors import AlitaError
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 
@@ -81,15 +82,12 @@ class Turn:
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
         self.run_id = ""
+        self.failure: AlitaError | None = None
         self.is_draining = False
         self.is_cancelled = False
 
     async def take(self, ask: Ask) -> Answer:
-        """Gives the answer; one that was stopped says so in its status.
-
-        Raises:
-            AlitaError: The run failed; `answer_so_far` is what is left of it.
-        """
+        """Gives the answer; one that was stopped says so in its status. What made a run fail is in `failure`."""
         self._task = asyncio.create_task(ask(self._listen))
         self._screen.begin_work(self._describe)
         try:
@@ -98,6 +96,10 @@ class Turn:
         except asyncio.CancelledError:
             stopped = Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
             return self.answer_so_far() or stopped
+        except AlitaError as error:
+            self.failure = error
+            failed = Answer("", status_of(error), run_id=self.run_id, error=error.message)
+            return self.answer_so_far() or failed
         finally:
             self._screen.end_work()
 

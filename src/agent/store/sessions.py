@@ -57,16 +57,8 @@ class StoredSession:
 
     def as_json(self) -> dict[str, Json]:
         """The content of its file."""
-        return {
-            "schema": SCHEMA,
-            "id": self.id,
-            "title": self.title,
-            "model": self.model,
-            "started": self.started,
-            "revision": self.revision,
-            "parent": self.parent,
-            **self.conversation.as_json(),
-        }
+        own = {name: getattr(self, name) for name in ("id", "title", "model", "started", "revision", "parent")}
+        return {"schema": SCHEMA, **own, **self.conversation.as_json()}
 
 
 Format = Literal["md", "json"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prompt_toolkit.output import create_output
 
 from agent.alita import Alita, Listener
-from agent.answer import Answer, status_of
+from agent.answer import Answer
 from agent.cli import exits
 from agent.cli.confirmations import ask_about_project, ask_before_fetching
 from agent.cli.interactive.commands import command_of, show_turns
@@ -101,14 +101,11 @@ class Terminal:
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
-        error: AlitaError | None = None
         try:
             with unechoed() if self.screen.animated else contextlib.nullcontext():
                 answer = await turn.take(work)
-        except AlitaError as raised:
-            error = raised
-            self.screen.error(error)
-            answer = turn.answer_so_far() or Answer("", status_of(error), run_id=turn.run_id, error=error.message)
+            if turn.failure is not None:
+                self.screen.error(turn.failure)
         finally:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
             if answer.run_id or answer.status == "answered":  # what was refused before it began is no turn
@@ -121,7 +118,7 @@ class Terminal:
         if answer.status == "interrupted":
             saved = f" and saved as {answer.run_id}: /continue goes on with it" if answer.run_id else ""
             self.screen.note(f"Stopped{saved}. /retry asks again.")
-        elif answer.status != "answered" and error is None:
+        elif answer.status != "answered" and turn.failure is None:
             self.screen.note(explanation(answer))
         return answer
 

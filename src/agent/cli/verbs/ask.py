@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.answer import Answer, status_of
+from agent.answer import Answer
 from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
 from agent.cli.output import print_json, print_note, print_text, show_error
@@ -206,14 +206,12 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = F
     if fetches and not (output.quiet and not is_terminal()) and not ask_before_fetching(flags):
         return exits.exit_code("declined")
     run = _Run(output)
-    try:
-        with exits.Watch(run.seconds_left, run.last_words):
-            result, code = exits.run(run.finish(flags, ask)), None
-    except AlitaError as error:
-        show_error(error)
-        result, code = run.failed(error), error.exit_code
-    _print(result, output, reported=code is not None)
-    return exits.exit_code(result.status) if code is None else code
+    with exits.Watch(run.seconds_left, run.last_words):
+        result, failure = exits.run(run.finish(flags, ask))
+    if failure is not None:
+        show_error(failure)
+    _print(result, output, reported=failure is not None)
+    return failure.exit_code if failure is not None else exits.exit_code(result.status)
 
 
 class _Run:
@@ -227,7 +225,8 @@ class _Run:
         self._result: Answer | None = None
         self._ends = math.inf
 
-    async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
+    async def finish(self, flags: dict[str, Any], ask: Ask) -> tuple[Answer, AlitaError | None]:
+        """Gives the answer, and what made the run fail."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
         from agent.consent.consent import CallProposal
@@ -252,7 +251,7 @@ class _Run:
             result = await turn.take(lambda listen: ask(alita, listen))
             self._result = result
             self._ends = min(self._ends, time.monotonic() + _CLOSING)
-        return result
+        return result, turn.failure
 
     def seconds_left(self) -> float | None:
         """Until the process must have ended; None while nothing says that it must."""
@@ -277,12 +276,6 @@ class _Run:
                 result = replace(result, status="interrupted", limit=None)
         _print(result, self._output, reported=False)
         return exits.exit_code(result.status)
-
-    def failed(self, error: AlitaError) -> Answer:
-        """The answer of a run that raised, with what it cost; less is known of one that never began."""
-        newest = self._alita.newest if self._alita else None
-        run_id = self._turn.run_id if self._turn else ""
-        return newest or Answer("", status_of(error), error=error.message, run_id=run_id)
 
 
 def _print(result: Answer, output: Output, *, reported: bool) -> None:
