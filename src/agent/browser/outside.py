@@ -86,7 +86,7 @@ class OutsideBrowser:
 
         outcome, problem = None, "the browser hangs"
         async with driver(self._driver, *child.PROXIES) as process:
-            job = BrowserJob(task, self._chrome, process.profile, self._allow_private, self._sees)
+            job = BrowserJob(task, self._chrome, process.folder, self._allow_private, self._sees)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
                     outcome = await self._talk(process, job, heard, spent)

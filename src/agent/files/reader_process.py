@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
-import os
 import shutil
 import signal
 import sys
@@ -19,6 +17,7 @@ from typing import Any, TypeAlias
 from agent.files.contents import FileProblem, ReadLimits, too_large
 from mcp_tools import child
 from mcp_tools.sandbox.environment import system_paths
+from mcp_tools.worker import Worker
 
 Serve: TypeAlias = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Does for a process what it cannot do itself, and gives the reply."""
@@ -27,7 +26,6 @@ _SYSTEM = (
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"),
 )
 """What libraries read besides themselves: fonts, kinds of files, how many cores there are."""
-_LONGEST = 64 << 20  # bytes that a reply may have
 _GRACE_SECONDS = 2.0  # how long after its own deadline a process is given to be gone
 _AT_ONCE = 3
 
@@ -47,33 +45,27 @@ def unconfined() -> str:
     return f"they can {'; and '.join(gaps)}" if gaps else ""
 
 
-class ReadingProcess:
+class ReadingProcess(Worker):
     """A process of `agent.files.reader_worker` that carries out requests, one after the other.
 
     It reads its libraries and what its first request grants, writes its own folder, starts no process and has no
     network.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, scratch: Path) -> None:
-        self._process, self._scratch = process, scratch
-
     @classmethod
     async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:
         """Starts one, which imports the modules of `warm` before its first request."""
         scratch = Path(tempfile.mkdtemp(prefix="alita-read-"))  # in no thread: a cancelled one would leave the folder
         try:
-            process = await child.start(
-                child.python(f"from agent.files.reader_worker import main; main({','.join(warm)!r})"),
-                env=child.environment("ALITA_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", TMPDIR=str(scratch)),
-                cwd=scratch,
-                stdin=child.PIPE,
-                stdout=child.PIPE,
-                private=True,
+            return await cls.launch(
+                f"from agent.files.reader_worker import main; main({','.join(warm)!r})",
+                scratch,
+                child.environment("ALITA_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", TMPDIR=str(scratch)),
+                child.DEVNULL,
             )
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
-        return cls(process, scratch)
 
     async def ask(
         self,
@@ -99,13 +91,12 @@ class ReadingProcess:
         Raises:
             FileProblem: The file cannot be read, or the process came to no good end.
         """
-        granted = {"read": _granted(read), "write": [str(self._scratch), *write]}
-        message = json.dumps({**request, "limits": asdict(limits), "granted": granted}).encode()
+        granted = {"read": _granted(read), "write": [str(self.folder), *write]}
         try:
             async with asyncio.timeout(limits.seconds + _GRACE_SECONDS):
-                told = await self._exchange(message)
-                while told is not None and serve is not None and "ask" in told:
-                    told = await self._exchange(json.dumps(await serve(told["ask"])).encode())
+                await self.say({**request, "limits": asdict(limits), "granted": granted})
+                while (told := await self.hear()) is not None and serve is not None and "ask" in told:
+                    await self.say(await serve(told["ask"]))
         except BaseException as error:
             await self.aclose()
             if isinstance(error, TimeoutError):
@@ -113,35 +104,17 @@ class ReadingProcess:
             raise
         if told is None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), _GRACE_SECONDS)
+                await asyncio.wait_for(self.process.wait(), _GRACE_SECONDS)
             await self.aclose()
-            raise _death(self._process.returncode or 0, request, limits)
+            raise _death(self.process.returncode or 0, request, limits)
         if problem := told.get("problem"):
             raise FileProblem(problem["reason"], problem["message"], remedy=problem["remedy"])
         return told
 
     async def aclose(self) -> None:
         """Ends it, and removes its folder."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        await asyncio.shield(self._process.wait())
-        await asyncio.shield(asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True))
-
-    async def _exchange(self, message: bytes) -> dict[str, Any] | None:
-        """Sends a message and takes the reply; None when the process ended, or said what is no reply."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(len(message).to_bytes(8) + message)
-            await self._process.stdin.drain()
-            size = int.from_bytes(await self._process.stdout.readexactly(8))
-            if size > _LONGEST:
-                return None
-            told: dict[str, Any] = json.loads(await self._process.stdout.readexactly(size))
-            return told if isinstance(told, dict) else None
-        except (ConnectionError, asyncio.IncompleteReadError, ValueError, RecursionError):
-            return None
+        await super().aclose()
+        await asyncio.shield(asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True))
 
 
 async def read_apart(

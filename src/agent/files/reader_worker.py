@@ -1,9 +1,8 @@
-"""What happens in a process that reads: its limits, then requests and replies, each JSON behind its length."""
+"""What happens in a process that reads: its limits, then requests and replies."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -11,50 +10,40 @@ import signal
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, open_contents, problems_told
 from agent.files.finding import find_words
 from agent.files.media import ocr
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.previews import shortened, trimmed
+from mcp_tools.worker import begin
 
-_PR_SET_PDEATHSIG = 1
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
 
 
-def main(warm: str = "") -> None:
-    """Imports modules, separated by commas, then carries out the requests on stdin.
-
-    Replies go to what was stdout: libraries may print there.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def main(warm: str = "") -> NoReturn:
+    """Imports modules, separated by commas, then carries out the requests on stdin."""
+    send = begin()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a parser in C never returns to hear of a Python handler
-    outgoing = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
     for name in filter(None, warm.split(",")):
         with contextlib.suppress(ImportError):  # the request that needs it says so
             import_module(name)
 
-    def receive() -> dict[str, Any] | None:
-        """The next message, JSON behind its length; None when alita is done."""
-        size = int.from_bytes(sys.stdin.buffer.read(8))
-        message: dict[str, Any] | None = json.loads(sys.stdin.buffer.read(size)) if size else None
+    def receive() -> dict[str, Any]:
+        """The next message; when alita is done, the process ends, whatever threads of libraries have to say."""
+        line = sys.stdin.buffer.readline() or os._exit(0)
+        message: dict[str, Any] = json.loads(line)
         return message
-
-    def send(message: dict[str, Any]) -> None:
-        written = json.dumps(message, default=str).encode()
-        outgoing.write(len(written).to_bytes(8) + written)
-        outgoing.flush()
 
     def ask(question: dict[str, Any]) -> dict[str, Any]:
         """Has alita do what this process may not."""
         send({"ask": question})
-        return receive() or os._exit(0)
+        return receive()
 
     is_confined = False
-    while (request := receive()) is not None:
+    while True:
+        request = receive()
         limits = ReadLimits(**request["limits"])
         try:
             if not is_confined:
@@ -66,7 +55,6 @@ def main(warm: str = "") -> None:
             told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
         send(told)
         signal.setitimer(signal.ITIMER_REAL, 0)
-    os._exit(0)  # threads of libraries have nothing left to say
 
 
 def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:

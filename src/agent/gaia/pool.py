@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import time
@@ -23,14 +22,12 @@ from agent.gaia.attempt import Attempt
 from agent.models.protocol import Usage
 from mcp_tools import child
 from mcp_tools.child import kill_tree
+from mcp_tools.worker import LONGEST_LINE, receive, send
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
 
     from agent.gaia.worker import Setup
-
-LONGEST_LINE = 64 * 2**20
-"""Bytes; a question has at most 100,000 characters, an answer may be longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +66,6 @@ class Patience:
     """Without a sign of life; a process gives none while a question in it is overdue."""
     stop: float = 5.0
     """Between the order to stop and the end of all questions."""
-
-
-async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next message; None at the end of the stream."""
-    try:
-        line = await reader.readline()
-    except (ConnectionError, ValueError):
-        return None
-    message: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
-    return message
-
-
-def send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
-    """Sends a message; to nobody when the other end is gone."""
-    if not writer.is_closing():
-        writer.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
 
 
 class Asked:

@@ -23,8 +23,9 @@ from agent.answer import Answer
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.gaia.attempt import AttemptStatus
-from agent.gaia.pool import LONGEST_LINE, AttemptJob, receive, send
+from agent.gaia.pool import AttemptJob
 from mcp_tools.errors import IsolationError
+from mcp_tools.worker import LONGEST_LINE, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from agent.web.chromium import FLAGS, INSTALL, SANDBOXES, UNSANDBOXED, end_all, new_profile, sweep
 from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+from mcp_tools.worker import LONGEST_LINE, Worker, begin, receive
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 PORT_FILE = "DevToolsActivePort"
 ARRIVING = "arriving"
 """The folder in the profile into which downloads come."""
-_LONGEST_LINE = 64 << 20
-"""Bytes of a message between alita and the process: a page with its picture."""
 _ERRORS = "errors.txt"
 _FONTS = "FONTCONFIG_PATH"
 _PREFERENCES: dict[str, Any] = {
@@ -47,38 +44,22 @@ _PREFERENCES: dict[str, Any] = {
 _START_SECONDS = 60
 _LONGEST_FOR_SOCKETS = 60
 """Characters of a folder in which Chromium can make its socket, whose path has at most 107."""
-_PR_SET_PDEATHSIG = 1
 
 
-class Driver:
-    """The process, as alita knows it, and the empty profile that is made for its browser."""
-
-    def __init__(self, process: asyncio.subprocess.Process, profile: Path) -> None:
-        self.process = process
-        self.profile = profile
-
-    async def say(self, message: dict[str, Json]) -> None:
-        """One message."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):
-            await self.process.stdin.drain()
+class Driver(Worker):
+    """The process, as alita knows it, in the empty profile that is made for its browser."""
 
     async def hear(self) -> dict[str, Any] | None:
-        """The next message; None where the process ends, whose last line may be torn."""
-        assert self.process.stdout is not None
-        try:
-            message: dict[str, Any] = json.loads(await self.process.stdout.readline())
-        except ValueError:
-            return None
-        if problem := message.get("problem"):
+        """The next message; None where the process ends."""
+        message = await super().hear()
+        if message is not None and (problem := message.get("problem")):
             raise WebProblem(**problem)
         return message
 
     @property
     def last_words(self) -> str:
         """What it printed last, after a colon."""
-        lines = (self.profile / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
+        lines = (self.folder / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
         return f": {one_line(lines[-1], 200)}" if lines else ""
 
 
@@ -95,24 +76,14 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
     """
     await asyncio.to_thread(sweep)
     profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
+    environment = child.environment(_FONTS, *variables, HOME=str(profile), TMPDIR=str(profile))
     try:
         with (profile / _ERRORS).open("wb") as errors:
-            process = await child.start(
-                child.python(f"from {module} import main; main()"),
-                env=child.environment(_FONTS, *variables, HOME=str(profile), TMPDIR=str(profile)),
-                cwd=profile,
-                stdin=child.PIPE,
-                stdout=child.PIPE,
-                stderr=errors,
-                limit=_LONGEST_LINE,
-                private=True,
-            )
+            process = await Driver.launch(f"from {module} import main; main()", profile, environment, errors)
         try:
-            yield Driver(process, profile)
+            yield process
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.shield(process.wait())
+            await process.aclose()
     finally:  # kills what still runs in the folder, a browser that hangs among it
         await asyncio.shield(asyncio.to_thread(end_all, profile))
 
@@ -120,13 +91,9 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
 class Talk:
     """alita, as the process knows it."""
 
-    def __init__(self, reader: asyncio.StreamReader, out: IO[bytes]) -> None:
+    def __init__(self, reader: asyncio.StreamReader, say: Callable[[dict[str, Json]], None]) -> None:
         self._reader = reader
-        self._out = out
-
-    def say(self, message: dict[str, Json]) -> None:
-        """One message."""
-        self._out.write(json.dumps(message).encode() + b"\n")
+        self.say = say
 
     def note(self, text: str) -> None:
         """Tells the user something."""
@@ -134,23 +101,17 @@ class Talk:
 
     async def hear(self) -> dict[str, Any]:
         """The next message; where nobody is there any more, the process ends."""
-        if line := await self._reader.readline():
-            message: dict[str, Any] = json.loads(line)
-            return message
-        os._exit(1)
+        return await receive(self._reader) or os._exit(1)
 
 
 def serve(work: Callable[[Talk], Awaitable[None]]) -> None:
-    """Does what stdin asks for, and talks on what was stdout: libraries may print there."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
+    """Does what stdin asks for."""
+    say = begin()
 
     async def run() -> None:
-        reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+        reader = asyncio.StreamReader(limit=LONGEST_LINE)
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        talk = Talk(reader, out)
+        talk = Talk(reader, say)
         try:
             await work(talk)
         except WebProblem as problem:
