@@ -60,7 +60,9 @@ class Desk:
         return self
 
     async def ask(self, question: str, **flags: Any) -> Answer:
-        given = {name: flags.pop(name) for name in ("files", "conversation", "wish", "rules") if name in flags}
+        given = {
+            name: flags.pop(name) for name in ("files", "conversation", "wish", "rules", "schema") if name in flags
+        }
         return await self.use(lambda alita: alita.ask(question, on_event=self.events.append, **given), **flags)
 
     async def resume(self, run_id: str | None = None, **flags: Any) -> Answer:

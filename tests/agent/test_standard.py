@@ -15,6 +15,7 @@ import pytest
 from agent import python_session
 from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
+from agent.store.journal import FILE, Journal
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
 from agent.web.reading.reader import WebReader
@@ -371,6 +372,24 @@ async def test_a_program_calls_the_runs_functions_only_so_often(talk, tmp_path, 
     answer = await talk.ask("How often?", program(code), program("print(done)", final_answer="{}"), files=[path])
     assert answer.text == "5"
     assert "A program may call the run's functions 5 times." in talk.results[0]
+
+
+async def test_two_searches_of_one_reply_are_made_once_each_and_as_new_as_asked_for(talk):
+    recent, long = "squid landed this week", "how many tonnes of squid the boats of Grey Point landed " * 4
+    searches = Step(tools=[("search", {"query": query}) for query in ("squid", recent, long)])
+    answer = await talk.ask("How much squid?", searches, Step(text="26"))
+    assert (answer.text, answer.steps) == ("26", 3)
+    made = [one.request for one in Journal.replay(talk.desk.runs / answer.run_id / FILE).records() if one.kind == "web"]
+    asked = [(one["search"], one["freshness"]) for one in made]
+    assert [one for one in asked if one[0] == recent] == [(recent, "week")]
+    assert [query for query, _ in asked if query.startswith(long[:50])] == [long[:160].strip()]
+
+
+async def test_an_answer_in_a_schema_tells_the_pages_that_it_rests_on(talk, site):
+    schema = {"type": "object", "properties": {"tonnes": {"type": "integer"}}, "required": ["tonnes"]}
+    page = f"{site.url}/harbour"
+    answer = await talk.ask("How much squid?", read(page), Step(text='{"tonnes": 26}'), schema=schema)
+    assert (answer.text, answer.status, [one.url for one in answer.sources]) == ('{"tonnes": 26}', "answered", [page])
 
 
 async def test_a_program_reads_a_page_and_searches_through_the_run(talk, site):

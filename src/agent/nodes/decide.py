@@ -108,4 +108,8 @@ def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -
                 if of_address(url, origins) == FINE:
                     context.web.read_ahead(url)
             elif decision.action == "search" and of_query(decision.query, origins) == FINE:
-                context.web.search_ahead(decision.query, decision.source)
+                from agent.web.queries import plan_as_asked
+
+                plan = plan_as_asked(decision.query)
+                for query in plan.queries:
+                    context.web.search_ahead(query, freshness=plan.freshness, source=decision.source)

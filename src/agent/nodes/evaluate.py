@@ -66,7 +66,9 @@ async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> 
         context.emit(Note(failure.message))
         text = ""
     status = "no_answer" if not text else "limit" if state.get("limit") else "answered"
-    return {"text": text, "status": status, "cited": state.get("sources", []) if text else []}
+    # What is put into a form need not stand so in its sources.
+    cited = with_citations(state.get("text", ""), state.get("sources", []), computed=True)[1] if text else ()
+    return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
 
 
 def _is_form_asked(question: str) -> bool:

@@ -97,9 +97,9 @@ class JournaledWeb:
         """Begins to read a page; `read` waits for it, and meets its problem."""
         self._begin(url, self.read(url))
 
-    def search_ahead(self, query: str, source: str = "") -> None:
+    def search_ahead(self, query: str, *, freshness: str = "", source: str = "") -> None:
         """Begins a search; the same `search` waits for it."""
-        self._begin(f"search {source} {query}", self.search(query, source=source))
+        self._begin(f"search {source} {freshness} {query}", self.search(query, freshness=freshness, source=source))
 
     def _begin(self, key: str, work: Coroutine[Any, Any, Any]) -> None:
         if key in self._ahead:
@@ -120,7 +120,7 @@ class JournaledWeb:
             WebProblem: No engine could be asked.
             StoppedError: The run's time is over.
         """
-        if (begun := self._begun(f"search {source} {query}")) is not None:
+        if (begun := self._begun(f"search {source} {freshness} {query}")) is not None:
             hits: list[Result] = await begun
             return hits
         if self._guard is not None and self._guard.blocks_query(query):

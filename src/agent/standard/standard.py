@@ -167,11 +167,10 @@ class Standard:
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """What the best pages say, quoted by rules."""
         from agent.material.research import research
-        from agent.web.queries import Plan, freshness_of, usable
+        from agent.web.queries import plan_as_asked
 
         assert context.web is not None
-        plan = Plan(usable([wanted.aim]), freshness_of(wanted.aim))
-        return await research(wanted, context, context.web, plan, quotes=8, follow_ups=0)
+        return await research(wanted, context, context.web, plan_as_asked(wanted.aim), quotes=8, follow_ups=0)
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """The coordinator reads the finding, and answers itself."""

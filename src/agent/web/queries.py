@@ -145,6 +145,11 @@ class Plan:
     freshness: str = ""
 
 
+def plan_as_asked(aim: str) -> Plan:
+    """The one query that a capable model wrote, as it is."""
+    return Plan(usable([aim]), freshness_of(aim))
+
+
 def plan_by_rule(aim: str) -> Plan:
     """Queries by the question's form: one for each clause, or for each of the things that are compared."""
     names = [name for name in names_in(aim) if not name.isdigit()]
