@@ -58,32 +58,30 @@ class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc
         return whole if "\n" in text else f"{whole}\n"
 
 
-codecs.register(
-    lambda name: (
-        codecs.CodecInfo(_UTF_8.encode, _UTF_8.decode, incrementaldecoder=_BoundedLines, name=name)
-        if name == _ENCODING
-        else None
-    )
-)
+_CODEC = codecs.CodecInfo(_UTF_8.encode, _UTF_8.decode, incrementaldecoder=_BoundedLines)
+codecs.register({_ENCODING: _CODEC}.get)
 
 
 class Pipes:
-    """A server's process and the streams to it. Open it with `async with pipes.open() as streams`."""
+    """A server's process and the streams to it. Open it with `async with pipes.open() as streams`.
 
-    def __init__(self, server: Expanded, environment: Mapping[str, str]) -> None:
+    `ended` is set when the process has ended, or sent what no server may.
+    """
+
+    def __init__(self, server: Expanded, environment: Mapping[str, str], ended: asyncio.Event) -> None:
         self._server = server
+        self._ended = ended
         self._environment = child.environment(of=environment) | server.environment
         self._group = 0
         self._last_words: deque[str] = deque(maxlen=_ERROR_LINES)
         self._has_spoken = False
         self._noise: list[str] = []
-        self.ended = asyncio.Event()
-        self.problem = ""
+        self._problem = ""
 
     @property
     def account(self) -> str:
         """What is known of how the process ended: what it last wrote to stderr, or should not have written."""
-        parts = [self.problem] if self.problem else []
+        parts = [self._problem] if self._problem else []
         if self._last_words:
             parts.append(f"stderr: {one_line(' | '.join(self._last_words), 400)}")
         if self._noise and not self._has_spoken:
@@ -153,17 +151,17 @@ class Pipes:
                     break
         await asyncio.wait({listening}, timeout=0.2)  # its last words tell more than its silence
         relay.close()
-        self.ended.set()
+        self._ended.set()
 
     def _is_too_much(self, error: Exception) -> bool:
         """Notes a line that is no message."""
         line = str(error.errors()[0]["input"]) if isinstance(error, ValidationError) else str(error)
         self._noise += [line[:200]] if line.strip() else []
         if len(line) >= LONGEST_MESSAGE:
-            self.problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"
+            self._problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"
         elif len(self._noise) > _MOST_NOISE:
-            self.problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
-        return bool(self.problem)
+            self._problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
+        return bool(self._problem)
 
     async def _listen(self, pipe: int) -> None:
         """Takes the process group, then keeps the last lines of stderr, of which any amount may come."""
