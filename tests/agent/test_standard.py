@@ -464,7 +464,7 @@ async def test_a_program_imports_a_tool_of_the_library(talk):
     assert (answer.text, answer.tools_used) == ("143", ("nth_fibonacci",))
 
 
-@pytest.mark.parametrize("refused", [["strict"], ["tools"], ["tools", "json_schema"]], ids=["native", "form", "text"])
+@pytest.mark.parametrize("refused", [["tools"], ["tools", "json_schema"]], ids=["form", "text"])
 async def test_an_endpoint_that_knows_less_is_asked_in_a_form_that_it_knows(talk, refused):
     for word in refused:
         talk.server.refuse(f'"{word}"')

@@ -210,16 +210,4 @@ def _nothing_ordered(schema: dict[str, Any] | None, otherwise: str) -> Any:
 
 
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether a value fits, or would with null for what a strict schema wants besides."""
-    return misfit(_filled(value, schema), schema) is None
-
-
-def _filled(value: Any, schema: dict[str, Any]) -> Any:
-    for branch in schema.get("anyOf", []):
-        filled = _filled(value, branch)
-        if misfit(filled, branch) is None:
-            return filled
-    if not isinstance(value, dict) or "properties" not in schema:
-        return value
-    given = {name: _filled(inner, schema["properties"].get(name, {})) for name, inner in value.items()}
-    return {**dict.fromkeys(schema.get("required", [])), **given}
+    return misfit(value, schema) is None

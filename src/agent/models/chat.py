@@ -131,12 +131,10 @@ class ChatModel:
         """The ways in which the endpoint may be asked, from what is known of it."""
         messages, schema, known = request.messages, request.schema, self.known
         if request.tools:
-            functions = FunctionRequest(messages, request.tools, request.tool_choice)
-            rungs = functions.rungs
             return (
-                rungs,
-                functions.step,
-                rungs[0] if known.tools and known.tools not in rungs else known.tools,
+                RUNGS,
+                FunctionRequest(messages, request.tools, request.tool_choice).step,
+                known.tools,
                 # A reply without calls comes from an endpoint that does not heed functions, too.
                 lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
             )
@@ -145,10 +143,10 @@ class ChatModel:
         if schema is None:
             return (_PLAIN,), lambda _: RungRequest(messages), _PLAIN, lambda *_: None
         return (
-            RUNGS,
+            RUNGS[1:],
             lambda rung: structured_request(messages, schema, rung, enforced=self._enforced),
             known.rung,
-            lambda rung, _: None if self._enforced else self._learn(rung=rung),
+            lambda rung, _: self._learn(rung=rung),
         )
 
     async def _ask(self, request: Request, step: RungRequest, *, has_pictures: bool) -> Completion:

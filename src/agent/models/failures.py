@@ -145,7 +145,7 @@ class Failure(Exception):
     def is_about_one_function(self) -> bool:
         """Whether the endpoint objects to the definition of one function, and not to functions as such."""
         said = f"{self.parameter} {self.detail}"
-        return "strict" not in said and re.search(r"\btools\W?\d|function '", said) is not None
+        return re.search(r"\btools\W?\d|function '", said) is not None
 
     def error(self, *, models: Sequence[str] = ()) -> ModelError:
         """The error to raise, with what to do about it.

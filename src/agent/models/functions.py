@@ -1,4 +1,4 @@
-"""Calls of functions, whatever the endpoint can do: strict functions → functions → one JSON form → JSON in text.
+"""Calls of functions, whatever the endpoint can do: functions → one JSON form → JSON in text.
 
 The conversation that is handed in is in native form. The two lower rungs rewrite it: the functions are listed in the
 system message, a call is the JSON that the model would have written, and results are messages of the user.
@@ -10,21 +10,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from agent.models.json_text import (
-    DECODER,
-    NoJsonError,
-    Schema,
-    all_fitting,
-    fitting_json,
-    misfit,
-    strict_schema,
-    without_nulls,
-)
-from agent.models.ladder import TOOL_RUNGS, RungRequest, ToolRung, response_format
+from agent.models.json_text import DECODER, NoJsonError, Schema, all_fitting, fitting_json, misfit, without_nulls
+from agent.models.ladder import Rung, RungRequest, response_format
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
 from mcp_tools.text import one_line
 
@@ -63,18 +53,13 @@ class FunctionRequest:
         self._functions: dict[str, dict[str, Any]] = {tool["function"]["name"]: tool["function"] for tool in tools}
         self._choice = choice
         self._tools = list(tools)
-        self._strict_tools = [_strict_tool(json.dumps(tool)) or tool for tool in self._tools]
-        self.rungs: tuple[ToolRung, ...] = (
-            TOOL_RUNGS if self._strict_tools != self._tools else tuple(r for r in TOOL_RUNGS if r != "native")
-        )
-        """The rungs that differ: without a function that can be strict, the first two ask the same."""
 
-    def step(self, rung: ToolRung) -> RungRequest:
+    def step(self, rung: Rung) -> RungRequest:
         """How a rung asks."""
         choice: dict[str, Any] = {"tool_choice": self._choice} if self._choice != "auto" else {}
-        if rung in ("strict", "native"):
-            tools = self._strict_tools if rung == "strict" else self._tools
-            return RungRequest(self._messages, {"tools": tools, **choice}, self._read_native, again="Call a function.")
+        if rung == "native":
+            extra = {"tools": self._tools, **choice}
+            return RungRequest(self._messages, extra, self._read_native, again="Call a function.")
         messages = in_words(self._messages, self._listing())
         if rung == "text":
             return RungRequest(messages, {}, self._read_written, tells_whole=True)
@@ -107,12 +92,15 @@ class FunctionRequest:
             return replace(call, problem=f"there is no function {one_line(call.name, 64)!r}; there are: {known}")
         parameters = function.get("parameters") or _NO_ARGUMENTS
         try:
-            values = without_nulls(DECODER.decode(call.arguments or "{}"), parameters)
+            values = DECODER.decode(call.arguments or "{}")
         except (ValueError, RecursionError) as error:
             why = "the reply reached its limit of length" if cut else one_line(str(error), 100)
             return replace(call, problem=f"the arguments are no whole JSON: {why}")
+        if not isinstance(values, dict):
+            return replace(call, problem="the arguments do not fit: they are no object")
         try:
-            problem = misfit(values, parameters) if isinstance(values, dict) else "they are no object"
+            values = without_nulls(values, parameters)
+            problem = misfit(values, parameters)
         except _unreadable_schemas():
             problem = None  # another server's schema, which cannot be held against a value; that server will see
         if problem is not None:
@@ -196,15 +184,6 @@ def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
             content = _both(rewritten.pop()["content"], content)
         rewritten.append({"role": role, "content": content})
     return rewritten
-
-
-@lru_cache(maxsize=512)
-def _strict_tool(tool: str) -> dict[str, Any] | None:
-    """A definition in strict form, if its schema can be said that way. Every call sends the same ones."""
-    whole = json.loads(tool)
-    if (strict := strict_schema(whole["function"].get("parameters") or _NO_ARGUMENTS)) is None:
-        return None
-    return {**whole, "function": {**whole["function"], "parameters": strict, "strict": True}}
 
 
 def _written_calls(text: str) -> tuple[ToolCall, ...]:

@@ -1,4 +1,4 @@
-"""JSON in a model's text: found between prose and fences, held against a schema, and put in OpenAI's strict form."""
+"""JSON in a model's text: found between prose and fences, and held against a schema."""
 
 from __future__ import annotations
 
@@ -113,111 +113,12 @@ DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 """Reads JSON and nothing beyond it: no NaN, no Infinity."""
 
 
-_DROPPED = {
-    "$schema", "$id", "title", "default", "examples", "uniqueItems", "minLength", "maxLength",
-    "minProperties", "maxProperties", "readOnly", "writeOnly", "deprecated",
-}  # fmt: skip
-"""Strict mode refuses them or does not know them; the answer is validated against the whole schema anyway."""
+def without_nulls(values: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """The members of an object, but the nulls by which models say that an optional one is absent."""
+    own, needed = schema.get("properties", {}), schema.get("required", ())
+    loose = {**schema, "required": []}
 
-_KEPT = {
-    "type", "description", "enum", "const", "properties", "required", "additionalProperties", "items",
-    "anyOf", "$ref", "$defs", "definitions", "pattern", "format", "minimum", "maximum",
-    "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems",
-}  # fmt: skip
+    def stands(name: str, value: Any) -> bool:
+        return value is not None or name in needed or name not in own or misfit({name: None}, loose) is None
 
-
-def strict_schema(schema: Schema) -> Schema | None:
-    """The schema with every object closed and every property required; None if it cannot be said that way.
-
-    A property that was optional may be null instead; its description says which default that means, and `without_nulls`
-    takes those nulls out again.
-    """
-    try:
-        return _strict(schema)
-    except _NotStrictError:
-        return None
-
-
-class _NotStrictError(Exception):
-    """The schema says something that strict mode cannot."""
-
-
-def _strict(schema: Any) -> Schema:
-    if not isinstance(schema, dict):
-        raise _NotStrictError
-    result: Schema = {key: value for key, value in schema.items() if key not in _DROPPED}
-    if "oneOf" in result:
-        result["anyOf"] = result.pop("oneOf") + result.get("anyOf", [])
-    if set(result) - _KEPT or not set(result) & {"type", "enum", "const", "anyOf", "$ref"}:
-        raise _NotStrictError
-    for key in ("$defs", "definitions"):
-        if key in result:
-            result[key] = {name: _strict(value) for name, value in result[key].items()}
-    if "anyOf" in result:
-        result["anyOf"] = [_strict(branch) for branch in result["anyOf"]]
-    types = result.get("type", ())
-    if types == "array" or "array" in types:
-        result["items"] = _strict(result.get("items"))
-    if types == "object" or "object" in types or "properties" in result:
-        _close_object(result)
-    return result
-
-
-def _close_object(result: Schema) -> None:
-    """Closes the object in place."""
-    if result.get("additionalProperties", False) not in (False, None) or "properties" not in result:
-        raise _NotStrictError
-    needed = set(result.get("required", ()))
-    properties = {}
-    for name, value in result["properties"].items():
-        closed = _strict(value)
-        may_be_null = "$ref" not in value and _allows_null(value, value)
-        if name not in needed and not may_be_null and value.get("default") is not None:
-            said = f"Null means {json.dumps(value['default'])}."
-            closed["description"] = f"{closed.get('description', '')} {said}".strip()
-        properties[name] = closed if name in needed or may_be_null else {"anyOf": [closed, {"type": "null"}]}
-    result["properties"] = properties
-    result["required"] = list(properties)
-    result["additionalProperties"] = False
-
-
-def without_nulls(value: Any, schema: Any, root: Any = None) -> Any:
-    """The answer without the nulls that stand for an absent optional property."""
-    root = schema if root is None else root
-    schema = _resolve(schema, root)
-    if isinstance(value, list):
-        items = schema.get("items", {})
-        return [without_nulls(item, items, root) for item in value]
-    if not isinstance(value, dict):
-        return value
-    for branch in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
-        if "properties" not in schema and set(value) <= set(_resolve(branch, root).get("properties", ())):
-            return without_nulls(value, branch, root)
-    properties, needed = schema.get("properties", {}), set(schema.get("required", ()))
-    return {
-        name: without_nulls(item, properties.get(name, {}), root)
-        for name, item in value.items()
-        if item is not None or name in needed or name not in properties or _allows_null(properties[name], root)
-    }
-
-
-def _resolve(schema: Any, root: Any, depth: int = 0) -> Schema:
-    if not isinstance(schema, dict):
-        return {}
-    reference = schema.get("$ref", "")
-    if not reference.startswith("#/") or depth > 20:
-        return schema
-    target: Any = root
-    for part in reference[2:].split("/"):
-        target = target.get(part.replace("~1", "/").replace("~0", "~"), {}) if isinstance(target, dict) else {}
-    return _resolve(target, root, depth + 1)
-
-
-def _allows_null(schema: Any, root: Any) -> bool:
-    schema = _resolve(schema, root)
-    types = schema.get("type")
-    if types == "null" or (isinstance(types, list) and "null" in types):
-        return True
-    if None in schema.get("enum", ()) or not schema:
-        return True
-    return any(_allows_null(branch, root) for branch in [*schema.get("anyOf", ()), *schema.get("oneOf", ())])
+    return {name: value for name, value in values.items() if stands(name, value)}

@@ -11,21 +11,19 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
-from agent.models.json_text import NoJsonError, Schema, fitting_json, misfit, strict_schema, without_nulls
+from agent.models.json_text import NoJsonError, Schema, fitting_json, misfit, without_nulls
 from agent.models.protocol import Completion, Message, Usage
-from agent.models.wire import RESPOND
 from mcp_tools.atomic import private_folder, write_whole
 
-Rung = Literal["schema", "tool", "text"]
-RUNGS: tuple[Rung, ...] = ("schema", "tool", "text")
-ToolRung = Literal["strict", "native", "schema", "text"]
-TOOL_RUNGS: tuple[ToolRung, ...] = ("strict", "native", "schema", "text")
+Rung = Literal["native", "schema", "text"]
+RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
+"""Functions of the endpoint's own, one JSON form, JSON in text: for a structured answer the last two."""
 
 _KEPT_FOR = 30 * 24 * 3600.0
 """Seconds after which an endpoint is asked anew: endpoints learn."""
@@ -36,11 +34,11 @@ class Traits:
     """What is known of one model at one endpoint."""
 
     rung: Rung | None = None
-    """The rung of the structured-output ladder that holds; None before the first structured answer."""
+    """The rung that holds for structured answers; None before the first one."""
     without: tuple[str, ...] = ()
     """Request parameters that the endpoint refuses for this model."""
-    tools: ToolRung | None = None
-    """The rung of the ladder of functions that holds; None before the first call of one."""
+    tools: Rung | None = None
+    """The rung that holds for functions; None before the first call of one."""
     is_blind: bool = False
     """Whether the endpoint refused pictures for this model."""
 
@@ -143,7 +141,7 @@ async def climb(
                 lasting = lasting and not failure.is_about_one_function
                 break
             spent += completion.usage
-            text = answer_text(completion)
+            text = completion.text
             try:
                 answer = asked.read(completion)
             except NoJsonError as problem:
@@ -166,11 +164,6 @@ async def climb(
     raise AssertionError("the last rung returns or raises")
 
 
-def answer_text(completion: Completion) -> str:
-    """What the model gave as its answer, be it as text or as the arguments of the call that gives answers."""
-    return next((call.arguments for call in completion.tool_calls if call.name == RESPOND), completion.text)
-
-
 def structured_request(
     messages: Sequence[Message], schema: Schema, rung: Rung, *, enforced: bool = False
 ) -> RungRequest:
@@ -180,51 +173,33 @@ def structured_request(
         messages: The conversation.
         schema: What the value must fit.
         rung: The way it is asked.
-        enforced: The endpoint holds the output to the schema as it is (a grammar): no strict form is needed.
+        enforced: The endpoint holds the output to the schema by a grammar, be it that of an object or not.
     """
     read = partial(_read, schema=schema)
-    if enforced and rung == "schema":
-        shape = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-        return RungRequest(messages, {"response_format": shape}, read)
-    if rung == "schema":
-        return RungRequest(_in_form(messages, schema), response_format("answer", _object(schema)), read)
-    if rung == "tool":
-        function = {"name": RESPOND, "description": "Gives the answer.", "parameters": _object(schema)}
-        choice = {"type": "function", "function": {"name": RESPOND}}
-        extra = {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
-        return RungRequest(_in_form(messages, schema), extra, read)
-    return RungRequest(_with_schema_in_text(messages, schema), read=read)
+    if rung == "text":
+        return RungRequest(_with_schema_in_text(messages, schema), read=read)
+    if enforced or (wrapped := _object(schema)) is schema:
+        return RungRequest(messages, response_format("answer", schema), read)
+    return RungRequest(_with_examples_in_objects(messages, schema), response_format("answer", wrapped), read)
 
 
 def response_format(name: str, schema: Schema) -> dict[str, Any]:
-    """What asks for a reply that fits a schema: in strict form, where it can be said that way."""
-    strict = strict_schema(schema)
-    shape = {"name": name, "schema": strict or schema, "strict": strict is not None}
-    return {"response_format": {"type": "json_schema", "json_schema": shape}}
+    """What asks for a reply that fits a schema."""
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}}
 
 
-def _in_form(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The messages with every example of an answer as the object that is asked for."""
-    wanted = json.dumps(schema)
+def _with_examples_in_objects(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """Every example of an answer in the object that is asked for."""
 
     def shaped(message: Message) -> Message:
-        if message.get("role") != "assistant" or not isinstance(message.get("content"), str):
+        if message["role"] != "assistant" or not isinstance(message.get("content"), str):
             return message
-        return {**message, "content": _example(message["content"], wanted)}
+        with contextlib.suppress(NoJsonError):
+            example = json.dumps({"value": fitting_json(message["content"], schema)}, ensure_ascii=False)
+            return {**message, "content": example}
+        return message
 
     return [shaped(message) for message in messages]
-
-
-@lru_cache(maxsize=256)
-def _example(content: str, wanted: str) -> str:
-    """An example of an answer as an object. Every call sends the same ones."""
-    schema = json.loads(wanted)
-    try:
-        value = fitting_json(content, schema)
-    except NoJsonError:
-        return content
-    wrapped = value if _object(schema) is schema else {"value": value}
-    return json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))
 
 
 def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Message]:
@@ -237,7 +212,7 @@ def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Me
 
 
 def _object(schema: Schema) -> Schema:
-    """Strict schemas and tool parameters must be objects: anything else becomes one's property `value`."""
+    """Most endpoints want the schema of an object: anything else becomes one's property `value`."""
     if schema.get("type") == "object":
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
@@ -246,25 +221,17 @@ def _object(schema: Schema) -> Schema:
 
 
 def _read(completion: Completion, *, schema: Schema) -> Completion:
-    """The completion with its parsed value."""
-    text = answer_text(completion)
-    value = _unwrapped(text, schema)
-    finish = "stop" if completion.finish == "tool_calls" else completion.finish
-    return replace(completion, text=text, parsed=value, tool_calls=(), finish=finish)
-
-
-def _unwrapped(text: str, schema: Schema) -> Any:
-    """The value in the text, or in the object that strict mode and tools need around it."""
+    """The completion with its parsed value: that of the text, or of the object around it."""
     wrapped = _object(schema)
     loose: Schema = {"type": "object"} | ({} if wrapped is schema else {"required": ["value"]})
     try:
-        return fitting_json(text, schema)
+        value = fitting_json(completion.text, schema)
     except NoJsonError as exc:
         try:
-            found = without_nulls(fitting_json(text, loose), wrapped)
+            found = without_nulls(fitting_json(completion.text, loose), wrapped)
         except NoJsonError:
             raise exc from None
-    value = found if wrapped is schema else found["value"]
-    if problem := misfit(value, schema):
-        raise NoJsonError(problem)
-    return value
+        value = found if wrapped is schema else found["value"]
+        if problem := misfit(value, schema):
+            raise NoJsonError(problem) from None
+    return replace(completion, parsed=value)

@@ -15,8 +15,6 @@ from agent.models.protocol import Message
 
 Body = dict[str, Any]
 OnDelta = Callable[[str], None]
-RESPOND = "respond"
-"""The call by which an endpoint without JSON schemas gives a structured answer: its arguments are the answer's text."""
 
 
 class Wire(Protocol):
@@ -68,8 +66,6 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
                 piece = part.get("function") or {}
                 for key in ("name", "arguments"):
                     call["function"][key] += piece.get(key) or ""
-                if call["function"]["name"] == RESPOND and piece.get("arguments"):
-                    on_delta(piece["arguments"])
     if finish is None:
         raise Failure(Kind.CUT, endpoint, f"the stream ended after {len(message['content'])} characters")
     if calls:
@@ -189,18 +185,13 @@ def _response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
 
 async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
     heard = 0
-    answers: set[Any] = set()
-    """Places of the calls whose arguments are the answer's text."""
     async for event in chunks:
         if not isinstance(event, dict):
             raise Failure(Kind.CUT, endpoint, f"an event that is no JSON object: {event!r}")
         match event.get("type"):
-            case "response.output_item.added" if (event.get("item") or {}).get("name") == RESPOND:
-                answers.add(event.get("output_index"))
-            case "response.output_text.delta" | "response.function_call_arguments.delta" as kind:
-                if kind == "response.output_text.delta" or event.get("output_index") in answers:
-                    heard += len(event["delta"])
-                    on_delta(event["delta"])
+            case "response.output_text.delta":
+                heard += len(event["delta"])
+                on_delta(event["delta"])
             case "error":
                 raise event_failure(endpoint, event)
             case "response.completed" | "response.incomplete" | "response.failed":

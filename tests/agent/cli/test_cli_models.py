@@ -53,7 +53,7 @@ def test_a_model_is_tried(alita: Run, openai_server: OpenAIServer) -> None:
     openai_server.steps.append(Step(text="ready", delay=0.2, pace=0.1))
     ended = alita("test", "big", "--json", user=big(openai_server, "price = { input = 1, output = 2 }"), BIG_KEY=KEY)
     report = ended.json
-    assert (ended.code, report["ok"], report["functions"], report["structured"]) == (0, True, "strict", "schema")
+    assert (ended.code, report["ok"], report["functions"], report["structured"]) == (0, True, "native", "schema")
     assert report["usage"] == {"input_tokens": 30, "output_tokens": 15, "calls": 3, "cost": 0.00006}
     assert 0.2 <= report["first_token_seconds"] < report["seconds"]
     assert openai_server.headers[0]["authorization"] == f"Bearer {KEY}"

@@ -1,4 +1,4 @@
-"""Calls of functions against a server that knows strict functions, functions, JSON schemas, or nothing but text."""
+"""Calls of functions against a server that knows functions, JSON schemas, or nothing but text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ADD = {
     },
 }
 ANYTHING = {"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}
-RUNGS = {"strict": (), "native": ("strict",), "schema": ("tools",), "text": ("tools", "json_schema")}
+RUNGS = {"native": (), "schema": ("tools",), "text": ("tools", "json_schema")}
 """What a server refuses that ends at each rung."""
 
 
@@ -51,7 +51,7 @@ async def model(openai_server: OpenAIServer, tmp_path: Path) -> AsyncIterator[Ch
 
 def reply(rung: str, say: str, *calls: tuple[str, Any]) -> Step:
     """What a model of that rung answers."""
-    if rung in ("strict", "native"):
+    if rung == "native":
         return Step(text=say, tools=list(calls))
     form = {"say": say, "calls": [{"name": name, "arguments": arguments} for name, arguments in calls]}
     return Step(text=json.dumps(form))
@@ -83,13 +83,10 @@ async def test_calls_come_on_every_rung_and_the_next_process_asks_there(
     assert len(openai_server.requests) == asked + 1, "no refused request again"
 
 
-async def test_functions_whose_schema_allows_it_are_strict(openai_server: OpenAIServer, model: ChatModel) -> None:
+async def test_functions_are_sent_as_they_are(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer("3")
     await model.complete(Request(ASK, tools=[ADD, ANYTHING]))
-    strict, loose = openai_server.requests[0]["tools"]
-    assert strict["function"]["strict"] is True
-    assert strict["function"]["parameters"]["required"] == ["a", "b", "unit"]
-    assert loose == ANYTHING
+    assert openai_server.requests[0]["tools"] == [ADD, ANYTHING]
     assert "tool_choice" not in openai_server.requests[0]
 
 
@@ -212,21 +209,21 @@ async def test_however_an_endpoint_refuses_functions_it_is_asked_otherwise(
         model.forget()
         answer = await model.complete(Request(ASK, tools=[ADD]))
         assert answer.tool_calls[0].values == {"a": 1, "b": 2}
-        assert len(openai_server.requests) == 3, "strict, loose, and then in a form"
+        assert len(openai_server.requests) == 2, "as functions, and then in a form"
 
 
 async def test_one_function_that_is_refused_is_no_reason_to_remember_less(
     openai_server: OpenAIServer, model: ChatModel
 ) -> None:
-    """An odd schema of one function is asked for loosely; the next request tries strict functions again."""
+    """Where the schema of one function is odd, all are asked for in a form; the next request has functions again."""
     openai_server.fail(
         400, "Invalid schema for function 'add': 'pattern' is not permitted", param="tools[0].parameters"
     )
-    openai_server.answer(tool=("add", {"a": 1, "b": 2})).answer(tool=("add", {"a": 1, "b": 2}))
-    assert (await model.complete(Request(ASK, tools=[ADD]))).tool_calls[0].problem == ""
-    assert "strict" not in openai_server.requests[1]["tools"][0]["function"]
-    await model.complete(Request(ASK, tools=[ADD]))
-    assert openai_server.requests[2]["tools"][0]["function"]["strict"] is True
+    openai_server.steps += [reply("schema", "", ("add", {"a": 1, "b": 2}))]
+    openai_server.answer(tool=("add", {"a": 1, "b": 2}))
+    for request in (1, 2):
+        assert (await model.complete(Request(ASK, tools=[ADD]))).tool_calls[0].problem == ""
+        assert ("tools" in openai_server.requests[request]) == (request == 2)
 
 
 async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
@@ -280,13 +277,13 @@ async def test_broken_json_in_text_is_shown_once(openai_server: OpenAIServer, mo
 
 async def test_a_required_call_that_is_missing(openai_server: OpenAIServer, model: ChatModel) -> None:
     """A new endpoint is asked in each way, one that has called before is asked once more."""
-    for _ in range(3):
+    for _ in range(2):
         openai_server.answer("I would add.")
     openai_server.steps += [reply("text", "", ("add", {"a": 1, "b": 2}))]
     answer = await model.complete(Request(ASK, tools=[ADD], tool_choice="required"))
     assert [c.name for c in answer.tool_calls] == ["add"]
     assert openai_server.requests[0]["tool_choice"] == "required"
-    assert answer.usage.calls == 4
+    assert answer.usage.calls == 3
     openai_server.answer("Prose.").answer("More prose.")
     with pytest.raises(ModelOutputError, match="no function is called"):
         await model.complete(Request(ASK, tools=[ADD], tool_choice="required"))

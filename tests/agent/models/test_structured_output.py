@@ -37,35 +37,13 @@ def open_model(server: OpenAIServer, folder: Path) -> ChatModel:
     return hosted("tiny-1", base_url=server.url, retry=Retry(base=0.01), traits=traits)
 
 
-async def test_strict_schema_first(openai_server: OpenAIServer, model: ChatModel) -> None:
-    """The strict form closes the object and requires all; an added null is taken out of the answer."""
+async def test_the_schema_is_sent_as_it_is(openai_server: OpenAIServer, model: ChatModel) -> None:
+    """A null by which the model says that an optional property is absent is taken out of the answer."""
     openai_server.answer({"action": "answer", "note": None})
     answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
-    shape = openai_server.requests[0]["response_format"]["json_schema"]
-    assert shape["strict"] is True
-    assert shape["schema"]["additionalProperties"] is False
-    assert shape["schema"]["required"] == ["action", "note"]
-
-
-async def test_null_is_added_to_no_property_that_has_it(openai_server: OpenAIServer, model: ChatModel) -> None:
-    note = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    schema = {"type": "object", "properties": {"note": note, "page": {"type": ["integer", "null"]}}}
-    openai_server.answer({"note": None, "page": 1})
-    assert (await model.complete(Request(ASK, schema))).parsed == {"note": None, "page": 1}
-    sent = openai_server.requests[0]["response_format"]["json_schema"]["schema"]
-    assert sent["properties"] == schema["properties"]
-
-
-async def test_a_schema_that_cannot_be_strict_is_asked_for_loosely(
-    openai_server: OpenAIServer, model: ChatModel
-) -> None:
-    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-    openai_server.answer({"a": 1})
-    assert (await model.complete(Request(ASK, schema=schema))).parsed == {"a": 1}
-    assert openai_server.requests[0]["response_format"]["json_schema"] == {
-        "name": "answer", "schema": schema, "strict": False,
-    }  # fmt: skip
+    assert openai_server.requests[0]["response_format"]["json_schema"] == {"name": "answer", "schema": SCHEMA}
+    assert openai_server.requests[0]["messages"] == ASK
 
 
 @pytest.mark.parametrize("value", [[1, 2], 5, "text", None, True])
@@ -77,24 +55,20 @@ async def test_values_that_are_no_objects_travel_in_one(
     assert (await model.complete(Request(ASK, schema=schema))).parsed == value
 
 
-async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
+async def test_down_to_text_and_remembered_by_the_next_process(
     openai_server: OpenAIServer, model: ChatModel, tmp_path: Path
 ) -> None:
-    openai_server.refuse("json_schema")
-    for _ in range(2):
-        openai_server.answer(tool=("respond", GOOD))
+    openai_server.refuse("json_schema").answer(GOOD).answer(GOOD)
     assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
     assert len(openai_server.requests) == 2
     later = open_model(openai_server, tmp_path)
-    answer = await later.complete(Request(ASK, schema=SCHEMA))
+    assert (await later.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
     await later.aclose()
-    assert (answer.parsed, answer.tool_calls, answer.finish) == (GOOD, (), "stop")
     assert len(openai_server.requests) == 3, "no refused request again"
-    assert openai_server.requests[2]["tool_choice"] == {"type": "function", "function": {"name": "respond"}}
 
 
 async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServer, model: ChatModel) -> None:
-    openai_server.refuse("json_schema").refuse("respond")
+    openai_server.refuse("json_schema")
     openai_server.answer('Sure! {I think} this:\n```json\n{"action": "answer",}\n```\nDone [ok].')
     answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
@@ -109,11 +83,11 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
     openai_server: OpenAIServer, model: ChatModel
 ) -> None:
     """Prose where JSON was asked is no holding rung; what all attempts cost is counted."""
-    openai_server.answer("I would search.").answer("Still prose.").answer(GOOD)
+    openai_server.answer("I would search.").answer(GOOD)
     answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
-    assert answer.usage.calls == 3
-    assert answer.usage.input_tokens == 30
+    assert answer.usage.calls == 2
+    assert answer.usage.input_tokens == 20
 
 
 async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: ChatModel) -> None:
@@ -153,13 +127,6 @@ async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
     assert len(openai_server.requests) == 1
 
 
-async def test_structured_output_streams(openai_server: OpenAIServer, model: ChatModel) -> None:
-    pieces: list[str] = []
-    openai_server.answer(GOOD)
-    answer = await model.complete(Request(ASK, schema=SCHEMA, on_delta=pieces.append))
-    assert answer.parsed == json.loads("".join(pieces)) == GOOD
-
-
 @pytest.mark.parametrize(
     "content", ["", "not json", "[1]", '{"x": 1}', '{"x": {"rung": "odd", "without": [], "at": 1}}']
 )
@@ -188,18 +155,13 @@ async def test_old_knowledge_is_forgotten(tmp_path: Path) -> None:
     assert TraitsCache(path).get(Endpoint("m", "u")).rung is None
 
 
-@pytest.mark.parametrize(
-    "refused", [(), ("json_schema",), ("json_schema", "tool_choice")], ids=["schema", "call", "text"]
-)
+@pytest.mark.parametrize("refused", [(), ("json_schema",)], ids=["schema", "text"])
 async def test_the_json_is_heard_piece_by_piece_on_every_rung(
     openai_server: OpenAIServer, model: ChatModel, refused: tuple[str, ...]
 ) -> None:
     for word in refused:
         openai_server.refuse(word)
-    if refused == ("json_schema",):
-        openai_server.answer(tool=("respond", GOOD))
-    else:
-        openai_server.answer(GOOD)
+    openai_server.answer(GOOD)
     pieces: list[str] = []
     assert (await model.complete(Request(ASK, schema=SCHEMA, on_delta=pieces.append))).parsed == GOOD
     assert json.loads("".join(pieces)) == GOOD

@@ -231,12 +231,11 @@ _ADD: dict[str, Any] = {
     "function": {"name": "add", "description": "Adds two numbers.", "parameters": _form(a="number", b="number")},
 }
 _FUNCTIONS = {
-    "strict": "called, strict",
-    "native": "called, not strict",
+    "native": "called",
     "schema": "as a JSON form that the endpoint holds it to",
     "text": "as JSON in its text",
 }
-_STRUCTURED = {"schema": "JSON Schema", "tool": "as a forced call", "text": "as JSON in its text"}
+_STRUCTURED = {"schema": "JSON Schema", "text": "as JSON in its text"}
 
 
 @app.command("test")
