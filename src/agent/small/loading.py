@@ -323,7 +323,9 @@ def named_columns(table: Any) -> Any:
     names: list[str] = []
     for number, column in enumerate(table.columns, 1):
         name = " ".join(str(column).split()) if column is not None and column == column else f"column_{number}"
-        names.append(f"{name}_{number}" if name in names else name)
+        while name in names:
+            name = f"{name}_{number}"
+        names.append(name)
     table.columns = names
     return table
 

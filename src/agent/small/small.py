@@ -67,6 +67,8 @@ _EXPLETIVE = re.compile(
     re.IGNORECASE,
 )
 """Words that refer to nothing."""
+_NEXT_CLAUSE = re.compile(r"[,;:.]\s|\sand\s(?=(?:what|which|who|whom|whose|when|where|how|why)\b)", re.IGNORECASE)
+"""What follows may refer to what stands before it."""
 _LONGEST_FRAGMENT = 6
 _LONG = 400
 """Characters from which on a message brings what it speaks of."""
@@ -81,7 +83,7 @@ def refers_back(message: str) -> bool:
     is_fragment = (count <= _LONGEST_FRAGMENT and _FRAGMENT.match(text)) or (count <= 2 and text.endswith("?"))
     if is_fragment or _OPENING.match(text) or _REFERENCE.search(text):
         return True
-    clause = re.split(r"[,;:.]\s", text, maxsplit=1)[0]
+    clause = _NEXT_CLAUSE.split(text, maxsplit=1)[0]
     return bool(_PERSON.search(_EXPLETIVE.sub("", clause)) or _DEMONSTRATIVE.search(clause))
 
 

@@ -4,9 +4,10 @@ import json
 import sqlite3
 
 import openpyxl
+import pandas as pd
 import pytest
 
-from agent.small.loading import load, tell
+from agent.small.loading import load, named_columns, tell
 
 
 def opened(path, kind, *, text="", tables=False, **facts):
@@ -48,6 +49,12 @@ def test_columns_are_numbers_only_where_every_value_is_one(tmp_path, cells, numb
     column = opened(path, "tsv", delimiter="\t", header=["a", "b"])["table"]["a"]
     found = [None if value != value else value for value in column]
     assert found == (numbers if numbers is not None else cells)
+
+
+def test_each_column_has_a_name_of_its_own():
+    table = named_columns(pd.DataFrame([[1, 2, 3, 4]], columns=["a", "a_3", "a", None]))
+    assert list(table.columns) == ["a", "a_3", "a_3_3", "column_4"]
+    assert "'a_3_3': number from 3 to 3" in tell({"table": table})
 
 
 def test_a_sheet_begins_below_its_title_and_ends_above_its_total(tmp_path):
