@@ -13,7 +13,8 @@ from pathlib import Path
 
 from mcp_tools.checks.check import check
 from mcp_tools.create.bench import usable, with_files
-from mcp_tools.create.same_answer import agree
+from mcp_tools.create.examiner import passes
+from mcp_tools.create.interfaces import Test
 from mcp_tools.create.written import read_function
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
@@ -174,11 +175,11 @@ async def run_tests(tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> 
         job = Job(source, tool.name, test["arguments"], read=granted, packages=packages, limits=limits)
         outcome = await sandbox.run(job)
         refuses = test.get("raises") is True
-        if (not outcome.ok) if refuses else outcome.ok and agree(outcome.value, test["expected"]):
+        if passes(Test(test["arguments"], test["expected"], "examiner", refuses), outcome):
             done.passed.append(test)
             continue
         came = repr(outcome.value) if outcome.problem is None else outcome.problem.message
-        wanted = "an error" if refuses else f"{test['expected']!r:.200}"
+        wanted = "an error that refuses the arguments" if refuses else f"{test['expected']!r:.200}"
         done.failed.append(
             f"{call_text(tool.name, test['arguments'], longest=40)} gives {came:.200}, expected {wanted}"
         )

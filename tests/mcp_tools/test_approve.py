@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,21 @@ def write_json(library: Library, name: str, added: dict[str, object]) -> None:
     path = object_path(library.folder, name)
     document = json.loads(path.read_text()) if path.exists() else {}
     path.write_text(json.dumps(document | added))
+
+
+async def test_a_crash_is_not_the_error_that_a_test_wants(library: Library, sandbox: Sandbox) -> None:
+    """As in the proof of a tool: an error refuses the arguments."""
+    tests = [{"arguments": {"n": 2}, "expected": 4}, {"arguments": {"n": -1}, "expected": None, "raises": True}]
+    tool = library.get("times_two")
+    library.register(replace(tool, provenance={**tool.provenance, "tests": tests}), replace=True)
+    refusing = SOURCE.replace(
+        "    return", "    if n < 0:\n        raise ValueError('n must not be negative')\n    return"
+    )
+    library.path("times_two").write_text(refusing.replace("raise ValueError('n must not be negative')", "return {}[n]"))
+    with pytest.raises(LibraryError, match=r"n=-1\) gives KeyError: -1, expected an error that refuses the arguments"):
+        approve(library, await look(library, sandbox))
+    library.path("times_two").write_text(refusing)
+    assert approve(library, await look(library, sandbox)).provenance["tests"] == tests
 
 
 async def test_a_source_that_a_person_wrote_is_verified_by_its_examples(library: Library, sandbox: Sandbox) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -153,25 +154,32 @@ def listing_of(server: str, definitions: Iterable[dict[str, Json]], most: int) -
     """
     tools: dict[str, ExternalTool] = {}
     notes: list[str] = []
-    for count, definition in enumerate(definitions):
-        if count >= most:
-            notes.append(f"the server {server} has more than {most} tools; the others are left out")
-            break
-        name = public_name(server, str(definition.get("name", "")))
+    listed = list(definitions)
+    told = {str(definition.get("name", "")) for definition in listed}
+    shared = Counter(public_name(server, tool) for tool in told)
+    for definition in listed[:most]:
+        tool = str(definition.get("name", ""))
+        name = public_name(server, tool, is_shared=shared[public_name(server, tool)] > 1)
         if flaw := _flaw(definition):
             notes.append(f"a tool of the server {server} is left out: {one_line(name, 80)}: {flaw}")
         elif name in tools:
             notes.append(f"the server {server} lists {one_line(name, 80)} twice; the first counts")
         else:
             tools[name] = _tool(name, server, definition)
+    if len(listed) > most:
+        notes.append(f"the server {server} has more than {most} tools; the others are left out")
     return Listing(tuple(tools.values()), tuple(notes))
 
 
-def public_name(server: str, tool: str) -> str:
-    """`server__tool`; where that is no valid name, with a hash of what was changed or cut."""
+def public_name(server: str, tool: str, *, is_shared: bool = False) -> str:
+    """`server__tool`; where that is no valid name, with a hash of what was changed or cut.
+
+    A dot becomes `_` without a hash, unless another tool of the server would share that name.
+    """
     wanted = f"{server}{SEPARATOR}{tool}"
     name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
     changed = any(c not in "-_." and not c.isalnum() for c in wanted) or not wanted.isascii()
+    changed = changed or (is_shared and "." in tool)
     if len(name) <= LONGEST_NAME and not changed:
         return name
     mark = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]

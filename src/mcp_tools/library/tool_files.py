@@ -13,7 +13,7 @@ import json
 import keyword
 import os
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -45,16 +45,22 @@ def free_name(name: str, taken: Container[str]) -> str:
 def renamed(source: str, old: str, new: str) -> str:
     """The source with its top-level function `old`, and every use of it, called `new`.
 
-    Attributes, keywords and parameters of the same name are left alone, and so are texts and comments, except for the
-    calls that a docstring shows behind `>>>`.
+    Attributes and keywords of the same name are left alone, and so are the bodies of functions that give it another
+    meaning, and texts and comments, except for the calls that a docstring shows behind `>>>`.
     """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
-    places = {
-        (node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == old
+    others = {
+        part
+        for scope in ast.walk(tree)
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and old in _bound(scope)
+        for statement in _body(scope)
+        for part in ast.walk(statement)
     }
+    uses = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == old and node not in others)
+    places = {(node.lineno, node.col_offset) for node in uses}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == old:
             places.add((node.lineno, len("async def " if isinstance(node, ast.AsyncFunctionDef) else "def ")))
@@ -65,6 +71,21 @@ def renamed(source: str, old: str, new: str) -> str:
             lines[line - 1] = text[:column] + new.encode() + text[column + len(old) :]
     shown = re.compile(rf"^([ \t]*>>> .*?)\b{re.escape(old)}\(", re.MULTILINE)
     return shown.sub(rf"\g<1>{new}(", b"".join(lines).decode())
+
+
+def _body(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Sequence[ast.AST]:
+    return [scope.body] if isinstance(scope, ast.Lambda) else scope.body
+
+
+def _bound(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str | None]:
+    """The names that a function binds, except by assignment: both sides of that are renamed alike."""
+    yield from (part.arg for part in ast.iter_child_nodes(scope.args) if isinstance(part, ast.arg))
+    for part in (part for statement in _body(scope) for part in ast.walk(statement)):
+        match part:
+            case ast.alias():
+                yield part.asname or part.name
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
+                yield part.name
 
 
 META_STATUS = "alita/status"

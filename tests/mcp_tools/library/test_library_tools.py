@@ -8,7 +8,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from library_tools import make_tool
@@ -69,6 +71,37 @@ def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed
         "x = 'nth_fibonacci'\n    return n if n < 2 else nth_fibonacci_2(n - 1) + len(x.nth_fibonacci)" in second.source
     )
     assert library.get("nth_fibonacci").source == make_tool().source
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return sum(map(lambda nth_fibonacci: nth_fibonacci + n, [1, 2]))",
+        "def nth_fibonacci(k: int) -> int:\n        return k + 3\n    return nth_fibonacci(n)",
+        "from math import factorial as nth_fibonacci\n    return nth_fibonacci(n)",
+        "try:\n        return [n][n]\n    except IndexError as nth_fibonacci:\n        return len(str(nth_fibonacci))",
+        "nth_fibonacci = n + 1\n    return nth_fibonacci",
+    ],
+    ids=["parameter", "function", "import", "exception", "variable"],
+)
+def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) -> None:
+    """Also where a name inside it is its own old one."""
+    library.register(make_tool())
+    tool = make_tool(body=body)
+    results = []
+    for each in (tool, library.register(tool)):
+        scope: dict[str, Any] = {}
+        exec(each.source, scope)
+        results.append(scope[each.name](4))
+    assert results[0] == results[1]
+    assert each.name == "nth_fibonacci_2"
+
+
+def test_a_parameter_that_is_called_like_its_function_stays(library: Library) -> None:
+    source = "def discount(price: float, discount: float) -> float:\n    return price * (1 - discount)\n"
+    library.register(make_tool("discount"))
+    kept = library.register(replace(make_tool("discount"), source=source))
+    assert kept.source == source.replace("def discount(", "def discount_2(")
 
 
 def test_replacing_keeps_the_old_version(library: Library) -> None:
