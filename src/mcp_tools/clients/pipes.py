@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client._transport import ReadStream, TransportStreams
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
@@ -35,8 +35,10 @@ _ERROR_LINES = 3
 _LONGEST_ERROR_LINE = 500
 _ENCODING = "alita_bounded_lines"
 _UTF_8 = codecs.lookup("utf-8")
-_LAUNCH = 'echo $$ >&2; exec "$@"'
-"""Tells us first of all which process group to end, which the SDK keeps to itself."""
+_LAUNCH = 'echo $$ >&2; unset {}; exec "$@"'
+"""Tells us first of all which process group to end, which the SDK keeps to itself; takes back the SDK's variables."""
+_ADDED = {*DEFAULT_INHERITED_ENV_VARS, "PWD", "OLDPWD", "SHLVL"}
+"""Variables that the SDK and the shell hand down besides."""
 
 
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]  # a class made at run time
@@ -128,7 +130,7 @@ class Pipes:
             raise ServerError(missing, kind="start", remedy="Install it, or name its path.")
         return StdioServerParameters(
             command="/bin/sh",
-            args=["-c", _LAUNCH, "sh", program, *server.arguments],
+            args=["-c", _LAUNCH.format(" ".join(_ADDED - self._environment.keys())), "sh", program, *server.arguments],
             env=self._environment,
             cwd=server.folder,
             encoding=_ENCODING,
