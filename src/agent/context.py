@@ -154,7 +154,7 @@ class Context:
             raise
         usage = completion.usage
         self._spend(model, usage)
-        self.emit(ModelCalled(role, model.name, usage, time.monotonic() - started))
+        self.emit(ModelCalled(role, completion.by or model.name, usage, time.monotonic() - started))
         return completion
 
     def _spend(self, model: Model, usage: Usage) -> None:

@@ -137,6 +137,9 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     finish: Finish = "stop"
     model: str = ""
+    """What the endpoint calls it."""
+    by: str = ""
+    """What the user calls the model that answered; empty where only one was asked."""
 
     def as_message(self) -> Message:
         """The reply as a message of the conversation that goes on, whose calls the following messages answer."""

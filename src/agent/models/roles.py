@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -73,7 +74,7 @@ class FallbackModel:
         failures: list[ModelError] = []
         for place, i in enumerate(order):
             try:
-                return await self._models[i].complete(request)
+                return replace(await self._models[i].complete(request), by=self._models[i].name)
             except ModelError as failure:
                 failures.append(failure)
                 if isinstance(failure, ModelAuthError | ModelUnknownError):
@@ -110,6 +111,14 @@ def endpoint_of(settings: Settings, name: str) -> Endpoint:
     if named.base_url is None or (named.base_url == common.url and not named.key):
         return replace(common, model=named.model)
     return Endpoint(named.model, named.base_url, named.key, settings.keys.get(named.key))
+
+
+def _is_own(host: str) -> bool:
+    """Whether a host is this machine or on the user's network: by its address, or a name without a domain."""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host
 
 
 class Models:
@@ -176,10 +185,8 @@ class Models:
                 notify=self._notify,
             )
         endpoint, named = endpoint_of(s, name), s.models.get(name)
-        host = urlsplit(endpoint.url).hostname or ""
         # What a server of one's own costs is not in a price list, whatever its model is called.
-        is_own = host in ("localhost", "::1") or host.startswith(("127.", "10.", "192.168."))
-        listed = None if is_own else price_of(endpoint.model)
+        listed = None if _is_own(urlsplit(endpoint.url).hostname or "") else price_of(endpoint.model)
         return ChatModel(
             name,
             GeminiWire(endpoint, max(s.timeout, _WATCHING))

@@ -52,7 +52,7 @@ class JournaledModel:
             assert model is not None, "a journal that makes calls goes with a model"
             async with self._budget.asking():
                 completion = await model.complete(with_pictures(request))
-            return {"by": model.name, "role": self._role, **as_plain(completion)}
+            return {**as_plain(completion), "by": completion.by or model.name, "role": self._role}
 
         told = await self._journal.call("model", self._key(request), perform)
         self._answering = told.get("by", self._wanted)

@@ -37,13 +37,17 @@ def test_the_list_says_who_is_asked_where_and_with_which_key(alita: Run, openai_
     models = {model.pop("name"): model for model in ended.json["models"]}
     assert models["big"] == {
         "model": "tiny-1", "endpoint": openai_server.url, "dialect": "responses", "strategy": "standard",
-        "sees": True, "hears": False, "key": "variable BIG_KEY", "key_is_set": True, "used_as": ["writer"],
+        "sees": True, "watches": False, "hears": False, "key": "variable BIG_KEY", "key_is_set": True,
+        "used_as": ["writer"],
     }  # fmt: skip
     assert models["gpt-x"]["endpoint"] == "https://api.openai.com/v1"
     assert (models["gpt-x"]["key"], models["gpt-x"]["used_as"]) == ("variable OPENAI_API_KEY", ["model"])
     assert (models["embedded"]["strategy"], models["embedded"]["key"]) == ("small", None)
-    plain = alita("list", user=user, OPENAI_API_KEY="sk-common-0123456789")
+    plain = alita(
+        "list", user=user.replace('dialect = "responses"', "watches = true"), OPENAI_API_KEY="sk-common-0123456789"
+    )
     assert "key: variable BIG_KEY (not set)" in plain.out
+    assert "sees watches" in plain.out
     assert not any(key in ended.out + plain.out for key in (KEY, "sk-common-0123456789"))
     assert openai_server.requests == [], "nobody was asked"
 

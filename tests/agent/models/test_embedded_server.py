@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -31,7 +32,7 @@ from agent.models.embedded.local_server import (
     stop_servers,
 )
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.server import free_cores, most_cores
+from agent.models.embedded.server import _wait, free_cores, most_cores
 from agent.models.failures import Retry
 from agent.models.protocol import Request
 
@@ -166,6 +167,20 @@ async def test_it_ends_when_its_state_file_is_removed(open_model: Open, runtime:
     for path in runtime.glob("*.json"):
         path.unlink()
     assert await gone(pid)
+
+
+def test_it_ends_when_its_state_file_is_removed_between_two_looks(runtime: Path) -> None:
+    class Removed(ServerFiles):
+        def read(self) -> ServerState | None:
+            state = super().read()
+            self.state.unlink(missing_ok=True)
+            return state
+
+    state = ServerState(os.getpid(), born(os.getpid()), "w", idle=0.04)
+    runtime.mkdir()
+    files = Removed(runtime / "embedded-x")
+    files.write(state)
+    _wait(files, state, threading.Event(), None)
 
 
 async def test_an_engine_that_fails_is_told_with_its_last_words(open_model: Open) -> None:

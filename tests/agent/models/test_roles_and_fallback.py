@@ -15,6 +15,8 @@ from agent.models.embedded.model import EmbeddedModel
 from agent.models.protocol import ROLES, Price, Request, Usage, price_of
 from agent.models.roles import FallbackModel, Models, endpoint_of
 from agent.models.scripted import ScriptedModel
+from agent.recorders.journaled import JournaledModel
+from agent.store.journal import Journal
 from support.openai_server import OpenAIServer
 
 ASK = [{"role": "user", "content": "Hello?"}]
@@ -102,6 +104,24 @@ async def test_a_role_s_fallbacks(tmp_path: Path, openai_server: OpenAIServer) -
     assert (answer.text, answer.model) == ("from small", "small")
     assert "asking small instead" in told[0]
     await models.aclose()
+
+
+async def test_after_a_refusal_the_model_that_answered_is_named(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.fail(400, "too long", code="context_length_exceeded").answer("from small")
+    models = Models(settings(tmp_path, base_url=openai_server.url, writer="big,small"))
+    model = JournaledModel(models.for_role("writer"), Journal.create(tmp_path / "journal.jsonl"))
+    assert ((await model.complete(Request(ASK))).by, model.name) == ("small", "small")
+    await models.aclose()
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [("172.17.0.1", False), ("[fd00::1]", False), ("litellm", False), ("172.32.0.1", True), ("llm.example", True)],
+)
+def test_only_what_others_serve_is_in_the_price_list(tmp_path: Path, host: str, known: bool) -> None:
+    model = Models(settings(tmp_path, model="gpt-4o", base_url=f"http://{host}:4000/v1")).for_role("writer")
+    assert isinstance(model, ChatModel)
+    assert (model._price is not None) is known
 
 
 async def test_auto_is_the_first_that_the_endpoint_lists(tmp_path: Path, openai_server: OpenAIServer) -> None:

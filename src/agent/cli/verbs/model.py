@@ -106,7 +106,7 @@ def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
         return
     rows = []
     for each in models:
-        senses = " ".join(sense for sense in ("sees", "hears") if each[sense]) or "—"
+        senses = " ".join(sense for sense in ("sees", "watches", "hears") if each[sense]) or "—"
         key = f"key: {each['key']}{'' if each['key_is_set'] else ' (not set)'}" if each["key"] else "no key"
         where = f"{each['model']} at {each['endpoint']}"
         rows.append((each["name"], where, each["dialect"], each["strategy"], senses, key, ", ".join(each["used_as"])))
@@ -141,6 +141,7 @@ def _listed(settings: Settings) -> list[dict[str, Any]]:
                 "dialect": named.dialect if named else "chat",
                 "strategy": "small" if small else "standard",
                 "sees": name in settings.vision or bool(named and named.sees),
+                "watches": name in settings.media or bool(named and named.watches),
                 "hears": bool(named and named.hears),
                 "key": None if local else key,
                 "key_is_set": not local and endpoint.api_key is not None,

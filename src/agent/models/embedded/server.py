@@ -137,14 +137,13 @@ def _wait(files: ServerFiles, state: ServerState, ending: threading.Event, kept:
     """Returns when told to end, when idle, or when the state file is no longer this server's."""
     look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
     while not ending.wait(look_every):
-        if files.read() != state:
+        if (used := _used(files, state)) is None:
             return
-        used = files.state.stat().st_mtime
         quiet = time.time() - used
         if kept and quiet > 2 * look_every and (missing := kept.missing()) and not _busy(state):
 
             def stop(used: float = used) -> bool:
-                return ending.is_set() or files.read() != state or files.state.stat().st_mtime != used
+                return ending.is_set() or _used(files, state) != used
 
             try:
                 while missing and kept.make(missing.pop(0), partial(ask_engine, state), stop):
@@ -154,6 +153,14 @@ def _wait(files: ServerFiles, state: ServerState, ending: threading.Event, kept:
                 kept = None
         elif quiet > state.idle > 0 and not _busy(state):
             return
+
+
+def _used(files: ServerFiles, state: ServerState) -> float | None:
+    """When the server was used last; None where the state file is no longer its own, or removed meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        if files.read() == state:
+            return files.state.stat().st_mtime
+    return None
 
 
 def _busy(state: ServerState) -> bool:
