@@ -14,10 +14,9 @@ import shutil
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
-from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -26,6 +25,10 @@ from mcp_tools import child
 from mcp_tools.clients.config_files import Expanded
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectSendStream
+    from mcp.client._transport import ReadStream, TransportStreams
 
 Inbound = SessionMessage | Exception
 
