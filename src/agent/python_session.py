@@ -7,7 +7,7 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +22,17 @@ from agent.material.attached import file_named, file_of_run, granted, path_made
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, seen_pictures, watched
+from agent.records import as_plain, from_plain
 from agent.specialists import SPECIALISTS
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number
-from agent.store.journal import Journal
+from agent.store.journal import Journal, made_by
 from agent.strategy import Update
 from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.packages import imported
-from mcp_tools.sandbox.protocol import Limits, Problem, Sandbox, Session, SessionOutcome
+from mcp_tools.sandbox.protocol import Limits, Sandbox, Session, SessionOutcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, call_text
 
@@ -82,11 +83,8 @@ class PythonSession:
             IsolationError: The sandbox is broken.
         """
         self._answer, self._asked = answer, []
-        live = False
 
-        async def perform() -> Json:
-            nonlocal live
-            live = True
+        async def work() -> Json:
             session = self._opened(files, modules, functions)
             for name, source in modules.items():
                 session.offer(name, source)
@@ -96,24 +94,24 @@ class PythonSession:
                 outcome = await session.run(code, limits=replace(LIMITS, wall_seconds=seconds))
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=True), False
-            return {"outcome": asdict(outcome), "asked": list(self._asked)}
+            return {"outcome": as_plain(outcome), "asked": list(self._asked)}
 
-        recorded: Any = await self._journal.call(KIND, {"code": code, "modules": sorted(modules)}, perform)
+        request: dict[str, Json] = {"code": code, "modules": sorted(modules)}
+        recorded, live = await self._journal.recorded(KIND, request, dict[str, Any], work)
         if not live:
             self._was_replayed = True
             for name, arguments in recorded["asked"]:
                 with contextlib.suppress(AlitaError):  # the block met it, too
                     await answer(name, arguments)
-        outcome = recorded["outcome"]
-        return SessionOutcome(**outcome | {"problem": Problem(**outcome["problem"]) if outcome["problem"] else None})
+        return from_plain(SessionOutcome, recorded["outcome"])
 
     def _opened(self, files: Sequence[Path], modules: Mapping[str, str], functions: Sequence[str]) -> Session:
-        assert self._sandbox is not None, "a journal that makes calls goes with a sandbox"
         if self._session is None:
             for folder in self._folders:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             read = (*files, *self._folders)
-            self._session = self._sandbox.session(read=read, modules=modules, functions=functions, host=self._host)
+            sandbox = made_by(self._sandbox)
+            self._session = sandbox.session(read=read, modules=modules, functions=functions, host=self._host)
         return self._session
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:

@@ -308,15 +308,13 @@ class Running:
         strategy_for(model, self.settings.strategy_of(model))
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
-        from agent.recorders.journaled_web import JournaledWeb, heard
+        from agent.recorders.journaled_web import JournaledWeb
+        from agent.web.run_web import RunWeb
 
-        engines = None
-        if self.live:
-            from agent.web.run_web import RunWeb
-
-            engines = RunWeb(self.settings, self._folder / WEB, heard(self.tell))
-            self._opened.push_async_callback(engines.aclose)
-        web = JournaledWeb(engines, engines, self.journal, self.tell, guard, budget=self.budget)
+        made_with = RunWeb(self.settings, self._folder / WEB, self.tell) if self.live else None
+        if made_with is not None:
+            self._opened.push_async_callback(made_with.aclose)
+        web = JournaledWeb(made_with, self.journal, self.tell, guard, budget=self.budget)
         self._opened.push_async_callback(web.aclose)
         return web
 

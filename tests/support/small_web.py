@@ -33,7 +33,9 @@ class Pages:
         self.seconds = seconds
         self.asked: list[str] = []
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
+    async def search(
+        self, query: str, tell: object = None, *, limit: int = 8, freshness: str = "", source: str = ""
+    ) -> list[Result]:
         self.asked.append(query)
         if isinstance(self.found, WebProblem):
             raise self.found

@@ -56,8 +56,6 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     except (WebProblem, ModelError) as problem:
         why = f"browse {url}: {problem.message} {problem.remedy}".strip()
         return await read_instead(state, context, url, why) if may_open(url) else _failed(state, context, why)
-    if not context.browser.is_live:
-        context.budget.spend(outcome.usage)
     for event in outcome.apart:
         context.set_apart(event)
     downloads = await with_files(outcome.files, state, context, source=outcome.url)

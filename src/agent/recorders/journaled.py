@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agent.budget import Budget
 from agent.consent.consent import Consent
@@ -13,11 +13,13 @@ from agent.learning.gap_records import GapRecord, GapRecords
 from agent.material.pictures import with_pictures
 from agent.models.protocol import Completion, Model, Request
 from agent.records import as_plain, from_plain
-from agent.store.journal import Journal
+from agent.store.journal import Journal, made_by
 from mcp_tools.create.interfaces import RefusedToolError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
 from mcp_tools.tool import Json, Tool
+
+T = TypeVar("T")
 
 _SHORTEST = 0.5
 """Seconds that a call in the sandbox has even when the run's time is over: what is short may end."""
@@ -43,18 +45,14 @@ class JournaledModel:
 
     async def complete(self, request: Request) -> Completion:
         """Completes, or gives the recorded completion, whose text `on_delta` gets in one piece."""
-        live = False
 
-        async def perform() -> Json:
-            nonlocal live
-            live = True
-            model = self._model
-            assert model is not None, "a journal that makes calls goes with a model"
+        async def ask() -> Json:
+            model = made_by(self._model)
             async with self._budget.asking():
                 completion = await model.complete(with_pictures(request))
             return {**as_plain(completion), "by": completion.by or model.name, "role": self._role}
 
-        told = await self._journal.call("model", self._key(request), perform)
+        told, live = await self._journal.recorded("model", self._key(request), dict[str, Any], ask)
         self._answering = told.get("by", self._wanted)
         completion = from_plain(Completion, told)
         if request.on_delta is not None and not live:
@@ -84,15 +82,14 @@ class JournaledSandbox:
     @property
     def isolation(self) -> Isolation:
         """The sandbox's own."""
-        return self._asked().isolation
+        return made_by(self._sandbox).isolation
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call, or gives the recorded outcome."""
-
-        async def perform() -> Json:
-            return as_plain(await self._asked().run(self._in_time(job)))
-
-        return from_plain(Outcome, await self._journal.call("sandbox", as_plain(job), perform))
+        outcome, _ = await self._journal.recorded(
+            "sandbox", as_plain(job), Outcome, lambda: made_by(self._sandbox).run(self._in_time(job))
+        )
+        return outcome
 
     def _in_time(self, job: Job) -> Job:
         """The call in its own time, or in what is left to the run."""
@@ -103,13 +100,14 @@ class JournaledSandbox:
 
     async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas, or gives the recorded ones."""
-
-        async def perform() -> Json:
-            return as_plain(await self._asked().describe(source, function, packages=packages))
-
         request = {"source": source, "describe": function, **({"packages": packages} if packages else {})}
-        found = await self._journal.call("sandbox", request, perform)
-        return from_plain(Description, found) if "input_schema" in found else from_plain(Problem, found)
+        found, _ = await self._journal.recorded(
+            "sandbox",
+            request,
+            Description | Problem,
+            lambda: made_by(self._sandbox).describe(source, function, packages=packages),
+        )
+        return found
 
     def session(
         self,
@@ -120,16 +118,12 @@ class JournaledSandbox:
         host: Host | None = None,
     ) -> Session:
         """The sandbox's own."""
-        return self._asked().session(read=read, modules=modules, functions=functions, host=host)
+        return made_by(self._sandbox).session(read=read, modules=modules, functions=functions, host=host)
 
     async def aclose(self) -> None:
         """Ends the sandbox, not the journal."""
         if self._sandbox is not None:
             await self._sandbox.aclose()
-
-    def _asked(self) -> Sandbox:
-        assert self._sandbox is not None, "a journal that makes calls goes with a sandbox"
-        return self._sandbox
 
 
 GAPS = "gaps"
@@ -143,18 +137,19 @@ class JournaledGaps:
         self._journal = journal
         self._reviewed = reviewed
 
-    async def find(self, question: str, kind: str) -> list[GapRecord]:
+    async def find(self, question: str, kind: str) -> tuple[GapRecord, ...]:
         """The records that fit a question best; what is found counts as shown in this run."""
 
-        async def perform() -> Json:
+        async def look() -> tuple[GapRecord, ...]:
             if self._records is None:
-                return []
+                return ()
             found = self._records.find(question, kind, reviewed=self._reviewed)
             self._records.note_shown((record.id for record in found), self._journal.path.parent.name)
-            return [as_plain(record) for record in found]
+            return tuple(found)
 
-        found = await self._journal.call(GAPS, {"question": question, "kind": kind}, perform)
-        return [from_plain(GapRecord, data) for data in found]
+        request: dict[str, Json] = {"question": question, "kind": kind}
+        found, _ = await self._journal.recorded(GAPS, request, tuple[GapRecord, ...], look)
+        return found
 
 
 class JournaledLibrary:
@@ -173,9 +168,11 @@ class JournaledLibrary:
 
     async def search(self, query: str, limit: int) -> list[Tool]:
         """The tools that fit a query best, best first."""
-        request, hits = {"search": query, "limit": limit}, self._library.search
-        found = await self._recorded(request, lambda: tuple(hit.tool for hit in hits(query, limit=limit)))
-        return [from_plain(Tool, data) for data in found]
+
+        def look() -> tuple[Tool, ...]:
+            return tuple(hit.tool for hit in self._library.search(query, limit=limit))
+
+        return list(await self._recorded({"search": query, "limit": limit}, tuple[Tool, ...], look))
 
     async def get(self, name: str) -> Tool:
         """The tool of a name, which stays the same for the whole run once it was asked for.
@@ -184,14 +181,14 @@ class JournaledLibrary:
             UnknownToolError: There is none.
         """
         if name not in self._known:
-            found = await self._recorded({"get": name}, lambda: self._library.get(name))
-            self._known[name] = from_plain(Tool, found)
+            self._known[name] = await self._recorded({"get": name}, Tool, lambda: self._library.get(name))
         return self._known[name]
 
     async def flaws(self) -> list[str]:
         """What stands in the folder and is no tool, each with its remedy."""
         request: dict[str, Json] = {"flaws": True}
-        return list(await self._recorded(request, lambda: [f"{f.message} ({f.remedy})" for f in self._library.flaws()]))
+        flaws = self._library.flaws
+        return await self._recorded(request, list[str], lambda: [f"{f.message} ({f.remedy})" for f in flaws()])
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool that may be kept; registering the same source again changes nothing.
@@ -202,7 +199,7 @@ class JournaledLibrary:
         if self._consent is not None and (reason := await self._consent.refusal_of_tool(tool)):
             raise RefusedToolError(reason)
         request = {"register": tool.name, "source": tool.source}
-        registered = from_plain(Tool, await self._recorded(request, lambda: self._library.register(tool)))
+        registered = await self._recorded(request, Tool, lambda: self._library.register(tool))
         self._known[registered.name] = registered
         return registered
 
@@ -211,8 +208,9 @@ class JournaledLibrary:
         if self._journal.is_live:
             self._library.record_call(name, ok, kind)
 
-    async def _recorded(self, request: dict[str, Json], look: Callable[[], Any]) -> Json:
-        async def perform() -> Json:
-            return as_plain(look())
+    async def _recorded(self, request: dict[str, Json], form: Any, look: Callable[[], T]) -> T:
+        async def work() -> T:
+            return look()
 
-        return await self._journal.call("library", request, perform)
+        found, _ = await self._journal.recorded("library", request, form, work)
+        return found

@@ -6,9 +6,8 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.browser.logins import read_logins
 from agent.browser.outside import open_browser
@@ -17,15 +16,16 @@ from agent.budget import Budget
 from agent.consent.provenance import Origins
 from agent.events import Event, Note, PageRead, WebSearched
 from agent.records import as_plain, from_plain
-from agent.store.journal import Journal
+from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
 from agent.web.address import canonical
-from agent.web.page import Page, PageReader, Result, WebProblem
+from agent.web.page import Page, Result, WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.web.leak_guard import LeakGuard
+    from agent.web.run_web import RunWeb
 
 
 T = TypeVar("T")
@@ -34,44 +34,19 @@ KIND = "web"
 _LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 
 
-class Searching(Protocol):
-    """One engine, or several in order."""
-
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
-        """The best hits, best first; of one source alone where it is named."""
-        ...
-
-
-def heard(tell: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Tells on what engines tell, and keeps it for the record of the search in which it was told."""
-
-    def hear(event: Event) -> None:
-        kept = _HEARD.get()
-        if kept is not None and isinstance(event, WebSearched):
-            kept.append(event)
-        tell(event)
-
-    return hear
-
-
-_HEARD: ContextVar[list[WebSearched] | None] = ContextVar("_HEARD", default=None)
-
-
 class JournaledWeb:
-    """Searches and reads past the leak guard, or gives what was recorded; a replay has neither engines nor reader."""
+    """Searches and reads past the leak guard, or gives what was recorded; a replay has no web."""
 
     def __init__(
         self,
-        engines: Searching | None,
-        reader: PageReader | None,
+        web: RunWeb | None,
         journal: Journal,
         tell: Callable[[Event], None],
         guard: LeakGuard | None = None,
         *,
         budget: Budget | None = None,
     ) -> None:
-        self._engines = engines
-        self._reader = reader
+        self._web = web
         self._journal = journal
         self._tell = tell
         self._guard = guard
@@ -126,26 +101,20 @@ class JournaledWeb:
         if self._guard is not None and self._guard.blocks_query(query):
             raise WebProblem("leak", f"{query!r} is not searched for.", remedy=_LEAK_REMEDY)
         started = time.monotonic()
-        live = False
+        told: list[WebSearched] = []
 
-        async def perform() -> Json:
-            nonlocal live
-            live = True
-            assert self._engines is not None, "a journal that makes calls goes with engines"
-            told: list[WebSearched] = []
-            before = _HEARD.set(told)
-            try:
-                work = self._budget.in_time(
-                    self._engines.search(query, limit=limit, freshness=freshness, source=source)
-                )
-                done = await _outcome(work, lambda results: {"results": as_plain(tuple(results))})
-            finally:
-                _HEARD.reset(before)
+        def hear(event: WebSearched) -> None:
+            told.append(event)
+            self._tell(event)
+
+        async def work() -> Json:
+            asked = made_by(self._web).search(query, hear, limit=limit, freshness=freshness, source=source)
+            done = await _outcome(self._budget.in_time(asked), lambda results: {"results": as_plain(tuple(results))})
             return done | {"told": as_plain(tuple(told))}
 
         request: dict[str, Json] = {"search": query, "limit": limit, "freshness": freshness}
         request |= {"source": source} if source else {}
-        output: dict[str, Any] = await self._journal.call(KIND, request, perform)
+        output, live = await self._journal.recorded(KIND, request, dict[str, Any], work)
         for event in [] if live else from_plain(list[WebSearched], output["told"]):
             self._tell(event)
         _raise_problem(output)
@@ -194,12 +163,12 @@ class JournaledWeb:
         """
         if self._leaks(url):
             raise WebProblem("leak", f"{url} is not opened.", remedy=_LEAK_REMEDY)
-
-        async def perform() -> Json:
-            assert self._reader is not None, "a journal that makes calls goes with a reader"
-            return await _outcome(self._budget.in_time(self._reader.read(url)), as_plain)
-
-        output = await self._journal.call(KIND, {"read": url}, perform)
+        output, _ = await self._journal.recorded(
+            KIND,
+            {"read": url},
+            dict[str, Any],
+            lambda: _outcome(self._budget.in_time(made_by(self._web).read(url)), as_plain),
+        )
         _raise_problem(output)
         page = from_plain(Page, output)
         if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.whole}"):
@@ -262,7 +231,7 @@ class JournaledBrowser:
         if self._blocks is not None and self._blocks(url, ""):
             raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
 
-        async def perform() -> Json:
+        async def work() -> BrowserOutcome:
             browser = await open_browser(
                 self._settings, ask, driver=driver, blocks=self._blocks, note=lambda text: self._tell(Note(text))
             )
@@ -279,12 +248,12 @@ class JournaledBrowser:
                 wanted=origins.wanted,
                 private=tuple(origins.private),
             )
-            return as_plain(await browser.do(task, self._tell))
+            return await browser.do(task, self._tell)
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
-        output = await self._journal.call(BROWSE, request, perform)
-        outcome = from_plain(BrowserOutcome, output)
-        if not self._journal.is_live:
+        outcome, live = await self._journal.recorded(BROWSE, request, BrowserOutcome, work)
+        if not live:  # what its model cost is counted where it was asked
+            self._budget.spend(outcome.usage)
             for step in outcome.steps:
                 self._tell(step)
         return outcome
@@ -297,8 +266,3 @@ class JournaledBrowser:
     def has_logins(self) -> bool:
         """Whether it may sign in somewhere."""
         return self._settings.logins is not None
-
-    @property
-    def is_live(self) -> bool:
-        """Whether the newest task was done, and not given from the record."""
-        return self._journal.is_live

@@ -11,15 +11,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from agent.errors import AlitaError, ModelOutputError, RunError, StoppedError
 from agent.models.protocol import Usage
-from agent.records import from_plain
+from agent.records import as_plain, from_plain
 from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
 from agent.web.page import WebProblem
 from mcp_tools.tool import Json
+
+T = TypeVar("T")
 
 LONG = 200
 
@@ -257,6 +259,16 @@ class Journal:
             raise error
         return output
 
+    async def recorded(
+        self, kind: str, request: dict[str, Json], form: Any, work: Callable[[], Awaitable[T]]
+    ) -> tuple[T, bool]:
+        """What `call` gives, as a value of the type `form`; and whether the call was made now."""
+
+        async def perform() -> Json:
+            return as_plain(await work())
+
+        return from_plain(form, await self.call(kind, request, perform)), self.is_live
+
     def begin(self, step: int) -> None:
         """Calls from now on belong to a step; inside of `ahead` they go on belonging to that one."""
         if not _STEP.get():
@@ -358,6 +370,12 @@ class Journal:
             f"The {kind} call of step {self.step} is not in the journal of run {run_id}.",
             remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` continues live from there.",
         )
+
+
+def made_by(caller: T | None) -> T:
+    """Who makes a call; a replay has nobody, and comes to none."""
+    assert caller is not None, "a journal that makes calls goes with who makes them"
+    return caller
 
 
 def _header(path: Path) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.events import Event, Note
+from agent.events import Event, Note, WebSearched
 from agent.web.page import Page, PageReader, Result
 
 if TYPE_CHECKING:
@@ -31,9 +31,11 @@ class RunWeb:
         self._tell = tell
         self._opened: tuple[Engines, PageReader] | None = None
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
+    async def search(
+        self, query: str, tell: Callable[[WebSearched], None], *, limit: int = 8, freshness: str = "", source: str = ""
+    ) -> list[Result]:
         """The hits of the first engine that has any; see `agent.web.engines.search_engines.Engines`."""
-        return await self._open()[0].search(query, limit=limit, freshness=freshness, source=source)
+        return await self._open()[0].search(query, tell, limit=limit, freshness=freshness, source=source)
 
     async def read(self, url: str) -> Page:
         """The page at an address; see `agent.web.page.PageReader`."""

@@ -11,7 +11,7 @@ import pytest
 from agent.budget import Budget, RunLimits
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
-from agent.recorders.journaled_web import JournaledWeb, heard
+from agent.recorders.journaled_web import JournaledWeb
 from agent.store.journal import Journal
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
@@ -28,11 +28,13 @@ def hit(url: str = URL, snippet: str = "") -> Result:
 
 def opened(path: Path, pages: Pages, told: list[Any], **more: Any) -> tuple[JournaledWeb, Journal]:
     journal = Journal.create(path / "journal.jsonl")
-    return JournaledWeb(Engines([pages], heard(told.append)), pages, journal, told.append, **more), journal
+    engines = Engines([pages])
+    engines.read = pages.read
+    return JournaledWeb(engines, journal, told.append, **more), journal
 
 
 def replayed(path: Path, told: list[Any], **more: Any) -> JournaledWeb:
-    return JournaledWeb(None, None, Journal.replay(path / "journal.jsonl"), told.append, **more)
+    return JournaledWeb(None, Journal.replay(path / "journal.jsonl"), told.append, **more)
 
 
 def kinds(told: list[Any]) -> list[tuple[str, bool]]:
@@ -166,7 +168,7 @@ async def test_a_resumed_run_reads_the_pages_that_it_had_read_from_its_journal(t
     pages.pages[URL] = Page(URL, "T", "after")
     journal = Journal.resume(tmp_path / "journal.jsonl")
     told: list[Any] = []
-    resumed = JournaledWeb(pages, pages, journal, told.append, LeakGuard(told.append, QUESTION))
+    resumed = JournaledWeb(pages, journal, told.append, LeakGuard(told.append, QUESTION))
     assert (await resumed.read(URL)).markdown == "before"
     with pytest.raises(WebProblem, match="is not shown"):
         await resumed.read(leak)

@@ -6,9 +6,10 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from agent.web.reading.videos import video_id
 from mcp_tools.text import one_line, printable
 
 Tell = Callable[[Event], None]
+Ask = Callable[[Search, dict[str, WebProblem]], Awaitable[list[Result]]]
 
 _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("no_key", "bad_key", "quota", "tls"), math.inf),
@@ -73,23 +75,30 @@ class Engines:
 
     Args:
         engines: The first is asked first.
-        tell: Gets the events.
     """
 
     name = "engines"
 
-    def __init__(self, engines: Sequence[Search], tell: Callable[[Event], None]) -> None:
+    def __init__(self, engines: Sequence[Search]) -> None:
         self._engines = tuple(engines)
-        self._tell = tell
         self._aside: dict[str, tuple[WebProblem, float]] = {}
         """Engines that are not asked: why, and until when by the monotonic clock."""
         self._found: dict[tuple[str, int, str, str], list[Result]] = {}
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
+    async def search(
+        self,
+        query: str,
+        tell: Callable[[WebSearched], None] = lambda event: None,
+        *,
+        limit: int = 8,
+        freshness: str = "",
+        source: str = "",
+    ) -> list[Result]:
         """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
 
         Args:
             query: What to look for.
+            tell: Gets the events.
             limit: How many hits at most.
             freshness: `day`, `week`, `month` or `year`; empty for any age.
             source: The only engine to ask; empty for all in their order.
@@ -109,14 +118,14 @@ class Engines:
             raise WebProblem("no_key", said, remedy="Search without a source, or add it to ALITA_ENGINES.")
         key = (asked, limit, freshness, source)
         if key not in self._found:
-            self._found[key] = await self._first(engines, asked, limit, freshness)
+            self._found[key] = await self._first(engines, partial(self._ask, asked, tell, limit, freshness))
         return list(self._found[key])
 
     async def aclose(self) -> None:
         """Closes the engines."""
         await close_all(self._engines)
 
-    async def _first(self, engines: Sequence[Search], query: str, limit: int, freshness: str) -> list[Result]:
+    async def _first(self, engines: Sequence[Search], ask: Ask) -> list[Result]:
         problems: dict[str, WebProblem] = {}
         passed_over: set[str] = set()
         for engine in engines:
@@ -124,7 +133,7 @@ class Engines:
             if problem is not None and until > time.monotonic():
                 problems[engine.name] = problem
                 passed_over.add(engine.name)
-            elif hits := await self._ask(engine, query, limit, freshness, problems):
+            elif hits := await ask(engine, problems):
                 return hits
         # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
         # own guess is asked at once.
@@ -140,14 +149,20 @@ class Engines:
                 break
             await asyncio.sleep(wait)
             del problems[engine.name]
-            if hits := await self._ask(engine, query, limit, freshness, problems):
+            if hits := await ask(engine, problems):
                 return hits
         if len(problems) == len(engines):
             raise _all_failed(problems)
         return []
 
     async def _ask(
-        self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
+        self,
+        query: str,
+        tell: Callable[[WebSearched], None],
+        limit: int,
+        freshness: str,
+        engine: Search,
+        problems: dict[str, WebProblem],
     ) -> list[Result]:
         """Asks one engine; why it gave nothing is reported, and kept where it failed."""
         await wait_for_turn(engine.name, _APART.get(engine.name, 0.0))
@@ -161,7 +176,7 @@ class Engines:
             rest = rest if math.isinf(rest) else problem.retry_after or rest
             self._aside[engine.name] = problem, time.monotonic() + rest
         seconds = time.monotonic() - began
-        self._tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
+        tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
         return []
 
 
@@ -227,7 +242,7 @@ def open_engines(
         "wikipedia": lambda: Wikipedia(http),
         "arxiv": lambda: Arxiv(http),
     }
-    return Engines([openers[name]() for name in names], tell)
+    return Engines([openers[name]() for name in names])
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:

@@ -52,8 +52,8 @@ async def test_the_first_that_finds_something_answers() -> None:
     events: list[Event] = []
     first, second = Scripted("first", problem("http")), Scripted("second", [])
     third, fourth = Scripted("third", [HIT]), Scripted("fourth", [HIT])
-    engines = Engines([first, second, third, fourth], events.append)
-    assert await engines.search("how long is the elbe") == [HIT]
+    engines = Engines([first, second, third, fourth])
+    assert await engines.search("how long is the elbe", events.append) == [HIT]
     assert told(events) == [("first", "it has http"), ("second", "it found nothing")]
     assert fourth.asked == []
     await engines.aclose()
@@ -64,7 +64,7 @@ async def test_the_first_that_finds_something_answers() -> None:
 async def test_a_source_is_asked_alone() -> None:
     """The others are asked neither before nor after it; one that the settings leave out is no source."""
     web, wikipedia = Scripted("ddgs", [HIT]), Scripted("wikipedia", [], problem("http"))
-    engines = Engines([web, wikipedia], lambda event: None)
+    engines = Engines([web, wikipedia])
     assert await engines.search("the elbe", source="wikipedia") == []
     assert await engines.search("the elbe") == [HIT]
     with pytest.raises(WebProblem, match="it has http"):
@@ -77,7 +77,7 @@ async def test_a_source_is_asked_alone() -> None:
 async def test_a_search_is_remembered() -> None:
     """The same query is asked once in a run, whatever its blanks; another limit or freshness is another query."""
     engine = Scripted("one", [HIT])
-    engines = Engines([engine], lambda event: None)
+    engines = Engines([engine])
     for query in ("the elbe", "  the \n elbe "):
         (await engines.search(query)).clear()
     assert await engines.search("the elbe") == [HIT]
@@ -91,9 +91,9 @@ async def test_what_does_not_get_better_is_set_aside(reason: Reason) -> None:
     """A wrong key is tried once in a run, and told once."""
     events: list[Event] = []
     broken, good = Scripted("broken", problem(reason)), Scripted("good", [HIT])
-    engines = Engines([broken, good], events.append)
+    engines = Engines([broken, good])
     for query in ("a", "b", "c"):
-        assert await engines.search(query) == [HIT]
+        assert await engines.search(query, events.append) == [HIT]
     assert broken.asked == ["a"]
     assert told(events) == [("broken", f"it has {reason}")]
 
@@ -101,7 +101,7 @@ async def test_what_does_not_get_better_is_set_aside(reason: Reason) -> None:
 async def test_a_rate_limit_rests() -> None:
     """An engine that named seconds is left alone for these, and asked again after them."""
     limited, good = Scripted("limited", problem("rate_limit", after=0.3), [HIT]), Scripted("good", [HIT])
-    engines = Engines([limited, good], lambda event: None)
+    engines = Engines([limited, good])
     await engines.search("a")
     await engines.search("b")
     assert limited.asked == ["a"]
@@ -115,9 +115,9 @@ async def test_a_rate_limit_is_waited_for_when_nobody_else_has_anything() -> Non
     """Better late than not at all, within reason."""
     limited, empty = Scripted("limited", problem("rate_limit", after=0.3), [HIT]), Scripted("empty", [])
     began = time.monotonic()
-    assert await Engines([limited, empty], lambda event: None).search("a") == [HIT]
+    assert await Engines([limited, empty]).search("a") == [HIT]
     assert 0.3 <= time.monotonic() - began < 3
-    never = Engines([Scripted("limited", problem("rate_limit", after=3600))], lambda event: None)
+    never = Engines([Scripted("limited", problem("rate_limit", after=3600))])
     with pytest.raises(WebProblem) as caught:
         await never.search("a")
     assert caught.value.retry_after == 3600
@@ -127,7 +127,7 @@ async def test_a_rate_limit_is_waited_for_when_nobody_else_has_anything() -> Non
 async def test_a_guess_gives_way_when_nobody_else_has_anything() -> None:
     """An engine that was not reached is passed over for a while, but not when there is no other."""
     shaky, other = Scripted("shaky", problem("connection"), [HIT]), Scripted("other", [HIT], [])
-    engines = Engines([shaky, other], lambda event: None)
+    engines = Engines([shaky, other])
     await engines.search("a")
     assert await engines.search("b") == [HIT]
     assert (shaky.asked, other.asked) == (["a", "b"], ["a", "b"])
@@ -135,7 +135,7 @@ async def test_a_guess_gives_way_when_nobody_else_has_anything() -> None:
 
 async def test_all_failed() -> None:
     """One problem for all, with what each said, and what to do about each."""
-    engines = Engines([Scripted("x", problem("quota")), Scripted("y", problem("dns"))], lambda event: None)
+    engines = Engines([Scripted("x", problem("quota")), Scripted("y", problem("dns"))])
     with pytest.raises(WebProblem) as caught:
         await engines.search("elbe")
     assert caught.value.message == "No search engine could be asked: x: it has quota; y: it has dns."
@@ -147,7 +147,7 @@ async def test_all_failed() -> None:
 
 async def test_nothing_is_a_result() -> None:
     """When one engine answered that there is nothing, that is what is known, whatever failed beside it."""
-    assert await Engines([Scripted("x", problem("http")), Scripted("y", [])], lambda event: None).search("q") == []
+    assert await Engines([Scripted("x", problem("http")), Scripted("y", [])]).search("q") == []
 
 
 @pytest.mark.parametrize("query", ["", "  \n\t ", "\u200b\u202e", "\x1b[2J"])
@@ -155,14 +155,14 @@ async def test_an_empty_query(query: str) -> None:
     """No engine is asked for nothing."""
     engine = Scripted("one", [HIT])
     with pytest.raises(WebProblem, match="The query is empty"):
-        await Engines([engine], lambda event: None).search(query)
+        await Engines([engine]).search(query)
     assert engine.asked == []
 
 
 async def test_no_engine() -> None:
     """Said with what to do."""
     with pytest.raises(WebProblem, match="no search engine") as caught:
-        await Engines([], lambda event: None).search("a")
+        await Engines([]).search("a")
     assert "ALITA_ENGINES" in caught.value.remedy
 
 
@@ -179,7 +179,7 @@ async def test_hits_are_cleaned() -> None:
         Result("file:///pages/a.txt", "a file", "", "one"),
         Result("https://a.example/3", "too many", "", "one"),
     ]
-    found = await Engines([Scripted("one", hits)], lambda event: None).search("q", limit=3)
+    found = await Engines([Scripted("one", hits)]).search("q", limit=3)
     assert [(hit.url, hit.title) for hit in found] == [
         ("https://a.example/1", "red line"),
         ("https://a.example/2", "https://a.example/2"),
@@ -208,5 +208,5 @@ async def test_each_engine_is_closed_whatever_comes_of_the_others() -> None:
         other = Scripted("other")
         both = [other, Stuck("stuck")]
         with pytest.raises(OSError, match="stuck"):
-            await Engines(both[::-1] if order else both, lambda event: None).aclose()
+            await Engines(both[::-1] if order else both).aclose()
         assert other.closed

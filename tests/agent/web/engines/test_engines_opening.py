@@ -77,9 +77,9 @@ async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None
 async def test_a_named_engine_without_its_place_says_so(tmp_path: Path) -> None:
     """The engine `index` without pages is a problem with a remedy, told once."""
     told: list[Event] = []
-    engines = open_engines(settings_of(tmp_path, ALITA_ENGINES="index"), Http(), told.append)
+    engines = open_engines(settings_of(tmp_path, ALITA_ENGINES="index"), Http())
     with pytest.raises(WebProblem) as caught:
-        await engines.search("elbe")
+        await engines.search("elbe", told.append)
     assert "ALITA_WEB_INDEX" in caught.value.remedy
     assert len(told) == 1
 
