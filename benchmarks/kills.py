@@ -2,11 +2,12 @@
 
     python benchmarks/kills.py [--json] [--kills 60] [--seed 5]
 
-Each kill hits a process of its own in one of these works: tools are registered, replaced, renamed, approved, retired
-and deleted; a run writes its journal and is resumed; a benchmark writes its ledger; sessions are saved; answers are
-cached. Half of the kills come at a random write of the process (before a file is opened for writing, renamed, removed
-or synced, or in the middle of a write), the other half at a random moment. After each, everything is opened again and
-compared with what the process had acknowledged; then the same work is done to its end, and no draft may be left.
+Each kill hits a process of its own in one of these works: tools are registered, replaced, renamed, approved, made
+drafts and deleted; a run writes its journal and is resumed; a benchmark writes its ledger; sessions are saved; answers
+are cached. Half of the kills come at a random write of the process (before a file is opened for writing, renamed,
+removed or synced, or in the middle of a write), the other half at a random moment. After each, everything is opened
+again and compared with what the process had acknowledged; then the same work is done to its end, and no draft may be
+left.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ class Tools:
         done("approved")
         library.delete(beside)
         done("deleted")
-        library.register(dataclasses.replace(replaced, status=Status.RETIRED), replace=True)
-        done("retired")
+        library.register(dataclasses.replace(replaced, status=Status.DRAFT), replace=True)
+        done("drafted")
         library.close()
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
@@ -99,10 +100,14 @@ class Tools:
         beside = bodies.get(f"{turn}_2")
         if beside not in _possible(acknowledged, ("", None), ("beside", "9"), ("deleted", None)):
             yield f"{turn}_2 returns {beside} after {acknowledged}"
-        if "approved" in acknowledged and "deleted" not in acknowledged and turn not in _names(library.served()):
+        if (
+            "approved" in acknowledged
+            and "deleted" not in acknowledged
+            and turn not in {one.name for one, _ in library.served()}
+        ):
             yield f"{turn} was approved, and is not served"
-        if "retired" in acknowledged and library.get(turn).status is not Status.RETIRED:
-            yield f"{turn} was retired, and is not"
+        if "drafted" in acknowledged and library.get(turn).status is not Status.DRAFT:
+            yield f"{turn} was made a draft, and is none"
         for name in (turn, f"{turn}_2"):
             try:
                 library.delete(name)
@@ -355,10 +360,6 @@ def _possible(acknowledged: list[str], *states: tuple[str, str | None]) -> set[s
 
 def _library(folder: Path) -> Library:
     return Library(folder / "tools", folder / "approvals.json")
-
-
-def _names(tools: list[Tool]) -> set[str]:
-    return {one.name for one in tools}
 
 
 def tool(name: str, body: int) -> Tool:

@@ -8,9 +8,8 @@ from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.state import State
 from mcp_tools.clients.definitions import plain_schema
-from mcp_tools.library.approvals import SERVED
 from mcp_tools.prompt import data_block
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json, Status, Tool
 
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
@@ -21,7 +20,7 @@ SHOWN_EXTERNAL_TOOLS = 4
 
 def shown_tool(tool: Tool) -> dict[str, Json]:
     """A tool of the library as prompts and rules see it; what a draft says of itself is data, and nothing more."""
-    if tool.status in SERVED:
+    if tool.status is Status.VERIFIED:
         asked = tool.provenance.get("asked")
         said = f"{tool.description}{_returns(tool)}"
         return {"name": tool.name, "description": said, "inputSchema": tool.input_schema, "asked": asked}

@@ -19,7 +19,7 @@ from agent.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import ApprovedHashes, Library
-from mcp_tools.library.approvals import SERVED
+from mcp_tools.tool import Status
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -140,7 +140,7 @@ class Resources:
             with contextlib.suppress(UnknownToolError, LibraryError):
                 tool = self.library(settings).get(name)
                 now = ApprovedHashes.of(tool)
-                served = str(tool.status in SERVED)
+                served = str(tool.status is Status.VERIFIED)
                 states[name] = " ".join((now.source, now.definition, now.capabilities, served))
         return states
 

@@ -19,7 +19,6 @@ from mcp_tools.create.written import read_function
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import ApprovedHashes, Flaw, Library
-from mcp_tools.library.approvals import SERVED
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
 from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, object_path
@@ -228,8 +227,8 @@ def _provenance(library: Library, name: str) -> dict[str, Json]:
 
 
 def _check_obstacles(tool: Tool) -> list[str]:
-    if tool.status not in SERVED:
-        return [f"it is {tool.status}: only verified and trusted tools are served"]
+    if tool.status is not Status.VERIFIED:
+        return [f"it is {tool.status}: only verified tools are served"]
     report = check(tool.source, capabilities=tool.capabilities, function=tool.name)
     return [str(finding) for finding in report.findings]
 

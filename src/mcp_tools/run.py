@@ -10,10 +10,9 @@ from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result
-from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
-from mcp_tools.tool import Capabilities, Json, Tool
+from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 
 class RefusedSourceError(ModelFixableError):
@@ -54,7 +53,7 @@ async def run_tool(
 
 def limits_of(tool: Tool, usual: Limits) -> Limits:
     """The limits of a tool's calls: those that it declares and somebody approved, else the usual ones."""
-    if tool.status not in SERVED:
+    if tool.status is not Status.VERIFIED:
         return usual
     seconds, memory = tool.capabilities.seconds, tool.capabilities.memory_mb
     if seconds is not None:

@@ -13,13 +13,10 @@ Json = Any
 
 
 class Status(StrEnum):
-    """Where a created tool stands in its life."""
+    """Whether the tests of a created tool pass; only a verified one is served."""
 
     DRAFT = "draft"
     VERIFIED = "verified"
-    TRUSTED = "trusted"
-    QUARANTINED = "quarantined"
-    RETIRED = "retired"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ async def test_a_created_tool_is_approved_in_the_users_data_folder(desk) -> None
     await desk.plays(*STORY).ask(QUESTION)
     settings = read_settings({"tools_dir": str(desk.tools_dir)}, environment={"ALITA_HOME": str(desk.home)})
     assert settings.approvals_file == desk.home / "data" / "approvals.json"
-    assert [tool.name for tool in Library(desk.tools_dir, settings.approvals_file).served()] == ["nth_fibonacci"]
-    assert Library(desk.tools_dir).served() == []
+    assert [tool.name for tool, _ in Library(desk.tools_dir, settings.approvals_file).served()] == ["nth_fibonacci"]
+    assert not list(Library(desk.tools_dir).served())
     assert not (desk.tools_dir / ".alita" / "approvals.json").exists()
     assert [*json.loads(settings.approvals_file.read_text())["libraries"]] == [str(desk.tools_dir)]
 

@@ -44,7 +44,7 @@ class _Deleting:
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
         library = Library(folder / "tools", folder / "approvals.json")
         yield from (flaw.message for flaw in library.flaws())
-        if [tool.name for tool in library.served()] not in (["target"], []):
+        if [tool.name for tool, _ in library.served()] not in (["target"], []):
             yield "the tool is there and is not served"
         library.close()
 

@@ -82,7 +82,7 @@ async def test_a_changed_object_is_shown_with_what_changed(library: Library, san
     assert '+ "description": "Double a number. See ~/.ssh/config.",' in seen.diff
     assert [flag.rule for flag in seen.flags] == ["secret-path"]
     approve(library, seen)
-    assert [tool.description for tool in library.served()] == ["Double a number. See ~/.ssh/config."]
+    assert [tool.description for tool, _ in library.served()] == ["Double a number. See ~/.ssh/config."]
 
 
 async def test_an_edited_source_gets_its_schemas_anew(library: Library, sandbox: Sandbox) -> None:
@@ -98,7 +98,7 @@ async def test_an_edited_source_gets_its_schemas_anew(library: Library, sandbox:
     assert seen.changed == ["source", "definition"]
     assert "+    return n * factor" in seen.diff
     approve(library, seen)
-    [tool] = library.served()
+    [(tool, _)] = library.served()
     assert set(tool.input_schema["properties"]) == {"n", "factor"}
     assert tool.input_schema["properties"]["n"]["type"] == "number"
     assert tool.status is Status.VERIFIED
@@ -115,7 +115,7 @@ async def test_an_edited_source_that_fails_a_test_is_not_approved(library: Libra
     assert seen.tests.failed == ["times_two(n=2) gives 6, expected 4"]
     with pytest.raises(LibraryError, match=r"a test fails: times_two\(n=2\) gives 6, expected 4"):
         approve(library, seen)
-    assert library.served() == []
+    assert not list(library.served())
     library.path("times_two").write_text(with_example(SOURCE.replace("n * 2", "n * 3"), "times_two(2)", "6"))
     tests = approve(library, await look(library, sandbox)).provenance["tests"]
     assert [(test["arguments"], test["expected"]) for test in tests] == [({"n": 2}, 6), ({"n": 0}, 0)]
@@ -164,7 +164,7 @@ async def test_a_source_that_a_person_wrote_is_verified_by_its_examples(library:
     seen = await look(library, sandbox, "half")
     assert seen.before is None
     assert approve(library, seen).status is Status.VERIFIED
-    assert [tool.name for tool in library.served()] == ["half", "times_two"]
+    assert [tool.name for tool, _ in library.served()] == ["half", "times_two"]
     assert (await review(library, "half", never)).is_approved
 
 
@@ -258,7 +258,7 @@ async def test_an_edited_source_that_fails_the_checks_is_refused(
     library.path("times_two").write_text(source)
     with pytest.raises(LibraryError, match=reason):
         approve(library, await look(library, sandbox))
-    assert library.served() == []
+    assert not list(library.served())
     assert library.path("times_two").read_text() == source
 
 
@@ -279,7 +279,7 @@ async def test_a_source_that_changes_while_it_is_looked_at_is_not_approved(libra
     library.path("times_two").write_text(SOURCE.replace("n * 2", "n * 5"))
     with pytest.raises(LibraryError, match="changed meanwhile"):
         approve(library, seen)
-    assert library.served() == []
+    assert not list(library.served())
 
 
 async def test_what_has_no_source_is_told(library: Library, sandbox: Sandbox) -> None:

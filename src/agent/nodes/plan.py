@@ -13,7 +13,8 @@ from agent.material.attached import look_at_files
 from agent.models.protocol import Role
 from agent.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.state import State
-from mcp_tools.library.approvals import SERVED, errors_of
+from mcp_tools.library.approvals import errors_of
+from mcp_tools.tool import Status
 
 SHOWN_FLAWS = 3
 """`alita tools list` tells them all."""
@@ -25,7 +26,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
     fitting = [tool for tool in await context.library.search(state["question"], SHOWN_TOOLS) if not errors_of(tool)]
-    drafts = [tool.name for tool in fitting if tool.status not in SERVED]
+    drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
         context.emit(Note(f"not approved here, so treated as drafts: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one

@@ -21,11 +21,10 @@ from mcp_tools.create.trial import Examination, Trial, fitted_call
 from mcp_tools.create.written import read_function
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import validate_result
-from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Outcome, Problem, Sandbox
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json, Status, Tool
 
 _CRASHES_TOLD = 3
 _NEIGHBOURS = 4
@@ -233,7 +232,7 @@ async def _equivalent(
     spec = trial.written.spec
     rejected = []
     for tool in await library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", _NEIGHBOURS):
-        if tool.status not in SERVED:
+        if tool.status is not Status.VERIFIED:
             rejected.append(f"{tool.name}: {tool.status}")
             continue
         if unfit := misfits(tool, trial.arguments):

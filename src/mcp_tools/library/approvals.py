@@ -20,7 +20,6 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library.folder import LOCK_SECONDS, PRIVATE, told, within
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
-SERVED = (Status.VERIFIED, Status.TRUSTED)
 _VERSION = 1
 
 
@@ -65,7 +64,7 @@ class Withheld:
     reason: str
     remedy: str
     is_approvable: bool = True
-    """Whether somebody may approve it, once it is as it should be; a tool that was retired is not for that."""
+    """Whether somebody may approve it, once it is as it should be; a draft is not for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +78,12 @@ class Found:
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
         """Whether a tool is served: nothing with an error is ever approved."""
         approved = self.by_name.get(tool.name)
-        return tool.status in SERVED and approved is not None and not approved.differences(now)
+        return tool.status is Status.VERIFIED and approved is not None and not approved.differences(now)
 
     def objection(self, tool: Tool, now: ApprovedHashes) -> Withheld:
         """Why a tool is not served."""
         name = tool.name
-        if tool.status not in SERVED:
+        if tool.status is not Status.VERIFIED:
             remedy = f"ask for it anew, or remove it: alita tools delete {name}"
             return Withheld(name, f"it is {tool.status}", remedy, is_approvable=False)
         if errors := errors_of(tool):

@@ -19,7 +19,7 @@ from mcp_tools.library import tool_files
 from mcp_tools.library.folder import PENDING, PRIVATE, made, within, writing
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.text import words
-from mcp_tools.tool import Status, Tool
+from mcp_tools.tool import Tool
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST = 24
@@ -68,7 +68,6 @@ PRAGMA user_version = {_SCHEMA_VERSION};
 COMMIT;
 """
 _BUSY_SECONDS = 10.0
-_ACTIVE = (Status.DRAFT, Status.VERIFIED, Status.TRUSTED)
 Read = Callable[[str], Tool | Flaw | None]
 
 
@@ -207,7 +206,7 @@ def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw 
         "INSERT INTO tools (name, stamp, flaw_kind, flaw_message, flaw_remedy) VALUES (?, ?, ?, ?, ?)",
         (name, stamp, *flaw),
     ).lastrowid
-    if isinstance(tool, Tool) and tool.status in _ACTIVE:
+    if isinstance(tool, Tool):
         parameters = " ".join(_parameter_words(tool))
         database.execute(
             "INSERT INTO words (rowid, name, description, parameters) VALUES (?, ?, ?, ?)",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
 from mcp_tools.library import tool_files
-from mcp_tools.library.approvals import SERVED, Approvals, ApprovedHashes, Withheld, errors_of
+from mcp_tools.library.approvals import Approvals, ApprovedHashes, Withheld, errors_of
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
@@ -160,9 +160,9 @@ class Library:
                 another than the one seen, or the approvals cannot be written.
         """
         whole = self._whole(name)
-        if whole.tool.status not in SERVED:
+        if whole.tool.status is not Status.VERIFIED:
             raise LibraryError(
-                f"{name} is {whole.tool.status}: only verified and trusted tools are served",
+                f"{name} is {whole.tool.status}: only verified tools are served",
                 remedy=f"ask for it anew, or remove it: alita tools delete {name}",
             )
         if errors := errors_of(whole.tool):
@@ -178,15 +178,12 @@ class Library:
         self.approvals.put(name, ApprovedHashes.of(whole.tool))
         return whole.tool
 
-    def served(self) -> Tools:
-        """The tools that clients get: verified or trusted, approved as they stand, with a clean definition.
+    def served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:
+        """The tools that clients get: verified, approved as they stand, with a clean definition.
 
-        Each holds in `source` the very text whose hash was approved: run that, never the file.
+        Each holds in `source` the very text whose hash was approved: run that, never the file. They come one after the
+        other: a large library need not be in memory at once.
         """
-        return [tool for tool, _ in self.each_served()]
-
-    def each_served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:
-        """The tools of `served`, one after the other: a large library need not be in memory at once."""
         found = self.approvals.read()
         for name in self._names():
             standing = self._standing(name)
@@ -239,7 +236,7 @@ class Library:
         return self._believed(self._whole(name))
 
     def _believed(self, whole: _Whole) -> Tool:
-        if whole.tool.status not in SERVED or self.approvals.read().approves(whole.tool, whole.now):
+        if self.approvals.read().approves(whole.tool, whole.now):
             return whole.tool
         return replace(whole.tool, status=Status.DRAFT)
 
@@ -307,10 +304,7 @@ class Library:
         return self._index.asked(lambda index: index.flaws())
 
     def search(self, query: str, limit: int = 5) -> Hits:
-        """The tools whose words fit a question or a purpose best, those that are not approved here as drafts.
-
-        Quarantined and retired tools are left out.
-        """
+        """The tools whose words fit a question or a purpose best, those that are not approved here as drafts."""
         matches = self._index.asked(lambda index: index.search(query, limit))
         found = [(self._standing(match.name), match.score) for match in matches]
         return [Hit(self._believed(whole), score) for whole, score in found if isinstance(whole, _Whole)]

@@ -13,10 +13,9 @@ from fnmatch import fnmatchcase
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import ApprovedHashes, Library
-from mcp_tools.library.approvals import SERVED
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.tool_files import META_STATUS
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json, Status, Tool
 
 META_DEFINITION_HASH = "alita/definition-hash"
 META_VERSION = "alita/version"
@@ -66,7 +65,7 @@ class Catalogue:
             return False
         packed: dict[str, bytes] = {}
         readers: set[str] = set()
-        for tool, approval in self.library.each_served():
+        for tool, approval in self.library.served():
             if self._reaches(tool.name):
                 packed[tool.name] = _packed(tool, approval)
                 if tool.capabilities.read:
@@ -120,7 +119,7 @@ class Catalogue:
             return None
         with contextlib.suppress(LibraryError, UnknownToolError):
             found = self.library.get(name)
-            if found.status in SERVED:
+            if found.status is Status.VERIFIED:
                 return found
         self._seen = None  # it is listed no longer
         return None

@@ -43,7 +43,7 @@ def write(folder: Path, name: str) -> Path:
 def served(tmp_path: Path) -> list[str]:
     """What a server of this user serves."""
     library = Library(tmp_path / "here" / "generated_tools", tmp_path / "home" / "data" / "approvals.json")
-    return [tool.name for tool in library.served()]
+    return [tool.name for tool, _ in library.served()]
 
 
 def test_a_tool_is_approved_changed_withheld_and_approved_again(alita: Run, source: Path, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_the_hash_covers_what_clients_see_and_nothing_else() -> None:
         TOOL,
         input_schema=dict(reversed(list(TOOL.input_schema.items()))),
         source="other",
-        status=Status.TRUSTED,
+        status=Status.VERIFIED,
         provenance={"run": "x"},
     )
     assert definition_hash(same) == definition_hash(TOOL)

@@ -32,7 +32,7 @@ def library(tmp_path: Path, approvals: Path) -> Library:
 
 
 def names(library: Library) -> list[str]:
-    return [tool.name for tool in library.served()]
+    return [tool.name for tool, _ in library.served()]
 
 
 def reasons(library: Library) -> dict[str, str]:
@@ -144,28 +144,20 @@ def test_an_edited_source_is_withheld_as_a_flaw(library: Library) -> None:
 def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
     """A tool that was handed out keeps the approved source, whatever becomes of the file meanwhile."""
     library.register(make_tool())
-    [tool] = library.served()
+    [(tool, _)] = library.served()
     library.path("nth_fibonacci").write_text("import os")
     [entries] = json.loads(library.approvals.path.read_text())["libraries"].values()
     assert tool.source_hash == entries["nth_fibonacci"]["source"]
     assert "import os" not in tool.source
 
 
-@pytest.mark.parametrize("status", [Status.DRAFT, Status.QUARANTINED, Status.RETIRED])
-def test_only_verified_and_trusted_tools_are_served(library: Library, status: Status) -> None:
-    library.register(make_tool("good", status=Status.TRUSTED))
-    library.register(make_tool("other", status=status))
+def test_only_verified_tools_are_served(library: Library) -> None:
+    library.register(make_tool("good"))
+    library.register(make_tool("other", status=Status.DRAFT))
     assert names(library) == ["good"]
-    assert reasons(library) == {"other": f"it is {status}"}
-    with pytest.raises(LibraryError, match=f"other is {status}"):
+    assert reasons(library) == {"other": "it is draft"}
+    with pytest.raises(LibraryError, match="other is draft"):
         library.approve("other")
-
-
-def test_a_promotion_needs_no_new_approval(library: Library) -> None:
-    """The status is no part of the definition."""
-    library.register(make_tool())
-    edit(library, "nth_fibonacci", lambda d: d["_meta"].update({"alita/status": "trusted"}))
-    assert names(library) == ["nth_fibonacci"]
 
 
 def test_a_definition_with_unseen_characters_is_never_served(library: Library) -> None:
@@ -181,7 +173,7 @@ def test_a_definition_with_unseen_characters_is_never_served(library: Library) -
 def test_a_replaced_tool_is_approved_and_its_old_version_kept(library: Library) -> None:
     old = library.register(make_tool())
     new = library.register(make_tool(body="return n + 1"), replace=True)
-    assert [tool.source for tool in library.served()] == [new.source]
+    assert [tool.source for tool, _ in library.served()] == [new.source]
     for version in (old, new):
         kept = library.kept("nth_fibonacci", version.source_hash)
         assert kept is not None
