@@ -106,13 +106,16 @@ def weights_path() -> Path:
 
 @pytest.fixture(scope="session")
 def one_server(weights_path: Path) -> Iterator[dict[str, str]]:
-    """Settings with which all tests share one server of the embedded model, and the prefixes that it has read."""
+    """Settings with which all tests share one server of the embedded model, which keeps no prefixes on disk."""
     from agent.models.embedded.local_server import stop_servers
+    from agent.models.embedded.prefixes import FOLDER
 
     with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
         folders = {"models_dir": str(weights_path.parent)}
         for folder in ("runtime", "cache"):
             folders[f"{folder}_dir"] = f"{name}/{folder}"
+        Path(folders["cache_dir"]).mkdir()
+        (Path(folders["cache_dir"]) / FOLDER).touch()  # no folder: no processor reads ahead what no test asks for
         yield folders
         stop_servers(Path(folders["runtime_dir"]))
 
