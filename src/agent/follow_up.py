@@ -16,7 +16,7 @@ from agent.models.protocol import Role
 from agent.question import LONGEST_QUESTION
 from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, object_schema
 
 Known = Callable[[str], Answer | None]
 """The answer that was given to a question before."""
@@ -127,12 +127,7 @@ async def _summary(context: Context, earlier: Conversation, older: list[Turn], m
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 Flaw = Callable[[str, str, str], str]
 """What is wrong with a restated question, from the message, the question and the turns shown; empty when nothing is."""
-_SCHEMA: dict[str, Json] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema({"question": {"type": "string"}})
 _TOKENS = 250
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)")
 

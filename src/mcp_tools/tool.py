@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict with string keys."""
+
+
+def object_schema(properties: dict[str, Json], required: Iterable[str] | None = None) -> dict[str, Json]:
+    """The JSON Schema of an object with these properties and no others; all are required, unless told which."""
+    needed = list(properties if required is None else required)
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
 class Status(StrEnum):

@@ -13,6 +13,7 @@ from agent.state import State
 from agent.steps import decision_of, step
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line
+from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
     from agent.context import Context
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
 _WORDS_OF_USER = 20_000
 _LONGEST_ACTION = 1_500
 _TOKENS = 120
-_FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": {"why": {"type": "string"}, "wanted": {"enum": ["yes", "no"]}},
-    "required": ["why", "wanted"],
-    "additionalProperties": False,
-}
+_FORM = object_schema({"why": {"type": "string"}, "wanted": {"enum": ["yes", "no"]}})
 _ADVICE = "Only the user can ask for it. Go on without it, with what the question asks for."
 
 

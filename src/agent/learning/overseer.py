@@ -8,28 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent.errors import ModelOutputError, UsageError
 from agent.learning.gap_records import LONGEST, GapRecords, checked
 from agent.learning.planner import kind_of
 from agent.models.protocol import Model, Request, Usage
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
+from mcp_tools.tool import object_schema
 
 ATTEMPTS = 3
 """How often a record is asked for; the reasons why one was not taken are shown each time."""
 LONGEST_TRACE = 60_000
 _TOKENS = 4_000
 _TEXTS = ("situation", "pattern", "advice")
-_RECORD: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        **{name: {"type": "string", "maxLength": LONGEST[name]} for name in _TEXTS},
-        "same_as": {"type": "string", "description": "The id of a record that says the same; else empty."},
-    },
-    "required": [*_TEXTS, "same_as"],
-    "additionalProperties": False,
-}
+_RECORD = object_schema(
+    {name: {"type": "string", "maxLength": LONGEST[name]} for name in _TEXTS}
+    | {"same_as": {"type": "string", "description": "The id of a record that says the same; else empty."}}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from agent.web.address import addresses_in
 from agent.web.reading.videos import video_id
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
 from mcp_tools.text import one_line
+from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
     from agent.context import Context
@@ -30,17 +31,8 @@ _STUCK = 3
 """Steps in a row without a new fact after which a new plan is made, whatever the setting."""
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 _LINES = {"type": "array", "items": {"type": "string"}}
-_BRIEF = _object(
+_BRIEF = object_schema(
     {
         "question_class": {"type": "string"},
         "functions": {**_LINES, "description": "Those that are likely needed, in order."},
@@ -49,7 +41,7 @@ _BRIEF = _object(
         "answer_format": {"type": "string"},
     }
 )
-_PLAN = _object({"known": _LINES, "to_find": _LINES, "plan": _LINES})
+_PLAN = object_schema({"known": _LINES, "to_find": _LINES, "plan": _LINES})
 
 
 async def brief(state: State, context: Context, functions: Sequence[str]) -> Update:

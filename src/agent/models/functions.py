@@ -17,16 +17,14 @@ from agent.models.json_text import DECODER, NoJsonError, Schema, all_fitting, fi
 from agent.models.ladder import Rung, RungRequest, response_format
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
 from mcp_tools.text import one_line
+from mcp_tools.tool import object_schema
 
 _NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
 _NAMED: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 _CALL: Schema = {**_NAMED, "required": ["name", "arguments"]}
-_FORM: Schema = {
-    "type": "object",
-    "properties": {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _NAMED}},
-    "minProperties": 1,
-    "additionalProperties": False,
-}
+_FORM: Schema = object_schema(
+    {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _NAMED}}, ()
+) | {"minProperties": 1}
 _ASKED = (
     "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
     "its arguments.\n{functions}\n\nReply with one JSON object and nothing else, in this form:\n"
@@ -143,19 +141,10 @@ class FunctionRequest:
             if '"$ref"' in json.dumps(parameters):  # definitions of several functions would meet
                 parameters = {"type": "object"}
             properties = {"name": {"type": "string", "enum": [name]}, "arguments": parameters}
-            calls.append(_closed(properties))
+            calls.append(object_schema(properties))
         listed: Schema = {"type": "array", "items": {"anyOf": calls}}
         listed |= {"minItems": 1} if self._choice == "required" else {}
-        return _closed({"say": {"type": "string"}, "calls": listed})
-
-
-def _closed(properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+        return object_schema({"say": {"type": "string"}, "calls": listed})
 
 
 def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:

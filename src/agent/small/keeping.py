@@ -32,7 +32,7 @@ from mcp_tools.create.written import leaves
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json, Tool, call_text
+from mcp_tools.tool import Json, Tool, call_text, object_schema
 
 _LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
 _MOST_IMPLEMENTATIONS = 2
@@ -200,12 +200,7 @@ def _constants(node: ast.AST) -> Iterator[Json]:
 
 def description_schema(wanted: Sequence[str]) -> dict[str, Json]:
     """A few words on each of some parts of a function."""
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string", "minLength": 3, "maxLength": _DESCRIPTION} for name in wanted},
-        "required": list(wanted),
-        "additionalProperties": False,
-    }
+    return object_schema({name: {"type": "string", "minLength": 3, "maxLength": _DESCRIPTION} for name in wanted})
 
 
 async def _described(call: LiteralCall, value: Json, question: str, context: Context) -> str:

@@ -27,7 +27,7 @@ from agent.steps import evidence_text, reading_of, value_text
 from agent.strategy import asked_before
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 from mcp_tools.text import printable
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, object_schema
 
 _EXTRACT_TOKENS = 60
 _FORM: dict[str, Any] = {"type": "string", "maxLength": 200}
@@ -222,12 +222,7 @@ async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, contex
 
 def need_schema(needs: Sequence[Need]) -> dict[str, Any]:
     """The form of the answer to what a question needs."""
-    return {
-        "type": "object",
-        "properties": {"why": {"type": "string", "maxLength": _WHY_LENGTH}, "needs": {"enum": list(needs)}},
-        "required": ["why", "needs"],
-        "additionalProperties": False,
-    }
+    return object_schema({"why": {"type": "string", "maxLength": _WHY_LENGTH}, "needs": {"enum": list(needs)}})
 
 
 def word_schema(words: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from agent.specialists import SPECIALISTS
 from agent.state import Action, Decision, Reply, State
 from agent.web.page import SOURCES
 from mcp_tools.text import one_line
+from mcp_tools.tool import object_schema
 
 FINAL = "final_answer"
 """The argument that makes a result the answer."""
@@ -21,12 +22,7 @@ _LONGEST_REASON = 300
 
 
 def _function(name: str, description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    parameters = {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    parameters = object_schema(properties, required)
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 

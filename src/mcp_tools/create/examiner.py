@@ -18,7 +18,7 @@ from mcp_tools.create.written import read_call, read_value
 from mcp_tools.prompt import NO_DATA, data_block, load_prompt
 from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.text import words
-from mcp_tools.tool import Json, Tool, call_text
+from mcp_tools.tool import Json, Tool, call_text, object_schema
 
 Fill = Callable[[Sequence[dict[str, Any]], dict[str, Json]], Awaitable[Json]]
 """Asks a model for a JSON value that fits a schema."""
@@ -41,13 +41,7 @@ _TEXT: Json = {"type": "string"}
 
 
 def _object(*texts: str, **others: Json) -> Json:
-    properties = dict.fromkeys(texts, _TEXT) | others
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return object_schema(dict.fromkeys(texts, _TEXT) | others)
 
 
 def _tests(**more: Json) -> Json:

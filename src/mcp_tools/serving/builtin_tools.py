@@ -26,7 +26,7 @@ from mcp_tools.serving.client_call import (
 )
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, object_schema
 
 if TYPE_CHECKING:
     from mcp_types import InputRequiredResult
@@ -52,12 +52,7 @@ def definition(
         "name": name,
         "title": title,
         "description": description,
-        "inputSchema": {
-            "type": "object",
-            "properties": properties,
-            "required": list(required),
-            "additionalProperties": False,
-        },
+        "inputSchema": object_schema(properties, required),
         "outputSchema": {"type": "object", "properties": output, "required": list(output)},
         "annotations": {
             "readOnlyHint": read_only,

@@ -27,6 +27,7 @@ from agent.models.embedded.whisper_weights import WhisperWeights
 from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
 from agent.models.roles import Models, endpoint_of
+from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -223,8 +224,7 @@ _CITY: list[Message] = [{"role": "user", "content": "Which city is the capital o
 
 
 def _form(**types: str) -> dict[str, Any]:
-    properties = {name: {"type": kind} for name, kind in types.items()}
-    return {"type": "object", "properties": properties, "required": list(types), "additionalProperties": False}
+    return object_schema({name: {"type": kind} for name, kind in types.items()})
 
 
 _ADD: dict[str, Any] = {

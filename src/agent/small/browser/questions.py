@@ -14,6 +14,7 @@ from agent.small.browser.actions import Action
 from agent.small.browser.task import Memory, field_for, is_asked, quotes, without_quotes
 from agent.small.browser.view import Element, View
 from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.tool import object_schema
 
 _ELEMENT = re.compile(r'\[\d+\] [\w-]+(?: "[^"]*")?')
 _COOKIES = re.compile(r"\b(?:cookies?|consent|gdpr|privacy choices)\b", re.IGNORECASE)
@@ -162,12 +163,7 @@ async def ask_next(ask: Ask, memory: Memory, view: View, part: str, possible: Se
 
 def step_form(possible: Sequence[str]) -> dict[str, Any]:
     """The form of a step: what the page says of the task, and one of the choices."""
-    return {
-        "type": "object",
-        "properties": {"found": {"type": "string", "maxLength": _FOUND}, "next": {"enum": list(possible)}},
-        "required": ["found", "next"],
-        "additionalProperties": False,
-    }
+    return object_schema({"found": {"type": "string", "maxLength": _FOUND}, "next": {"enum": list(possible)}})
 
 
 async def with_text(ask: Ask, question: str, action: Action) -> Action:
