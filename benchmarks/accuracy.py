@@ -33,7 +33,7 @@ from agent.models.roles import Models
 from agent.nodes.evaluate import final_form
 from agent.small.program import code_in
 from agent.steps import value_text
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.prompt import parse_prompt
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Job, Limits, Sandbox

@@ -47,7 +47,7 @@ from agent.store.redact import Redactor
 from agent.store.runs import journal_path, list_runs
 from agent.store.sessions import damaged_sessions, load_session, new_session, save_session
 from mcp_tools.errors import UnknownToolError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 
 Done = Callable[[str], None]

@@ -16,7 +16,7 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, StepStarted
 from agent.resources import Resources
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Status, Tool
 

@@ -30,8 +30,8 @@ from serving_peers import definitions, low_level
 from table import Figure, as_text, rate_at_least, ratio_at_least, ratio_at_most, time_at_most
 
 from agent.configuration.paths import find_folders
-from mcp_tools.library import Library
 from mcp_tools.library.approvals import ApprovedHashes
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.server import build_server
 from mcp_tools.tool import Status, Tool

@@ -72,7 +72,7 @@ async def serve_soak(folder: Path) -> None:
     """Serves a library as `alita serve` does, but for calls of two seconds at most."""
     from mcp.server.stdio import stdio_server
 
-    from mcp_tools.library import Library
+    from mcp_tools.library.library import Library
     from mcp_tools.sandbox.backends import open_sandbox
     from mcp_tools.sandbox.protocol import Limits
     from mcp_tools.server import build_server

@@ -25,7 +25,7 @@ from mcp import Client, StdioServerParameters
 from serving import PEERS, add_numbers, proportional_mb, started_below
 from table import Figure, as_text, at_most
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 
 IN_FLIGHT = 32

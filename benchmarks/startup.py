@@ -31,7 +31,7 @@ from table import Figure, as_text, at_most, ratio_at_most
 
 from agent.configuration.paths import find_folders
 from agent.models.embedded.prefixes import FOLDER, KeptPrefixes
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 FIRST = ("How many prime numbers lie between 1000 and 2000?", "135")
 AGAIN = ("How many prime numbers lie between 3000 and 5000?", "239")

@@ -18,7 +18,8 @@ from agent.models.roles import Models
 from agent.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import ApprovedHashes, Library
+from mcp_tools.library.approvals import ApprovedHashes
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status
 
 if TYPE_CHECKING:

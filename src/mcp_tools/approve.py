@@ -18,10 +18,11 @@ from mcp_tools.create.interfaces import Test
 from mcp_tools.create.written import read_function
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import ApprovedHashes, Flaw, Library
+from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
-from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, object_path
+from mcp_tools.library.library import Library
+from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, Flaw, object_path
 from mcp_tools.packages import imported
 from mcp_tools.run import limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox

@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
-from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status, Tool

@@ -22,7 +22,7 @@ from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.builtin_tools import Agent, BuiltinTools

@@ -19,7 +19,7 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Confirm
 from agent.events import Event, Note
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from support.fibonacci import Line, write_script
 
 

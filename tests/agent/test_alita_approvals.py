@@ -9,7 +9,7 @@ import pytest
 from agent.configuration.settings_sources import read_settings
 from agent.events import ToolCalled
 from mcp_tools.create.question_template import remembered
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import encoded
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, text_of

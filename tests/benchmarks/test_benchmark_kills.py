@@ -15,7 +15,7 @@ import pytest
 from kills import WORKS, Done, drafts, killed, measured, tool
 
 from mcp_tools.errors import AlitaError, UnknownToolError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x20000
 _READ_ONLY, _REMOUNT = 1, 32

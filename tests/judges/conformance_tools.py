@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Json, Status, Tool
 
 _TRIGGER = "test_trigger_tool_change"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.configuration.paths import find_folders
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 
 HERE = Path(__file__).parent

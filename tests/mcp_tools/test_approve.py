@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from mcp_tools.approve import Review, approve, review
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import object_path
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Sandbox

@@ -94,7 +94,7 @@ def test_the_wheel_is_installed_as_a_tool_and_works_where_nothing_else_is(wheel:
     assert (answered.stdout, answered.stderr) == ("8\n", "")
     assert run(programs / "gaia-benchmark", "--help").returncode == 0
     python = tools / "alita" / "bin" / "python"
-    assert run(python, "-c", "import mcp_tools.create, agent.alita").returncode == 0
+    assert run(python, "-c", "import mcp_tools.create.prove, agent.alita").returncode == 0
 
 
 @pytest.mark.parametrize("flag", ["--help", "--version"])

@@ -15,7 +15,7 @@ from agent.models.protocol import Completion, Model, Request
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from mcp_tools.create.interfaces import RefusedToolError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
 from mcp_tools.tool import Json, Tool
 

@@ -22,10 +22,10 @@ from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update
 from mcp_tools.checks.source import parameters
-from mcp_tools.create import Proposal, prove
 from mcp_tools.create.bench import misfits
 from mcp_tools.create.examiner import CRASHES, exception_of
-from mcp_tools.create.interfaces import Test
+from mcp_tools.create.interfaces import Proposal, Test
+from mcp_tools.create.prove import prove
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.create.variations import alternatives, edges, variations
 from mcp_tools.create.written import leaves

@@ -12,7 +12,8 @@ from agent.offered_tools import shown_tool
 from agent.state import State, Step
 from agent.steps import decision_of, step, value_text
 from agent.strategy import Update
-from mcp_tools.create import Creation, Proposal, prove
+from mcp_tools.create.interfaces import Creation, Proposal
+from mcp_tools.create.prove import prove
 from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages
 from mcp_tools.text import one_line

@@ -14,7 +14,7 @@ from mcp_tools.clients.config_files import Expanded
 from mcp_tools.clients.definitions import ExternalTool, Listing, Reply, listing_of
 from mcp_tools.clients.trust import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
-from mcp_tools.library import validate_arguments
+from mcp_tools.library.arguments import validate_arguments
 from mcp_tools.library.index import Index
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool

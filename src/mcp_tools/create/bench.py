@@ -15,8 +15,7 @@ from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Proposal, Test
 from mcp_tools.create.written import leaves
 from mcp_tools.errors import ArgumentsError
-from mcp_tools.library import validate_arguments
-from mcp_tools.library.arguments import surely_fits
+from mcp_tools.library.arguments import surely_fits, validate_arguments
 from mcp_tools.packages import installed
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.tool import Json, Tool

@@ -20,7 +20,7 @@ from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Examination, Trial, fitted_call
 from mcp_tools.create.written import read_function
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import validate_result
+from mcp_tools.library.arguments import validate_result
 from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Outcome, Problem, Sandbox

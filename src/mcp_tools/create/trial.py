@@ -16,7 +16,7 @@ from mcp_tools.create.variations import alternatives, edges, variations, without
 from mcp_tools.create.written import Written, read_function
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import ModelFixableError, StoppedError
-from mcp_tools.library import validate_result
+from mcp_tools.library.arguments import validate_result
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool, call_text

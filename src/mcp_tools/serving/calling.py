@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError
-from mcp_tools.library import validate_arguments
+from mcp_tools.library.arguments import validate_arguments
 from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog

@@ -12,8 +12,9 @@ from fnmatch import fnmatchcase
 
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import ApprovedHashes, Library
+from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.folder import META_HASH
+from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import META_STATUS
 from mcp_tools.tool import Json, Status, Tool
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from support.command import Ended, Terminal
 
 Run = Callable[..., Ended]

@@ -125,7 +125,7 @@ def test_a_file_is_checked(quick, tmp_path):
 
 
 def register(folder: Path, source: str = FIBONACCI) -> None:
-    from mcp_tools.library import Library
+    from mcp_tools.library.library import Library
     from mcp_tools.tool import Tool
 
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

@@ -26,7 +26,7 @@ from mcp.shared.exceptions import MCPError
 
 from agent.cli.verbs.serve import run
 from mcp_tools.errors import UsageError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 from support.busy import falls_idle
 from support.fibonacci import CREATION, QUESTION, STORY, decide, write_script

@@ -12,7 +12,7 @@ from agent.errors import RunError
 from agent.gaia.configuration import Places, fingerprint_of, rules_of, worker_settings
 from agent.gaia.progress import Began
 from agent.gaia.runner import Selection, Totals
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file
 from support.openai_server import Step

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from creating import LibraryShelf
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Sandbox
 

@@ -13,10 +13,11 @@ import pytest
 from creating import LibraryShelf, Memory
 
 from mcp_tools.approve import run_tests
-from mcp_tools.create import Creation, Proposal, prove
 from mcp_tools.create.examiner import ModelExaminer
+from mcp_tools.create.interfaces import Creation, Proposal
+from mcp_tools.create.prove import prove
 from mcp_tools.errors import ModelFixableError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.packages import file_packages, with_header
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from creating import LibraryShelf, Memory
 
-from mcp_tools.create import Creation, Proposal, prove
 from mcp_tools.create.examiner import ModelExaminer
+from mcp_tools.create.interfaces import Creation, Proposal
+from mcp_tools.create.prove import prove
 from mcp_tools.packages import with_header
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Json

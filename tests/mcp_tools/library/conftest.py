@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from library_tools import make_tool
 
 from mcp_tools.definition import definition_hash
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Library, tool_files
+from mcp_tools.library import tool_files
+from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 
 HERE = Path(__file__).parent
@@ -271,7 +272,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from library_tools import make_tool
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 library = Library(Path(sys.argv[2]), Path(sys.argv[3]))
 sys.stdin.readline()
 for number in range(12):

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from library_tools import make_tool
 
 from mcp_tools.errors import ArgumentsError
-from mcp_tools.library import valid_name, validate_arguments, validate_result
+from mcp_tools.library.arguments import validate_arguments, validate_result
+from mcp_tools.library.tool_files import valid_name
 from mcp_tools.tool import Tool
 
 SCHEMA: dict[str, Any] = {
@@ -155,6 +156,7 @@ def test_a_valid_name_is_a_plain_identifier(text: str) -> None:
 def test_importing_the_library_is_cheap() -> None:
     """jsonschema comes with the first validation, filelock with the first write."""
     heavy = "{'jsonschema', 'filelock', 'referencing'}"
-    code = f"import sys, mcp_tools.library, mcp_tools.checks; print({heavy} & set(sys.modules))"
+    modules = "mcp_tools.library.arguments, mcp_tools.library.library, mcp_tools.checks"
+    code = f"import sys, {modules}; print({heavy} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"

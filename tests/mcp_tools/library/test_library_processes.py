@@ -15,7 +15,7 @@ import pytest
 from library_tools import make_tool
 
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 HERE = Path(__file__).parent
 
@@ -24,7 +24,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from library_tools import make_tool
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 library = Library(Path(sys.argv[2]))
 me, replace = sys.argv[3], sys.argv[4] == "replace"
@@ -149,7 +149,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from library_tools import make_tool
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 library = Library(Path(sys.argv[2]))
 if sys.argv[3] == "full":

@@ -16,7 +16,8 @@ import pytest
 from library_tools import make_tool
 
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Library, free_name
+from mcp_tools.library.library import Library
+from mcp_tools.library.tool_files import free_name
 from mcp_tools.tool import Status
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from desk import LOOKS, Desk
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.serving import changes

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp.client import Client
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.server import ToolServer, build_server
 from mcp_tools.serving.audit import AuditLog

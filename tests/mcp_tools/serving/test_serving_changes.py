@@ -13,7 +13,7 @@ from desk import LOOKS, Desk, tool
 from mcp.client import Client
 from mcp.shared.subscriptions import ToolsListChanged
 
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -101,7 +101,7 @@ async def test_an_edit_inside_a_file_is_told(desk: Desk, mode: str) -> None:
 async def test_another_process_counts_too(desk: Desk, mode: str) -> None:
     program = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3]);"
-        "from desk import tool; from mcp_tools.library import Library;"
+        "from desk import tool; from mcp_tools.library.library import Library;"
         "Library(Path(sys.argv[1]), Path(sys.argv[2])).register(tool('elsewhere'))"
     )
     async with listening(desk, mode) as ears:

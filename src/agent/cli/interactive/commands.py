@@ -24,7 +24,7 @@ from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

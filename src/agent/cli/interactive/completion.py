@@ -140,7 +140,7 @@ def choices_of(settings: Settings) -> Choices:
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions
-    from mcp_tools.library import Library
+    from mcp_tools.library.library import Library
 
     named = {name for role in ROLES for name in settings.models_for(role)}
     models = sorted({EMBEDDED, settings.model, *settings.models, *named})

@@ -32,7 +32,7 @@ from agent.web.chromium import SANDBOXES, find_chromium
 from agent.web.engines.search_engines import engine_states, names_of
 from agent.web.page import WebProblem
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import remedies
 from mcp_tools.text import one_line
 

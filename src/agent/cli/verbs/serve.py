@@ -23,7 +23,7 @@ from mcp_tools.errors import UsageError
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.events import Event
-    from mcp_tools.library import Library
+    from mcp_tools.library.library import Library
     from mcp_tools.server import Extra
     from mcp_tools.serving.http import Door
 
@@ -136,7 +136,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         await importing
         from agent.serving import ServedAlita
         from agent.store.redact import Redactor
-        from mcp_tools.library import Library
+        from mcp_tools.library.library import Library
         from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit import AuditLog
 

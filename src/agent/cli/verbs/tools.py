@@ -30,8 +30,8 @@ from mcp_tools.approve import Tests, as_written, review, run_tests, tests_of
 from mcp_tools.approve import approve as approve_tool
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError
-from mcp_tools.library import Flaw, Library
-from mcp_tools.library.tool_files import as_document
+from mcp_tools.library.library import Library
+from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json, Tool

@@ -11,7 +11,7 @@ import pytest
 from agent.cli.interactive.prompt import Interrupted
 from agent.store.runs import load_run
 from agent.store.sessions import list_sessions, load_session
-from mcp_tools.library import Library
+from mcp_tools.library.library import Library
 from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, Line, decide
 
 
