@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.browser.outside import OutsideBrowser
 from agent.browser.tasks import BrowserOutcome, BrowserTask
-from agent.events import BrowserStepped
+from agent.events import BrowserStepped, Note
 from agent.small.browser import DRIVER
 from support.browser import CHROMIUM
 from support.played_model import PlayedModel
@@ -29,10 +29,14 @@ class Desk:
         self._complete = ask or PlayedModel(actions).ask
         options = {"allow_private": True, **options}
         chrome = options.pop("chrome", Path(CHROMIUM or "/nowhere"))
-        self._browser = OutsideBrowser(driver, chrome, self._ask, **options)
+        self._browser = OutsideBrowser(driver, chrome, self._ask, self._tell, **options)
 
     async def do(self, question: str, url: str, **options: Any) -> BrowserOutcome:
-        return await self._browser.do(BrowserTask(question, url, **options), self.steps.append)
+        return await self._browser.do(BrowserTask(question, url, **options))
+
+    def _tell(self, event: BrowserStepped | Note) -> None:
+        if isinstance(event, BrowserStepped):
+            self.steps.append(event)
 
     async def _ask(self, messages: Any, **options: Any) -> Any:
         self.asked.append(json.dumps(messages, ensure_ascii=False))

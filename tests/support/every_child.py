@@ -82,9 +82,9 @@ def browser() -> None:
     async def never(*_: object, **__: object) -> Any:
         raise AssertionError
 
-    outside = OutsideBrowser(DRIVER, NO_BROWSER, never, allow_private=True)
+    outside = OutsideBrowser(DRIVER, NO_BROWSER, never, lambda _: None, allow_private=True)
     try:
-        asyncio.run(outside.do(BrowserTask("What?", "http://127.0.0.1:1/", seconds=20), lambda _: None))
+        asyncio.run(outside.do(BrowserTask("What?", "http://127.0.0.1:1/", seconds=20)))
     except WebProblem:
         return
 

@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent.browser.tasks import Ask, BrowserJob, BrowserOutcome, BrowserTask, Tell
+from agent.browser.tasks import Ask, BrowserJob, BrowserOutcome, BrowserTask
 from agent.errors import ModelOutputError, StoppedError
-from agent.events import BrowserStepped
+from agent.events import BrowserStepped, Note
 from agent.models.protocol import Role, Usage
 from agent.records import as_plain, from_plain
 from agent.web.browser_process import Driver, driver
@@ -26,45 +26,31 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
+Tell: TypeAlias = Callable[[BrowserStepped | Note], None]
+Blocks: TypeAlias = Callable[[str, str], bool]
+"""Whether an address, with the text found there, must not be shown."""
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
 BROWSER_USE = "agent.browser.inside"
 """The module whose `main` drives the browser with browser-use."""
 
 
+@dataclass(frozen=True, slots=True)
 class OutsideBrowser:
-    """Does each task with a fresh process and a fresh browser.
+    """Does each task with a fresh process and a fresh browser."""
 
-    Args:
-        driver: The module whose `main` drives it in its process.
-        chrome: The Chromium to use.
-        ask: Asks the browser role's model.
-        blocks: Whether an address, with the text found there, must not be shown.
-        allow_private: Also open pages on this machine and its network.
-        sees: Whether the model reads pictures.
-        note: Told what the user should know of the browser.
-    """
+    driver: str
+    """The module whose `main` drives it in its process."""
+    chrome: Path
+    ask: Ask
+    tell: Tell
+    blocks: Blocks | None = None
+    allow_private: bool = False
+    """Also open pages on this machine and its network."""
+    sees: bool = False
+    """Whether the model reads pictures."""
 
-    def __init__(
-        self,
-        driver: str,
-        chrome: Path,
-        ask: Ask,
-        *,
-        blocks: Callable[[str, str], bool] | None = None,
-        allow_private: bool = False,
-        sees: bool = False,
-        note: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._driver = driver
-        self._chrome = chrome
-        self._ask = ask
-        self._blocks = blocks
-        self._allow_private = allow_private
-        self._sees = sees
-        self._note = note
-
-    async def do(self, task: BrowserTask, tell: Tell) -> BrowserOutcome:
+    async def do(self, task: BrowserTask) -> BrowserOutcome:
         """Does a task; what goes wrong on the way is in the outcome.
 
         Raises:
@@ -80,22 +66,20 @@ class OutsideBrowser:
         steps: list[BrowserStepped] = []
         spent: list[Usage] = []
 
-        def heard(step: BrowserStepped) -> None:
-            steps.append(step)
-            tell(step)
-
         outcome, problem = None, "the browser hangs"
-        async with driver(self._driver, *child.PROXIES) as process:
-            job = BrowserJob(task, self._chrome, process.folder, self._allow_private, self._sees)
+        async with driver(self.driver, *child.PROXIES) as process:
+            job = BrowserJob(task, self.chrome, process.folder, self.allow_private, self.sees)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
-                    outcome = await self._talk(process, job, heard, spent)
+                    outcome = await self._talk(process, job, steps, spent)
                     problem = f"the browser's process ended{process.last_words}"
         url = steps[-1].url if steps else task.url
         outcome = outcome or BrowserOutcome("", False, url, tuple(steps), problem)
         return replace(outcome, usage=sum(spent, Usage()))
 
-    async def _talk(self, process: Driver, job: BrowserJob, tell: Tell, spent: list[Usage]) -> BrowserOutcome | None:
+    async def _talk(
+        self, process: Driver, job: BrowserJob, steps: list[BrowserStepped], spent: list[Usage]
+    ) -> BrowserOutcome | None:
         """Sends the job and answers what is asked; None where the process ends."""
         await process.say({"job": as_plain(job)})
         ends = 0.0
@@ -106,11 +90,12 @@ class OutsideBrowser:
                 case {"outcome": told}:
                     return from_plain(BrowserOutcome, told)
                 case {"note": text}:
-                    self._note(text)
+                    self.tell(Note(text))
                 case {"step": step}:
-                    tell(from_plain(BrowserStepped, step))
+                    steps.append(from_plain(BrowserStepped, step))
+                    self.tell(steps[-1])
                 case {"id": number, "blocked": [address, text]}:
-                    await process.say({"re": number, "value": bool(self._blocks and self._blocks(address, text))})
+                    await process.say({"re": number, "value": bool(self.blocks and self.blocks(address, text))})
                 case {"id": number, "ask": asked}:
                     limit = f"the limit of {job.task.seconds:g} seconds for the browser is reached"
                     asking = asyncio.ensure_future(self._answer(asked, spent))
@@ -128,7 +113,7 @@ class OutsideBrowser:
 
     async def _answer(self, asked: dict[str, Any], spent: list[Usage]) -> dict[str, Json]:
         try:
-            completion = await self._ask(**{name: value for name, value in asked.items() if value is not None})
+            completion = await self.ask(**{name: value for name, value in asked.items() if value is not None})
         except ModelOutputError as unusable:
             spent.append(unusable.usage or Usage())
             return {"unusable": unusable.message}
@@ -138,15 +123,8 @@ class OutsideBrowser:
         return {"value": {"text": completion.text, "parsed": completion.parsed}}
 
 
-async def open_browser(
-    settings: Settings,
-    ask: Ask,
-    *,
-    driver: str,
-    blocks: Callable[[str, str], bool] | None,
-    note: Callable[[str], None],
-) -> OutsideBrowser:
-    """A browser as the user wants it; nothing is started before its first task. For the rest see `OutsideBrowser`.
+async def open_browser(settings: Settings, driver: str, ask: Ask, tell: Tell, blocks: Blocks | None) -> OutsideBrowser:
+    """A browser as the user wants it; nothing is started before its first task.
 
     Raises:
         WebProblem: There is no Chromium, or no package to drive it.
@@ -157,6 +135,5 @@ async def open_browser(
             "the browser cannot be driven: the package playwright is missing",
             remedy="pip install 'alita[browser]'",
         )
-    chrome = (await ready_chromium(settings.chrome, note)).path
-    private, sees = settings.allow_private, settings.sees(Role.BROWSER)
-    return OutsideBrowser(driver, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)
+    chrome = (await ready_chromium(settings.chrome, lambda text: tell(Note(text)))).path
+    return OutsideBrowser(driver, chrome, ask, tell, blocks, settings.allow_private, settings.sees(Role.BROWSER))

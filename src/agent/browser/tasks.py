@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from agent.browser.logins import Login
@@ -13,8 +13,6 @@ from agent.consent.provenance import Origins
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.models.protocol import Completion, Message, Usage
 from agent.web.address import canonical
-
-Tell: TypeAlias = Callable[[BrowserStepped], None]
 
 
 class Ask(Protocol):

@@ -14,7 +14,7 @@ from agent.browser.outside import open_browser
 from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
 from agent.consent.provenance import Origins
-from agent.events import Event, Note, PageRead, WebSearched
+from agent.events import Event, PageRead, WebSearched
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
@@ -232,9 +232,7 @@ class JournaledBrowser:
             raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
 
         async def work() -> BrowserOutcome:
-            browser = await open_browser(
-                self._settings, ask, driver=driver, blocks=self._blocks, note=lambda text: self._tell(Note(text))
-            )
+            browser = await open_browser(self._settings, driver, ask, self._tell, self._blocks)
             folder, left = numbered_folder(self._folder), self._budget.seconds_left
             task = BrowserTask(
                 question,
@@ -248,7 +246,7 @@ class JournaledBrowser:
                 wanted=origins.wanted,
                 private=tuple(origins.private),
             )
-            return await browser.do(task, self._tell)
+            return await browser.do(task)
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
         outcome, live = await self._journal.recorded(BROWSE, request, BrowserOutcome, work)
