@@ -1,17 +1,18 @@
-"""The agent's model as the examiner of new tools, and its events as their watcher."""
+"""The agent's model as the examiner of new tools, and what is told of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from agent.context import Context
-from agent.events import CodeChecked, Event, Note, SpecWritten, TrialFinished
+from agent.events import CodeChecked, Note, SpecWritten, TrialFinished
 from agent.models.protocol import Role
 from agent.steps import value_text
 from mcp_tools.checks import Report
 from mcp_tools.create.examiner import ModelExaminer
+from mcp_tools.create.interfaces import News
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
@@ -31,30 +32,20 @@ def examiner_of(context: Context) -> ModelExaminer:
     return ModelExaminer(fill, context.models.for_role(Role.EXAMINER).name)
 
 
-class EventWatcher:
+def tell_creation(context: Context, news: News) -> None:
     """Tells the front end what happens while a tool is created."""
-
-    def __init__(self, emit: Callable[[Event], None]) -> None:
-        self._emit = emit
-
-    def spec_written(self, spec: ToolSpec) -> None:
-        """The spec is written."""
-        self._emit(SpecWritten(spec.signature.removeprefix("def ").rstrip(":"), spec.purpose))
-
-    def checked(self, report: Report) -> None:
-        """The code went through the checks."""
-        findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in report.findings)
-        self._emit(CodeChecked(report.ok, findings))
-
-    def tried(self, outcome: Outcome) -> None:
-        """The code ran with the question's own arguments."""
-        shown = one_line(value_text(outcome.value)) if outcome.ok else ""
-        message = outcome.problem.message if outcome.problem else ""
-        self._emit(TrialFinished(outcome.ok, shown, one_line(message)))
-
-    def note(self, text: str) -> None:
-        """Anything else worth a line."""
-        self._emit(Note(text))
+    match news:
+        case ToolSpec():
+            context.emit(SpecWritten(news.signature.removeprefix("def ").rstrip(":"), news.purpose))
+        case Report():
+            findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in news.findings)
+            context.emit(CodeChecked(news.ok, findings))
+        case Outcome():  # of the call with the question's own arguments
+            shown = one_line(value_text(news.value)) if news.ok else ""
+            message = news.problem.message if news.problem else ""
+            context.emit(TrialFinished(news.ok, shown, one_line(message)))
+        case str():
+            context.emit(Note(news))
 
 
 def short_path(path: Path) -> str:

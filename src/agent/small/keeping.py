@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context
-from agent.creation import EventWatcher, short_path
+from agent.creation import short_path, tell_creation
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
@@ -160,7 +161,7 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
         examiner=SecondImplementation(context, call.arguments),
         sandbox=context.sandbox,
         library=context.library,
-        watcher=EventWatcher(context.emit),
+        tell=partial(tell_creation, context),
     )
     tool = creation.tool
     if tool is None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from agent.context import Context
-from agent.creation import EventWatcher, short_path
+from agent.creation import short_path, tell_creation
 from agent.errors import ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
@@ -45,7 +47,7 @@ async def propose_tool(state: State, context: Context) -> Update:
             examiner=context.examiner,
             sandbox=context.sandbox,
             library=context.library,
-            watcher=EventWatcher(context.emit),
+            tell=partial(tell_creation, context),
         )
     except (ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no tool: {failure.message}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -141,17 +141,7 @@ class Creation:
     """How long the call with these arguments took."""
 
 
-class Watcher(Protocol):
-    """Is told what happens while a tool is created."""
-
-    def spec_written(self, spec: ToolSpec) -> None:
-        """The definition was read."""
-
-    def checked(self, report: Report) -> None:
-        """The code went through the checks."""
-
-    def tried(self, outcome: Outcome) -> None:
-        """The code ran with the question's own arguments."""
-
-    def note(self, text: str) -> None:
-        """Anything else worth a line."""
+News = ToolSpec | Report | Outcome | str
+"""What happens while a tool is created: the spec that was read, how the checks went, what the question's own call
+gave, and anything else worth a line."""
+Tell = Callable[[News], None]

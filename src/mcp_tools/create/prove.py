@@ -14,7 +14,7 @@ from dataclasses import replace
 from mcp_tools.checks import check
 from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
 from mcp_tools.create.examiner import told
-from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, RefusedToolError, Shelf, Test, Watcher
+from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, RefusedToolError, Shelf, Tell, Test
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Examination, Trial, fitted_call
@@ -32,9 +32,7 @@ _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nes
 """Rules without which a source is not even looked into."""
 
 
-async def prove(
-    proposal: Proposal, *, examiner: Examiner, sandbox: Sandbox, library: Shelf, watcher: Watcher
-) -> Creation:
+async def prove(proposal: Proposal, *, examiner: Examiner, sandbox: Sandbox, library: Shelf, tell: Tell) -> Creation:
     """Proves the proposed tool and keeps it, or says why not; the question is answered either way.
 
     Args:
@@ -42,31 +40,31 @@ async def prove(
         examiner: Writes tests from the definition. The same one for all proposals of a run: it remembers what it said.
         sandbox: Where everything runs.
         library: Where a tool that does the same may be, and where the new one is kept.
-        watcher: Is told what happens.
+        tell: Is told what happens.
 
     Returns:
         The tool as it is kept, or an equivalent one of the library; else, as `scratch`, the result with the reason.
     """
     report = check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None)
-    watcher.checked(report)
+    tell(report)
     readable = not any(finding.rule in _UNREADABLE for finding in report.findings)
     written = read_function(proposal.code, proposal.name, proposal.capabilities) if readable else None
     if written is None:
         reason = _listed([str(finding) for finding in report.findings])
         return Creation(proposal.arguments, None, "scratch", reason=reason, answered=False)
-    proof = _Proof(Trial(proposal, written, sandbox), examiner, library, watcher)
+    proof = _Proof(Trial(proposal, written, sandbox), examiner, library, tell)
     return await proof.result([*map(str, report.findings)])
 
 
 class _Proof:
     """One proposal on its way to a tool. Each step adds what is to be mended to the problems."""
 
-    def __init__(self, trial: Trial, examiner: Examiner, library: Shelf, watcher: Watcher) -> None:
+    def __init__(self, trial: Trial, examiner: Examiner, library: Shelf, tell: Tell) -> None:
         self.trial = trial
         self.examiner = examiner
-        self.examination = Examination(trial, examiner, watcher)
+        self.examination = Examination(trial, examiner, tell)
         self.library = library
-        self.watcher = watcher
+        self.tell = tell
         self.rejected: list[str] = []
         self.problems: list[str] = []
 
@@ -111,9 +109,9 @@ class _Proof:
         else:
             trial.arguments = without_absent(trial.arguments, draft.input_schema)
             self.problems += misfits(draft, trial.arguments)
-        self.watcher.spec_written(trial.written.spec)
+        self.tell(trial.written.spec)
         first = await trial.first()
-        self.watcher.tried(first)
+        self.tell(first)
         if first.problem is not None:
             failure = f"{trial.written.spec.name} fails with the question's own arguments: {first.problem.message}"
             self.problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
@@ -147,7 +145,7 @@ class _Proof:
     async def _repaired(
         self, draft: Tool, suite: Sequence[Test], calls: Sequence[TrialCall]
     ) -> tuple[Tool, list[Test]]:
-        draft, idle = await self.trial.without_idle(draft, calls, self.watcher)
+        draft, idle = await self.trial.without_idle(draft, calls, self.tell)
         self.problems += idle
         self.trial.arguments = fitted(self.trial.arguments, draft)
         return draft, [replace(test, arguments=fitted(test.arguments, draft)) for test in suite]

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 from mcp_tools.create.bench import Bench, TrialCall, fitted, misfits, usable, writable
 from mcp_tools.create.examiner import CRASHES, exception_of, passes, told
-from mcp_tools.create.interfaces import Examiner, Proposal, Test, Watcher
+from mcp_tools.create.interfaces import Examiner, Proposal, Tell, Test
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.variations import alternatives, edges, variations, without_effect, without_parameter
@@ -113,7 +113,7 @@ class Trial:
                 found[call.key] = f"{shown} fails with {outcome.problem.message:.200}; {_REFUSE}"
         return found
 
-    async def without_idle(self, draft: Tool, calls: Sequence[TrialCall], watcher: Watcher) -> tuple[Tool, list[str]]:
+    async def without_idle(self, draft: Tool, calls: Sequence[TrialCall], tell: Tell) -> tuple[Tool, list[str]]:
         """The tool without parameters that change no result, and what stands in the way of taking one out."""
 
         async def run(call: TrialCall) -> Outcome | None:
@@ -128,7 +128,7 @@ class Trial:
                 )
             if shorter is None:  # an option that the code reads may matter where the trial did not look
                 continue
-            watcher.note(f"taken out: {name}, which changes no result")
+            tell(f"taken out: {name}, which changes no result")
             self.source = shorter
         if problems or self.source == draft.source:
             return draft, problems
@@ -157,13 +157,13 @@ def fitted_call(call: TrialCall, tool: Tool) -> TrialCall:
 class Examination:
     """The tests of one proposal."""
 
-    def __init__(self, trial: Trial, examiner: Examiner, watcher: Watcher) -> None:
+    def __init__(self, trial: Trial, examiner: Examiner, tell: Tell) -> None:
         self.serves_one_question = False
         """Whether the examiner sees nothing in the tool that other questions need."""
         self._trial = trial
         self._bench = trial.bench
         self._examiner = examiner
-        self._watcher = watcher
+        self._tell = tell
 
     async def tests(self, draft: Tool, varied: Sequence[dict[str, Json]]) -> list[Test] | str:
         """The examiner's tests, written while the variations run; in words why there are none."""
@@ -217,7 +217,7 @@ class Examination:
                 self._trial.written.text, draft, [test for test, _ in disputed], self._trial.proposal.objection
             )
         except (ModelFixableError, StoppedError) as failure:
-            self._watcher.note(f"the examiner did not look again: {failure.message}")
+            self._tell(f"the examiner did not look again: {failure.message}")
             again = [test for test, _ in disputed]
         failed = []
         for (test, outcome), now in zip(disputed, again, strict=True):
@@ -226,7 +226,5 @@ class Examination:
             elif now is not None and now.raises == test.raises and agree(now.expected, test.expected):
                 failed.append(told(draft.name, test, outcome))
             else:
-                self._watcher.note(
-                    f"a test is dropped, the examiner is not sure of it: {told(draft.name, test, outcome)}"
-                )
+                self._tell(f"a test is dropped, the examiner is not sure of it: {told(draft.name, test, outcome)}")
         return failed

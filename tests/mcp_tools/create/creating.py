@@ -1,10 +1,12 @@
-"""Stand-ins for the tests of creation: a watcher that remembers, a library as a shelf."""
+"""Stand-ins for the tests of creation: what is told, a library as a shelf."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from mcp_tools.checks import Report
+from mcp_tools.create.interfaces import News
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Tool, ToolSpec
@@ -12,24 +14,16 @@ from mcp_tools.tool import Tool, ToolSpec
 
 @dataclass
 class Memory:
-    """A watcher that remembers."""
+    """Remembers what it is told."""
 
     specs: list[ToolSpec] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def spec_written(self, spec: ToolSpec) -> None:
-        self.specs.append(spec)
-
-    def checked(self, report: Report) -> None:
-        self.reports.append(report)
-
-    def tried(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+    def __call__(self, news: News) -> None:
+        of_kind: dict[type, list[Any]] = {ToolSpec: self.specs, Report: self.reports, Outcome: self.outcomes}
+        of_kind.get(type(news), self.notes).append(news)
 
 
 @dataclass

@@ -131,9 +131,7 @@ class Case:
         if not again or self.examiner is None:
             self.examiner = ModelExaminer(self.asked.fill, "examiner-1")
         proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
-        return await prove(
-            proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.shelf, watcher=self.memory
-        )
+        return await prove(proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.shelf, tell=self.memory)
 
 
 @pytest.fixture
