@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.errors import ModelDeclinedError, ModelError, ModelOutputError, ModelRefusedError, StoppedError
 from agent.events import Note
-from agent.models.films import FILMS_AND_SOUNDS, part_of
+from agent.models.films import FILMS_AND_SOUNDS, part_of, with_parts
 from agent.models.protocol import Message, Request, Role
 from agent.state import AttachedFile, Picture, State, Step
 from agent.web.page import Page, WebProblem
@@ -237,24 +237,12 @@ def _bytes(pictures: Sequence[Picture]) -> int:
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:
     """The messages, in which the text alone is left."""
-    return _with_parts(messages, lambda part: part if part.get("type") == "text" else None)
+    return with_parts(messages, lambda part: part if part.get("type") == "text" else None)
 
 
 def with_pictures(request: Request) -> Request:
     """The request with the data of the pictures that its messages name by their place."""
-    return replace(request, messages=_with_parts(request.messages, _filled))
-
-
-def _with_parts(
-    messages: Sequence[Message], change: Callable[[dict[str, Any]], dict[str, Any] | None]
-) -> list[Message]:
-    changed = []
-    for message in messages:
-        content = message.get("content")
-        if isinstance(content, list):
-            message = {**message, "content": [part for one in content if (part := change(one)) is not None]}
-        changed.append(message)
-    return changed
+    return replace(request, messages=with_parts(request.messages, _filled))
 
 
 def _filled(part: dict[str, Any]) -> dict[str, Any]:

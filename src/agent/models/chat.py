@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
-import json
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, get_args
 
@@ -26,7 +25,6 @@ _OPTIONAL = (
 )
 """Parameters that some models refuse; the request is sent again without the refused one."""
 _RENAMED = {"max_tokens": "max_completion_tokens"}
-_PLAIN = "plain"
 _NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 
@@ -42,7 +40,10 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
         message, model = choice["message"], str(response.get("model") or endpoint.model)
         tokens = (int(counted.get("prompt_tokens") or 0), int(counted.get("completion_tokens") or 0))
         cached = int((counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-        calls = tuple(_tool_call(call, i) for i, call in enumerate(message.get("tool_calls") or []))
+        calls = tuple(
+            ToolCall.of(str(call.get("id") or f"call_{i}"), call["function"]["name"], call["function"]["arguments"])
+            for i, call in enumerate(message.get("tool_calls") or [])
+        )
         content = message.get("content")
         if isinstance(content, list):  # some endpoints give it in parts
             content = "".join(str(part.get("text", "")) for part in content)
@@ -60,55 +61,34 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
     return Completion("" if content is None else str(content), usage, None, calls, finish, model)
 
 
-def _tool_call(call: dict[str, Any], i: int) -> ToolCall:
-    function = call["function"]
-    arguments = function["arguments"]
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return ToolCall(str(call.get("id") or f"call_{i}"), str(function["name"]), text)
-
-
+@dataclass(eq=False)
 class ChatModel:
-    """A model that speaks Chat Completions.
+    """A model that speaks Chat Completions."""
 
-    Args:
-        name: What the user calls it.
-        wire: Carries the requests.
-        price: US dollars per million tokens; None when unknown.
-        temperature: Sent with every call, instead of what the call wants.
-        slots: Limits the calls in flight; models at one endpoint share it.
-        retry: How often a failed call is repeated.
-        traits: What is known of the endpoint, shared and kept.
-        notify: Told when a call waits.
-        enforced: The endpoint holds answers to a JSON schema by a grammar.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        wire: Wire,
-        *,
-        price: Price | None = None,
-        temperature: float | None = None,
-        slots: asyncio.Semaphore | None = None,
-        retry: Retry | None = None,
-        traits: TraitsCache | None = None,
-        notify: Notify | None = None,
-        enforced: bool = False,
-    ) -> None:
-        self._name = name
-        self._wire = wire
-        self._price = price
-        self._temperature = temperature
-        self._slots = slots or asyncio.Semaphore(8)
-        self._retry = retry or Retry()
-        self._traits = traits or TraitsCache()
-        self._notify = notify
-        self._enforced = enforced
+    called: str
+    """What the user calls it."""
+    wire: Wire
+    """Carries the requests."""
+    _: KW_ONLY
+    price: Price | None = None
+    """US dollars per million tokens; None when unknown."""
+    temperature: float | None = None
+    """Sent with every call, instead of what the call wants."""
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(8))
+    """Limits the calls in flight; models at one endpoint share it."""
+    retry: Retry = field(default_factory=Retry)
+    """How often a failed call is repeated."""
+    traits: TraitsCache = field(default_factory=TraitsCache)
+    """What is known of the endpoint, shared and kept."""
+    notify: Notify | None = None
+    """Told when a call waits."""
+    enforced: bool = False
+    """The endpoint holds answers to a JSON schema by a grammar."""
 
     @property
     def name(self) -> str:
         """What the user calls it; of `auto`, what it turned out to be."""
-        return self._wire.endpoint.model if self._name == FIRST_LISTED else self._name
+        return self.wire.endpoint.model if self.called == FIRST_LISTED else self.called
 
     async def complete(self, request: Request) -> Completion:
         """Completes messages; see `agent.models.protocol.Model`."""
@@ -141,10 +121,10 @@ class ChatModel:
         if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
             messages = in_words(messages)
         if schema is None:
-            return (_PLAIN,), lambda _: RungRequest(messages), _PLAIN, lambda *_: None
+            return RUNGS[:1], lambda _: RungRequest(messages), RUNGS[0], lambda *_: None
         return (
             RUNGS[1:],
-            lambda rung: structured_request(messages, schema, rung, enforced=self._enforced),
+            lambda rung: structured_request(messages, schema, rung, enforced=self.enforced),
             known.rung,
             lambda rung, _: self._learn(rung=rung),
         )
@@ -153,7 +133,7 @@ class ChatModel:
         """Sends one request, as a rung of the ladder wants it."""
         wanted = {
             "max_tokens": request.max_tokens,
-            "temperature": request.temperature if self._temperature is None else self._temperature,
+            "temperature": request.temperature if self.temperature is None else self.temperature,
             "seed": request.seed,
             "stop": list(request.stop or ()) or None,
         }
@@ -167,7 +147,7 @@ class ChatModel:
                 raise
             self._learn(is_blind=True)
             raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
-        completion = read_completion(response, self._wire.endpoint, self._price)
+        completion = read_completion(response, self.wire.endpoint, self.price)
         if on_delta and step.tells_whole:
             with contextlib.suppress(NoJsonError):  # whoever asked hears of it, too
                 on_delta(step.read(completion).text)
@@ -175,21 +155,21 @@ class ChatModel:
 
     async def aclose(self) -> None:
         """Closes connections."""
-        await self._wire.aclose()
+        await self.wire.aclose()
 
     @property
     def known(self) -> Traits:
         """What was learned of the endpoint; of one with a grammar, that it holds answers to a schema."""
-        known = self._traits.get(self._wire.endpoint)
-        return replace(known, rung="schema") if self._enforced else known
+        known = self.traits.get(self.wire.endpoint)
+        return replace(known, rung="schema") if self.enforced else known
 
     def forget(self) -> None:
         """Asks the endpoint anew what it can do."""
-        self._traits.set(self._wire.endpoint, Traits())
+        self.traits.set(self.wire.endpoint, Traits())
 
     def _learn(self, **changes: Any) -> None:
-        endpoint = self._wire.endpoint
-        self._traits.set(endpoint, replace(self._traits.get(endpoint), **changes))
+        endpoint = self.wire.endpoint
+        self.traits.set(endpoint, replace(self.traits.get(endpoint), **changes))
 
     async def _send(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
         """Sends with retries; a parameter that the endpoint refuses is left out from then on."""
@@ -203,26 +183,26 @@ class ChatModel:
 
         def call() -> Any:
             # After a cut the pieces are not shown a second time; the completion has the whole text.
-            return self._wire.send(fitted, None if on_delta is None else ((lambda _: None) if shown else show))
+            return self.wire.send(fitted, None if on_delta is None else ((lambda _: None) if shown else show))
 
         while True:
             fitted = self._fitted(body, streamed=on_delta is not None)
-            with PAUSE.get()() if self._slots.locked() else contextlib.nullcontext():
-                await self._slots.acquire()
+            with PAUSE.get()() if self.slots.locked() else contextlib.nullcontext():
+                await self.slots.acquire()
             try:
-                return await retrying(call, self._retry, self._notify)
+                return await retrying(call, self.retry, self.notify)
             except Failure as failure:
                 refused = _refused_parameter(failure, fitted)
                 if refused is None:
                     raise
                 self._learn(without=(*self.known.without, refused))
             finally:
-                self._slots.release()
+                self.slots.release()
 
     def _fitted(self, body: Body, *, streamed: bool) -> Body:
         """The request as this endpoint takes it."""
         without = self.known.without
-        fitted: Body = {"model": self._wire.endpoint.model, **body}
+        fitted: Body = {"model": self.wire.endpoint.model, **body}
         if streamed:
             fitted |= {"stream": True, "stream_options": {"include_usage": True}}
         for parameter in without:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -53,8 +54,8 @@ def named_in(part: dict[str, Any]) -> Named | None:
     return Named(url, Path(unquote(place.path)) if place.scheme == "file" else None, place.fragment)
 
 
-def content_of(path: Path, endpoint: Endpoint) -> bytes:
-    """The bytes of a film or sound.
+def content_of(path: Path, endpoint: Endpoint) -> str:
+    """The bytes of a film or sound, in base64.
 
     Raises:
         Failure: It cannot be read, or is too large for a request.
@@ -64,7 +65,7 @@ def content_of(path: Path, endpoint: Endpoint) -> bytes:
         if size > LARGEST:
             said = f"{path.name} has {size:,} bytes; a request takes {LARGEST:,}"
             raise Failure(Kind.REFUSED, endpoint, said)
-        return path.read_bytes()
+        return base64.b64encode(path.read_bytes()).decode()
     except OSError as error:
         raise Failure(Kind.REFUSED, endpoint, f"{path.name} cannot be read: {error.strerror}") from None
 
@@ -79,13 +80,20 @@ def with_films(body: Body, endpoint: Endpoint) -> Body:
     def sent(part: dict[str, Any]) -> dict[str, Any]:
         if (named := named_in(part)) is None or named.path is None:
             return part
-        data = base64.b64encode(content_of(named.path, endpoint)).decode()
+        data = content_of(named.path, endpoint)
         if part["type"] == "input_audio":
             return {"type": "input_audio", "input_audio": {"data": data, "format": named.media_type[len("audio/") :]}}
         return {"type": "video_url", "video_url": {"url": f"data:{named.media_type};base64,{data}"}}
 
-    def filled(message: Message) -> Message:
-        content = message.get("content")
-        return {**message, "content": [sent(part) for part in content]} if isinstance(content, list) else message
+    return {**body, "messages": with_parts(body["messages"], sent)}
 
-    return {**body, "messages": [filled(message) for message in body["messages"]]}
+
+def with_parts(messages: Sequence[Message], change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> list[Message]:
+    """The messages with each part of them changed, or left out where it becomes None."""
+    changed = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            message = {**message, "content": [part for one in content if (part := change(one)) is not None]}
+        changed.append(message)
+    return changed

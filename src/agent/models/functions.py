@@ -183,9 +183,7 @@ def _written_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _tool_call(written: dict[str, Any]) -> ToolCall:
-    arguments = written.get("arguments") or {}
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall("", written["name"], text)
+    return ToolCall.of("", written["name"], written.get("arguments") or {})
 
 
 def _unreadable_schemas() -> tuple[type[Exception], ...]:

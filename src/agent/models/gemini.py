@@ -6,7 +6,6 @@ Everything else goes to its OpenAI-compatible endpoint, which takes no films.
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
 import time
 from dataclasses import replace
@@ -87,8 +86,7 @@ class GeminiWire:
         if named.path.exists() and named.path.stat().st_size > LARGEST:
             uri = await self._upload(named.path, named.media_type)
             return {"fileData": {"fileUri": uri, "mimeType": named.media_type}}
-        data = base64.b64encode(content_of(named.path, self.endpoint)).decode()
-        return {"inlineData": {"mimeType": named.media_type, "data": data}}
+        return {"inlineData": {"mimeType": named.media_type, "data": content_of(named.path, self.endpoint)}}
 
     async def _upload(self, path: Path, media_type: str) -> str:
         """The address of a file in the Files API, once Gemini has read it."""

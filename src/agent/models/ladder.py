@@ -10,15 +10,16 @@ import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.json_text import NoJsonError, Schema, fitting_json, misfit, without_nulls
 from agent.models.protocol import Completion, Message, Usage
+from agent.records import as_plain, from_plain
 from mcp_tools.atomic import private_folder, write_whole
 
 Rung = Literal["native", "schema", "text"]
@@ -70,24 +71,20 @@ class TraitsCache:
         entries = self._read() | {_key(endpoint): (traits, time.time())}
         with contextlib.suppress(OSError):
             private_folder(self._path.parent)
-            told = {key: {**asdict(traits), "at": at} for key, (traits, at) in entries.items()}
+            told = {key: {**as_plain(traits), "at": at} for key, (traits, at) in entries.items()}
             write_whole(self._path, json.dumps(told).encode())
 
     def _read(self) -> dict[str, tuple[Traits, float]]:
         found: dict[str, tuple[Traits, float]] = {}
         with contextlib.suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
             for key, entry in json.loads(self._path.read_bytes()).items() if self._path else ():
-                at = float(entry.pop("at"))
-                if 0 <= time.time() - at < _KEPT_FOR:
-                    found[key] = (Traits(**{**entry, "without": tuple(entry["without"])}), at)
+                if 0 <= time.time() - entry["at"] < _KEPT_FOR:
+                    found[key] = (from_plain(Traits, entry), entry["at"])
         return found
 
 
 def _key(endpoint: Endpoint) -> str:
     return f"{endpoint.shown_url} {endpoint.model}"
-
-
-R = TypeVar("R", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +103,17 @@ class RungRequest:
 
 Ask = Callable[[RungRequest], Awaitable[Completion]]
 """Sends one request, repeats what can be repeated, raises Failure."""
-Ladder: TypeAlias = tuple[Sequence[Any], Callable[[Any], RungRequest], str | None, Callable[[Any, Completion], None]]
+Hold = Callable[[Rung, Completion], None]
+"""Remembers a rung, given its first fitting reply."""
+Ladder: TypeAlias = tuple[Sequence[Rung], Callable[[Rung], RungRequest], Rung | None, Hold]
 
 
 async def climb(
     ask: Ask,
-    rungs: Sequence[R],
-    step: Callable[[R], RungRequest],
-    held: R | None,
-    hold: Callable[[R, Completion], None],
+    rungs: Sequence[Rung],
+    step: Callable[[Rung], RungRequest],
+    held: Rung | None,
+    hold: Hold,
 ) -> Completion:
     """The completion of the first rung that holds; its usage is what all attempts cost.
 
@@ -123,7 +122,7 @@ async def climb(
         rungs: The best first.
         step: What each of them asks.
         held: The rung that gave a fitting reply before; there, a model is shown once what does not fit.
-        hold: Remembers a rung, given its first fitting reply.
+        hold: Remembers it.
 
     Raises:
         Failure: The endpoint failed for another reason than the way it was asked.

@@ -119,6 +119,12 @@ class ToolCall:
     problem: str = ""
     """Why the call cannot be made, for the model to read: no such function, no JSON, arguments that do not fit."""
 
+    @classmethod
+    def of(cls, own: str, name: object, arguments: object) -> ToolCall:
+        """A call as an endpoint or a text gives it: its arguments are JSON text, or the object itself."""
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        return cls(own, str(name), text)
+
     @property
     def values(self) -> dict[str, Any]:
         """The arguments by name, of a call without a problem."""

@@ -198,15 +198,13 @@ class ScriptedModel:
         usage = Usage(tokens[0], tokens[1], calls=1)
         if called := [entry] if "tool" in entry else entry.get("calls"):
             own = f"call_{self._script.played}"
-            calls = tuple(_tool_call(call, f"{own}_{n}" if n else own) for n, call in enumerate(called))
+            calls = tuple(
+                ToolCall.of(f"{own}_{n}" if n else own, call["tool"], call.get("arguments", {}))
+                for n, call in enumerate(called)
+            )
             return Completion(entry.get("say", ""), usage, None, calls, entry.get("finish", "tool_calls"), self.name)
         text = entry["text"] if "text" in entry else json.dumps(entry["json"], ensure_ascii=False)
         return Completion(text, usage, finish=entry.get("finish", "stop"), model=self.name)
-
-
-def _tool_call(call: dict[str, Any], own: str) -> ToolCall:
-    arguments = call.get("arguments", {})
-    return ToolCall(own, str(call["tool"]), arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 def _said(messages: Sequence[Message]) -> str:

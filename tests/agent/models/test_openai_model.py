@@ -267,4 +267,4 @@ async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model
 def test_the_key_is_not_in_the_model_s_representation() -> None:
     model = hosted("m", api_key=KEY, base_url="http://127.0.0.1:9")
     assert KEY not in repr(model)
-    assert KEY not in repr(model._wire.endpoint)
+    assert KEY not in repr(model.wire.endpoint)

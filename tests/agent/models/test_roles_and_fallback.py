@@ -121,7 +121,7 @@ async def test_after_a_refusal_the_model_that_answered_is_named(tmp_path: Path, 
 def test_only_what_others_serve_is_in_the_price_list(tmp_path: Path, host: str, known: bool) -> None:
     model = Models(settings(tmp_path, model="gpt-4o", base_url=f"http://{host}:4000/v1")).for_role("writer")
     assert isinstance(model, ChatModel)
-    assert (model._price is not None) is known
+    assert (model.price is not None) is known
 
 
 async def test_auto_is_the_first_that_the_endpoint_lists(tmp_path: Path, openai_server: OpenAIServer) -> None:

@@ -52,7 +52,7 @@ class EmbeddedModel(ChatModel):
             return LocalServer(runtime, options, notify=notify)
 
         wire, slots = LocalWire(server), asyncio.Semaphore(ServerOptions.parallel)
-        super().__init__(EMBEDDED, wire, price=FREE, slots=slots, retry=retry, notify=notify, enforced=True)
+        super().__init__(EMBEDDED, wire, price=FREE, slots=slots, retry=retry or Retry(), notify=notify, enforced=True)
 
 
 class LocalWire:
