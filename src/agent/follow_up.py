@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note, Restated
 from agent.models.protocol import Role
 from agent.question import LONGEST_QUESTION
+from mcp_tools.particulars import NUMBER, quoted_in
 from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
 from mcp_tools.tool import Json, object_schema
@@ -124,19 +124,17 @@ async def _summary(context: Context, earlier: Conversation, older: list[Turn], m
     return summary
 
 
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 Flaw = Callable[[str, str, str], str]
 """What is wrong with a restated question, from the message, the question and the turns shown; empty when nothing is."""
 _SCHEMA = object_schema({"question": {"type": "string"}})
 _TOKENS = 250
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)")
 
 
 def flaw_of(message: str, question: str, shown: str) -> str:
     """What is wrong with a restated question: it is too long, or lost a number or a quotation of the message."""
     if len(question) > LONGEST_QUESTION:
         return "made it too long"
-    for given in [*NUMBER.findall(message), *(next(filter(None, found)) for found in _QUOTED.findall(message))]:
+    for given in [*NUMBER.findall(message), *quoted_in(message)]:
         if given not in question:
             return f"lost {given!r}"
     return ""

@@ -13,6 +13,7 @@ from agent.errors import ModelOutputError, UsageError
 from agent.learning.gap_records import LONGEST, GapRecords, checked
 from agent.learning.planner import kind_of
 from agent.models.protocol import Model, Request, Usage
+from mcp_tools.particulars import NUMBER, capitalised_in, quoted_in
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
 from mcp_tools.tool import object_schema
 
@@ -98,9 +99,9 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
     return Insight(diagnosis, problem=problem, usage=usage)
 
 
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w’'-]{2,}", re.MULTILINE)
-_QUOTED = re.compile(r"[\"“‘'`]([^\"”’'`\n]{3,80})[\"”’'`]")
+_NUMBER = re.compile(rf"{NUMBER.pattern}(?:[:/-]{NUMBER.pattern})*")
+_OPENING = re.compile(r"(?:^|(?<=[.!?:]\s))\w+", re.MULTILINE)
+"""A sentence's first word is written like a name."""
 _WORD = re.compile(r"[^\W_]+")
 _PHRASE = 5
 """Words that stand in a row in both from which on it is the question's phrase."""
@@ -118,7 +119,8 @@ def _particulars(record: str, question: str, truth: str) -> Iterator[str]:
     for number in _NUMBER.findall(f"{question} {truth}"):
         if len(number) > 1 and re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d])", record):
             yield number
-    for name in [*_NAME.findall(question), *_QUOTED.findall(question)]:
+    quoted = [text for text in quoted_in(question) if len(text) > 2]
+    for name in [*capitalised_in(_OPENING.sub("", question)), *quoted]:
         plain = _plain(name)
         if plain and plain not in _ALLOWED and f" {plain} " in said:
             yield name

@@ -17,7 +17,7 @@ from agent.creation import short_path, tell_creation
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
-from agent.small.module import LiteralCall, call_in, documented, numbers_in, particulars
+from agent.small.module import LiteralCall, call_in, documented, particulars
 from agent.small.program import code_in
 from agent.state import State
 from agent.steps import value_text
@@ -30,6 +30,7 @@ from mcp_tools.create.prove import prove
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.create.variations import alternatives, edges, variations
 from mcp_tools.create.written import leaves
+from mcp_tools.particulars import numbers_in
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.text import one_line

@@ -16,6 +16,7 @@ from agent.answering.arithmetic import compute
 from mcp_tools.checks.source import free_names, parameters
 from mcp_tools.create.question_template import spoken_numbers
 from mcp_tools.create.variations import without_parameter
+from mcp_tools.particulars import capitalised_in, numbers_in, quoted_in
 from mcp_tools.text import words
 from mcp_tools.tool import Json
 
@@ -203,16 +204,11 @@ def _type(value: Json) -> str:
     return f"{name}[{key}{one}]" if one else name
 
 
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?|(?<![\w.])\.\d+")
-_PERCENT = re.compile(r"\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
-_QUOTED = re.compile(
-    r"(?<!\w)'([^'\n]{3,300})'(?!\w)|\"([^\"\n]{3,300})\"|“([^”\n]{3,300})”|‘([^’\n]{3,300})’|`([^`\n]{3,300})`"
-)
 _NAMED = re.compile(
-    r"(?<![\w'’])([^\W\d_a-z][\w-]{2,})|\b(?:word|string|phrase|sequence|number|code|password)\s+([\w-]{3,300})"
+    r"\b(?:word|string|phrase|sequence|number|code|password)\s+([\w-]{3,300})"
     r"|\b((?=\w*\d)(?=\w*[A-Za-z])(?!\d+[A-Za-z]{1,3}\b)\w{3,})\b"
 )
-"""Names, words that the question introduces, and what is made of letters and digits, unless it is `57th` or `12km`."""
+"""Words that the question introduces, and what is made of letters and digits, unless it is `57th` or `12km`."""
 _TRIVIAL = frozenset(map(Decimal, (0, 1, 2)))
 _COMMON = frozenset(map(Decimal, [*range(3, 14), 16, 24, 28, 29, 30, 31, 32, 52, 60, 64, 90, 100, 180, 256, 360])) | {
     *map(Decimal, (365, 366, 400, 512, 1000, 1024, 3600, 10_000, 86_400, 10**6, 10**9)),
@@ -249,18 +245,8 @@ class Particulars:
 
 def particulars(question: str) -> Particulars:
     """Collects what is particular to a question."""
-    matches = [*_QUOTED.finditer(question), *_NAMED.finditer(question)]
-    texts = {text.strip().casefold() for match in matches for text in match.groups() if text}
+    named = [introduced or mixed for introduced, mixed in _NAMED.findall(question)]
+    texts = {text.casefold() for text in [*quoted_in(question), *capitalised_in(question), *named] if len(text) > 2}
     is_text = (text for text in texts - _COMMON_WORDS if any(map(str.isalnum, text)) and not text.isdigit())
     numbers = numbers_in(question) | {Decimal(number) for number in spoken_numbers(question)}
     return Particulars(numbers - _TRIVIAL, frozenset(is_text))
-
-
-def numbers_in(text: str) -> frozenset[Decimal]:
-    """The numbers written with digits in a text, and what percentages make of them."""
-    found: set[Decimal] = set()
-    for match in _NUMBER.finditer(text):
-        for part in (match[0].replace(",", ""), *match[0].split(",")):  # a list without blanks looks like thousands
-            rate = (number := Decimal(part)) / 100
-            found |= {number, rate, 1 + rate, 1 - rate} if _PERCENT.match(text, match.end()) else {number}
-    return frozenset(found)

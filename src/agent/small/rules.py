@@ -15,7 +15,8 @@ from agent.small.program import holds_tables, openable
 from agent.small.scripts import asked_script
 from agent.state import AttachedFile, Decision, State
 from agent.web.address import addresses_in
-from mcp_tools.create.written import as_number, question_values
+from agent.web.queries import COMMON
+from mcp_tools.particulars import question_values, quoted_in, without_quotes
 from mcp_tools.text import words
 
 _OPERATED = re.compile(
@@ -49,15 +50,9 @@ _COMPARED = re.compile(
 )
 """What asks to go through the rows of a table."""
 _ABOUT = re.compile(r"\w+(?:[-'’.,/:]\w+)*")
-_QUOTED = re.compile(r"[\"“'‘]([^\"”'’]{2,60})[\"”'’]")
-_COMMON = words(
-    """
-    a about according all an and any are as at attached be been by can could date did do document does during each
-    file find for from full give given had has have how if in into is it its list located long many me mentioned more
-    most much name named names number of on only or out page pdf please report said say says section shall should
-    slide state stated stating tell text than that the their them then there these they this those to total under up
-    used value was were what when where which who whom whose why will with word would year years you your
-    """
+_COMMON = COMMON | words(
+    "attached date document file full located long number pdf report said section slide state stated stating text total"
+    " word"
 )
 _MOST_WORDS = 6
 _MOST_READINGS = 4
@@ -68,13 +63,13 @@ _SMALL = 2_000
 
 def must_operate_a_site(question: str) -> bool:
     """Whether an address, a site or a form is to be opened; an address in quotes is to be parsed instead."""
-    plain = _unquoted(question)
+    plain = without_quotes(question)
     return bool(_OPERATED.search(plain) or _SITE.search(plain))
 
 
 def named_page(state: State) -> Decision | None:
     """The next page that a question names, read as it is; an order is carried out on the site instead."""
-    plain = _unquoted(state["question"])
+    plain = without_quotes(state["question"])
     if _OPERATED.search(plain) or not _ASKS.search(plain):
         return None
     pages = [Decision("read_file", "A page is named.", file=url) for url in addresses_in(plain)]
@@ -90,14 +85,6 @@ def has_data(text: str) -> bool:
     """Whether numbers, dates, quoted texts, code or signs stand in the text; a lone year is none."""
     values = [value for value in question_values(text) if not _YEAR.match(value)]
     return bool(values) or shows_code(text) or bool(_SIGNS.search(text)) or bool(_LISTED.search(text))
-
-
-def _unquoted(question: str) -> str:
-    """The question without the texts it quotes: its values that are no numbers, dates and times."""
-    for value in question_values(question):
-        if not value[:1].isdigit() and as_number(value) is None:
-            question = question.replace(value, " ")
-    return question
 
 
 def by_files(state: State) -> Decision | None:
@@ -165,7 +152,7 @@ def _is_long(file: AttachedFile) -> bool:
 
 def words_to_find(question: str) -> str:
     """The words of a question that a text about it would have: what it quotes, names and numbers first."""
-    quoted = " ".join(_QUOTED.findall(question)).split()
+    quoted = " ".join(quoted_in(question)).split()
     words = [word for word in _ABOUT.findall(question) if word.casefold() not in _COMMON and len(word) > 1]
     first = question.split(maxsplit=1)[0] if question.split() else ""
     names = [word for word in words if (word[0].isupper() and word != first) or word[0].isdigit()]

@@ -11,7 +11,7 @@ from agent.browser.tasks import BrowserOutcome
 from agent.consent.provenance import Origins
 from agent.context import Context
 from agent.conversation import Conversation
-from agent.follow_up import NUMBER, flaw_of, restate
+from agent.follow_up import flaw_of, restate
 from agent.models.protocol import Role
 from agent.small.browser import DRIVER
 from agent.small.browser.task import is_asked
@@ -22,6 +22,7 @@ from agent.small.scripts import run_script
 from agent.state import Reply, State
 from agent.steps import evidence_text
 from agent.strategy import NextActions, PromptLimits, Update
+from mcp_tools.particulars import NUMBER, QUOTED
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from agent.web.evidence import Evidence
 
 
-_QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|‘[^’]*’|(?<!\w)'[^']*'(?!\w)", re.DOTALL)
 _OPENING = re.compile(
     r"^(?:and|but|or|so|then|also|now|okay|ok|no|yes|instead|same|again|else|why|how (?:so|come)|what if"
     r"|(?:what|how) about|(?:what|which|who) else|like what|such as|not)\b",
@@ -76,7 +76,7 @@ _LONG = 400
 
 def refers_back(message: str) -> bool:
     """Whether a message needs the conversation before it can be understood."""
-    text = " ".join(_QUOTED.sub("“”", message).split())
+    text = " ".join(QUOTED.sub("“”", message).split())
     if len(message) > _LONG:
         return False
     count = len(text.split())

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from mcp_tools.particulars import FUNCTION_WORDS, QUOTED, quoted_in
 from mcp_tools.text import words as words_in
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*")
-_QUOTED = re.compile(r"[\"“«]([^\"”»]{2,80})[\"”»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _NAME = re.compile(
     r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|\d{1,4})"
     r"(?:\s+(?:(?:of|the|de|du|des|da|van|von|der|den|di|la|le|el|al)\s+){0,2}(?:[A-ZÀ-ÖØ-Þ][\w'’-]*|\d{1,4}))*"
@@ -30,15 +30,10 @@ _SAME = {
 """Words by which questions and pages say the same thing: a word, and the one that represents both."""
 
 
-COMMON = words_in(
+COMMON = FUNCTION_WORDS | words_in(
     """
-    a about according after again all also am an and any are as at be because been before being between both but by
-    can could current currently did do does doing during each exact exactly find for from give given gives had has have
-    having he her here him his how i if in into is it its itself just know let list look many me mention mentioned more
-    most much must my name named names need no not now of off often on one only or other our out over please page per
-    say says search see shall she should show site so some such tell than that the their them then there these they this
-    those through to too under until up upon us use used using value very was we web website well were what when where
-    whether which while who whom whose why will with would year years you your
+    according current currently exact find know list look mention mentioned name named names need often page per say
+    says search see show site tell upon web website well whether year years
     """
 )
 _ASKS = words_in(
@@ -78,8 +73,8 @@ def terms_of(question: str) -> Terms:
 
 def names_in(text: str) -> list[str]:
     """Quoted texts, proper names and numbers of a text, in order."""
-    found = [a or b for a, b in _QUOTED.findall(text)]
-    rest = _QUOTED.sub(" , ", text)
+    found = [quoted for quoted in quoted_in(text) if 1 < len(quoted) <= _LONGEST_QUERY // 2]
+    rest = QUOTED.sub(" , ", text)
     starts = {match.start(1) for match in _SENTENCE_START.finditer(rest)}
     for match in _NAME.finditer(rest):
         name = match[0].strip(" .'’-")

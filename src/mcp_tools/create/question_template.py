@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
-from mcp_tools.create.written import Located, as_number, located_values
+from mcp_tools.particulars import Located, as_number, located_values
 from mcp_tools.tool import Json
 
 _UNITS = (

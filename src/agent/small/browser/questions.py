@@ -11,8 +11,9 @@ from agent.answer import plain
 from agent.browser.logins import PASSWORD, USER, Login
 from agent.browser.tasks import Ask
 from agent.small.browser.actions import Action
-from agent.small.browser.task import Memory, field_for, is_asked, quotes, without_quotes
+from agent.small.browser.task import Memory, field_for, is_asked, quotes
 from agent.small.browser.view import Element, View
+from mcp_tools.particulars import without_quotes
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import object_schema
 

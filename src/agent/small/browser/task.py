@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from agent.small.browser.actions import Action
 from agent.small.browser.view import Element, View, words_of
+from mcp_tools.particulars import QUOTED, without_quotes
 
-_QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,300})[\"”“»]|(?<!\w)['‘]([^'’]{1,300})['’](?!\w)")
 _BEFORE = 60
 """Characters before a quoted value in which its field is named."""
 _INTO = re.compile(r"\s+(?:in|into|as)\b[^.,;:]{0,60}?(?=\s+(?:and|then)\b|[.,;:]|$)", re.IGNORECASE)
@@ -53,16 +53,11 @@ class Quote:
 def quotes(task: str) -> Iterator[Quote]:
     """What a task quotes, in its order."""
     end = 0
-    for match in _QUOTED.finditer(task):
+    for match in QUOTED.finditer(task):
         into = _INTO.match(task, match.end())
         before = task[max(end, match.start() - _BEFORE) : match.start()]
-        yield Quote(match[1] or match[2], before, into[0] if into else "")
+        yield Quote(next(filter(None, match.groups())), before, into[0] if into else "")
         end = match.end()
-
-
-def without_quotes(task: str) -> str:
-    """The task without the texts that it quotes."""
-    return _QUOTED.sub(" ", task)
 
 
 def is_asked(task: str) -> bool:

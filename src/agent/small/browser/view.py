@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mcp_tools.particulars import FUNCTION_WORDS
 from mcp_tools.text import words
 
 if TYPE_CHECKING:
@@ -17,13 +18,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\[\d+\] ")
 ELEMENT = re.compile(r"\[\d+\] \w+")
 _WORD = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
-_COMMON = words(
-    """
-    a about all an and any are as at be been by can click do does find first for form from get give go has have how
-    i if in into is it its last me my name of on open or out page please press see site tell that the their them then
-    there this to type up use using was what when where which who why will with you your
-    """
-)
+_COMMON = FUNCTION_WORDS | words("click find first form get go last name open page press see site tell type")
 _GAP = 7
 """Characters that a line costs beyond its own."""
 

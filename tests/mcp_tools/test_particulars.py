@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.written import as_number, question_values
+from mcp_tools.particulars import as_number, capitalised_in, question_values, quoted_in
 
 VALUES: list[tuple[str, list[str]]] = [
     ("What is the 57th Fibonacci number?", ["57"]),
@@ -42,6 +42,30 @@ questions = st.text(st.one_of(st.characters(), st.sampled_from("0123456789,.'\"%
 @pytest.mark.parametrize(("question", "values"), VALUES, ids=[question for question, _ in VALUES])
 def test_the_values_of_a_question(question: str, values: list[str]) -> None:
     assert question_values(question) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('How many "a" are in «banana»?', ["a", "banana"]),
+        ('Read `{"city": "Kell"}`', ['{"city": "Kell"}', "city", "Kell"]),
+        ("an 11\" pipe\nof 'black iron' in \"Ada's\" shop", ["pipe\nof 'black iron' in", "black iron", "Ada's"]),
+        ("„eins“, ”two” and Bob's", ["eins", "two"]),
+    ],
+    ids=["two", "in code", "by lines", "other marks"],
+)
+def test_what_is_quoted_is_found_in_code_and_behind_a_mark_that_closes_nothing(text: str, found: list[str]) -> None:
+    assert quoted_in(text) == found
+
+
+def test_names_have_no_genitive():
+    assert capitalised_in("Ada Byron's friend O'Brien met Hopper’s Jean-Luc") == [
+        "Ada",
+        "Byron",
+        "O'Brien",
+        "Hopper",
+        "Jean-Luc",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "a", "nan", "sNaN", "Infinity", "1_000", "--1", "1,00", "1 2", "0x10"])

@@ -1,0 +1,105 @@
+"""What is particular to a question: the texts it quotes, its numbers, dates and times, and its names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_tools.text import words
+
+QUOTED = re.compile(
+    r"`([^`]+)`|\"([^\"]+)\"|[“”„]([^“”„]+)[“”]|«([^«»]+)»"
+    r"|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))+)'(?!\w)|‘((?:[^’]|(?<=\w)’(?=\w))+)’"
+)
+"""A text in quotation marks; one of its groups is the text."""
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+"""A number, as far as it is written with digits."""
+_DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
+_NUMERAL = r"(?:\d{1,3}(?:,\d{3})+(?![\d,]\d|\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+"
+_VALUE = re.compile(rf"(?<![\w.])[-−]?(?:{_NUMERAL})")
+_WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_NUMERAL})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
+_PERCENT = re.compile(r"\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
+_NAME = re.compile(r"\b[^\W\d_a-z][\w’'-]{2,}")
+_ILLUSTRATION = re.compile(
+    r"\b(?:such as|for example|for instance|e\.g\.),? \S+|\bso that \S+ (?:becomes|turns into|is written) \S+",
+    re.IGNORECASE,
+)
+FUNCTION_WORDS = words(
+    """
+    a about above after again all also am an and any are as at be because been before being below between both but
+    by can could did do does doing down during each every exactly few for from further give given gives had has have
+    having he her here hers him his how i if in into is it its itself just let many me more most much must my no nor
+    not now of off on once one only or other our out over own please s same shall she should so some such t than
+    that the their them then there these they this those through to too under until up us use used using value very
+    was we were what when where which while who whom whose why will with would you your
+    """
+)
+"""Words of any question: they say nothing of what it is about."""
+
+
+def quoted_in(text: str) -> list[str]:
+    """The texts that a text quotes, and those that a line of it, or code in it, quotes; each once."""
+    parts = [text, *text.replace("`", " ").splitlines()]
+    return list(dict.fromkeys(next(filter(None, found)).strip() for part in parts for found in QUOTED.findall(part)))
+
+
+def without_quotes(text: str) -> str:
+    """A text without what it quotes."""
+    return QUOTED.sub(" ", text)
+
+
+def capitalised_in(text: str) -> list[str]:
+    """The words of a text that begin with a capital, in order, without a genitive's s."""
+    return [re.sub(r"['’-]+s?$", "", name) for name in _NAME.findall(text)]
+
+
+def numbers_in(text: str) -> frozenset[Decimal]:
+    """The numbers written with digits in a text, without signs, and what percentages make of them."""
+    found: set[Decimal] = set()
+    for match in _VALUE.finditer(text):
+        written = match[0].lstrip("-−")
+        for part in (written.replace(",", ""), *written.split(",")):  # a list without blanks looks like thousands
+            rate = (number := Decimal(part)) / 100
+            found |= {number, rate, 1 + rate, 1 - rate} if _PERCENT.match(text, match.end()) else {number}
+    return frozenset(found)
+
+
+def as_number(text: str) -> Decimal | None:
+    """The number that a text writes, thousands separators allowed; None when it is none."""
+    if not _WRITTEN_NUMBER.fullmatch(text):
+        return None
+    return Decimal(text.replace(",", "").replace("−", "-"))
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value where it stands."""
+
+    start: int
+    end: int
+    """Quotes included."""
+    kind: str
+    """`text`, `time`, which dates are too, or `number`."""
+    text: str
+
+
+def question_values(question: str) -> list[str]:
+    """The quoted texts, dates, times and numbers of a question, in order, each once.
+
+    What only shows the form of an answer, "such as 5/36", is none of them.
+    """
+    return list(dict.fromkeys(value.text for value in located_values(question)))
+
+
+def located_values(question: str) -> list[Located]:
+    """The same with their places, and as often as they stand there."""
+    found: list[Located] = []
+    rest = _ILLUSTRATION.sub(lambda match: " " * len(match[0]), question)
+    for kind, pattern in (("text", QUOTED), ("time", _DATE_OR_TIME), ("number", _VALUE)):
+        for match in pattern.finditer(rest):
+            text = next((group for group in match.groups() if group), match[0]).strip()
+            if text:
+                found.append(Located(match.start(), match.end(), kind, text))
+        rest = pattern.sub(lambda match: " " * len(match[0]), rest)
+    return sorted(found, key=lambda value: value.start)
