@@ -153,14 +153,9 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
         raise LibraryError(
             f"no schema can be derived from {name}.py: {described.message}", remedy=f"correct {library.path(name)}"
         )
-    return replace(
-        tool,
-        provenance={**tool.provenance, "tests": tests_of(tool)},
-        description=described.description,
-        input_schema=described.input_schema,
-        output_schema=described.output_schema,
-        annotations={"title": name.replace("_", " ").capitalize(), **definition_of(tool)["annotations"]},
-    )
+    annotations = {"title": name.replace("_", " ").capitalize(), **definition_of(tool)["annotations"]}
+    derived = described.as_tool(tool.source, {**tool.provenance, "tests": tests_of(tool)})
+    return replace(derived, status=tool.status, annotations=annotations)
 
 
 async def run_tests(tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> Tests:

@@ -8,7 +8,7 @@ import importlib.util
 import json
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
@@ -102,13 +102,15 @@ def _imports(source: str) -> tuple[set[str], set[str]]:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set(), set()
-    tops, names = set[str](), set[str]()
+    found = list(imports(tree))
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return {module.partition(".")[0] for _, module, _ in found}, names.union(*(taken for _, _, taken in found))
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str, list[str]]]:
+    """Each import of some code: its line, the module, a dot before one of the same package, and the names taken."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            tops |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            tops.add(node.module.partition(".")[0])
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Attribute):
-            names.add(node.attr)
-    return tops, names
+            yield from ((node.lineno, alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, "." * node.level + (node.module or ""), [alias.name for alias in node.names]

@@ -84,12 +84,5 @@ async def run_source(
     described = await sandbox.describe(source, entry.name, packages=imported(source, capabilities.packages))
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
-    tool = Tool(
-        described.name,
-        described.description,
-        described.input_schema,
-        described.output_schema,
-        source,
-        provenance={"capabilities": asdict(capabilities)},
-    )
+    tool = described.as_tool(source, {"capabilities": asdict(capabilities)})
     return await run_tool(tool, arguments, sandbox, read=read, limits=limits)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from mcp_tools.checks.source import Remark, Source
-from mcp_tools.packages import BASE_PACKAGES, import_name
+from mcp_tools.packages import BASE_PACKAGES, import_name, imports
 from mcp_tools.text import words
 
 _REFUSED = {
@@ -36,17 +36,10 @@ def refusal(module: str) -> str:
     return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
 
 
-def _imports(source: Source) -> Iterator[tuple[int, str, list[str]]]:
-    for plain in source.all_of(ast.Import):
-        yield from ((plain.lineno, alias.name, []) for alias in plain.names)
-    for node in source.all_of(ast.ImportFrom):
-        yield node.lineno, "." * node.level + (node.module or ""), [alias.name for alias in node.names]
-
-
 def allowed_imports(source: Source) -> Iterator[Remark]:
     """Imports come from the standard library, the base and the declared packages; none is for network or processes."""
     packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
-    for line, module, names in _imports(source):
+    for line, module, names in imports(source.tree):
         meant = [module, *(f"{module}.{name}" for name in names)]
         refused = next(((name, why) for name in meant if (why := refusal(name))), None)
         top = module.partition(".")[0]
@@ -62,13 +55,11 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
 def _with_fallback(source: Source) -> set[tuple[int, str]]:
     """The line and top module of imports whose failing the source provides for."""
     return {
-        (node.lineno, name.partition(".")[0])
+        (line, module.partition(".")[0])
         for attempt in source.all_of(ast.Try)
         if any(handler.type is None or "Error" in ast.unparse(handler.type) for handler in attempt.handlers)
         for statement in attempt.body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+        for line, module, _ in imports(statement)
     }
 
 

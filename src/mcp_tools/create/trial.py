@@ -52,18 +52,11 @@ class Trial:
             return described
         reads = declared.read and bool(self.bench.paths(self.arguments))
         capabilities = replace(declared, packages=packages, read=reads)
-        draft = Tool(
-            described.name,
-            described.description,
-            described.input_schema,
-            described.output_schema,
-            self.source,
-            status=Status.VERIFIED,
-            provenance={"capabilities": asdict(capabilities)},
-        )
+        draft = described.as_tool(self.source, {"capabilities": asdict(capabilities)})
         summary = self.written.spec.purpose.rstrip(".")
         title = summary if len(summary) <= _LONGEST_TITLE else described.name.replace("_", " ").capitalize()
-        return replace(draft, annotations={"title": title, **definition_of(draft)["annotations"]})
+        annotations = {"title": title, **definition_of(draft)["annotations"]}
+        return replace(draft, status=Status.VERIFIED, annotations=annotations)
 
     async def first(self) -> Outcome:
         """The question's own call."""

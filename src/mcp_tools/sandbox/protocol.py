@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol
 
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, Tool
 
 
 class Level(StrEnum):
@@ -120,6 +120,10 @@ class Description:
     """The docstring's summary and body, without its Args section."""
     input_schema: dict[str, Json]
     output_schema: dict[str, Json]
+
+    def as_tool(self, source: str, provenance: dict[str, Json]) -> Tool:
+        """The tool that the described source makes, not yet proved."""
+        return Tool(self.name, self.description, self.input_schema, self.output_schema, source, provenance=provenance)
 
 
 Host = Callable[[str, dict[str, Json]], Awaitable[Json]]

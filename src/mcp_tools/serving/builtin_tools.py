@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
+from mcp_tools.packages import imports
 from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
@@ -284,7 +285,6 @@ def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [], []
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = [alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module]
-    return names, [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [module for _, module, _ in imports(tree)], [
+        node.name for node in tree.body if isinstance(node, ast.FunctionDef)
+    ]
