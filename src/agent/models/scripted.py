@@ -23,7 +23,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,6 +30,7 @@ from agent import errors
 from agent.errors import ModelError, ModelOutputError, SettingsError
 from agent.models.functions import FunctionRequest
 from agent.models.json_text import NoJsonError, misfit
+from agent.models.ladder import structured_request
 from agent.models.protocol import SCRIPTED, Completion, Finish, Message, Request, ToolCall, Usage
 from mcp_tools.text import one_line
 
@@ -177,14 +177,9 @@ class ScriptedModel:
                 return FunctionRequest(messages, request.tools, request.tool_choice).checked(completion)
             if request.schema is None or completion.tool_calls:
                 return completion
-            value = json.loads(completion.text)
+            return structured_request(messages, request.schema, "text").read(completion)
         except NoJsonError as problem:
             raise ModelOutputError(f"{line.where}: {problem}", text=completion.text) from None
-        except ValueError:
-            raise ModelOutputError(f"{line.where} is no JSON: {one_line(completion.text, 80)!r}") from None
-        if wrong := misfit(value, request.schema):
-            raise ModelOutputError(f"{line.where} does not fit the schema: {wrong}", text=completion.text)
-        return replace(completion, parsed=value)
 
     async def aclose(self) -> None:
         """Nothing is open."""
