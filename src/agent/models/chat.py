@@ -19,10 +19,7 @@ from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Reque
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
 
-_OPTIONAL = (
-    *("temperature", "seed", "stop", "stream_options", "max_tokens", "tool_choice"),
-    "max_completion_tokens",
-)
+_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "tool_choice", "max_completion_tokens")
 """Parameters that some models refuse; the request is sent again without the refused one."""
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _NO_PICTURES = "Do not name it as a model that sees, or name another one."

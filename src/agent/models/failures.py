@@ -34,7 +34,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     import httpx2
 
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
+_KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 _NO_SUCH_MODEL = re.compile(
     r"model.{0,80}(not found|not exist|does not exist|unknown|not supported|no such)"
     r"|(invalid|unknown|no such) model",

@@ -122,7 +122,7 @@ async def test_a_declined_request_is_an_error(openai_server: OpenAIServer, open_
 async def test_a_refusal_is_told_once_with_its_remedy_and_without_the_key(
     openai_server: OpenAIServer, open_model: Open, status: int, code: str, error: type[ModelError], told: str
 ) -> None:
-    openai_server.fail(status, f"Wrong: {KEY} and sk-***cdef", code=code)
+    openai_server.fail(status, f"Wrong: {KEY} and sk-***cdef, AIzaSy***cdef", code=code)
     with pytest.raises(error) as caught:
         await open_model(key_variable="MY_KEY").complete(Request(ASK))
     message = str(caught.value)
