@@ -6,15 +6,13 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agent.budget import Budget
-from agent.consent.external_tools import ExternalTools
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
 from agent.models.protocol import Completion, Message, Model, Request, StrategyName, Usage
-from agent.recorders.journaled import JournaledGaps, JournaledLibrary
 from agent.state import State
 from agent.store.journal import Journal
 from agent.strategy import Strategy, strategy_for
@@ -22,8 +20,10 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
     from agent.consent.consent import Consent
+    from agent.consent.external_tools import ExternalTools
     from agent.material.workspace import Workspace
     from agent.python_session import PythonSession
+    from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
     from agent.recorders.journaled_files import JournaledFiles
     from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
     from agent.web.leak_guard import LeakGuard
@@ -58,38 +58,31 @@ class Room:
 Solve = Callable[[State, "Context"], Awaitable[State]]
 
 
-class RoleModels(Protocol):
-    """The models by role."""
-
-    def for_role(self, role: str) -> Model:
-        """The model that fulfils a role."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Context:
     """The collaborators of one run; nothing of it is saved with the state."""
 
-    models: RoleModels
+    models: RunModels
     library: JournaledLibrary
     sandbox: Sandbox
     journal: Journal
     budget: Budget
     emit: Callable[[Event], None]
     run_id: str
-    files: tuple[Path, ...] = ()
-    external: ExternalTools = field(default_factory=ExternalTools)
-    consent: Consent | None = None
-    """Asks the user about a doubtful action; None asks nobody."""
-    python: PythonSession | None = None
-    """Runs the programs that a capable model writes; None where no program runs."""
-    examiner: Examiner | None = None
-    """Writes tests for the tools that a capable model proposes, and remembers them."""
-    reader: JournaledFiles | None = None
-    """Reads the files that came with the question, and those of the web; None where nothing does."""
-    workspace: Workspace | None = None
-    solve: Solve | None = None
+    external: ExternalTools
+    consent: Consent
+    python: PythonSession
+    """Runs the programs that a capable model writes."""
+    reader: JournaledFiles
+    """Reads the files that came with the question, and those of the web."""
+    workspace: Workspace
+    solve: Solve
     """Answers a question that is handed over, on the same graph."""
+    web: JournaledWeb
+    browser: JournaledBrowser
+    files: tuple[Path, ...] = ()
+    examiner: Examiner | None = None
+    """Writes tests for the tools that a capable model proposes, and remembers them; made of the rest."""
     sight: Sight = field(default_factory=Sight)
     room: Room = field(default_factory=Room)
     gaps: JournaledGaps | None = None
@@ -98,8 +91,6 @@ class Context:
     seed: int | None = None
     guard: LeakGuard | None = None
     """Asked before anything of the web is shown; None lets everything pass."""
-    web: JournaledWeb | None = None
-    browser: JournaledBrowser | None = None
     secrets: tuple[str, ...] = ()
     """Keys in clear, which no action may carry away."""
     apart: list[str] = field(default_factory=list)

@@ -49,13 +49,13 @@ class HandOvers:
         state, most = self.state, context.budget.limits.steps
         begun, turns = time.monotonic(), state.get("turns", 0)
         allowed = min(math.ceil(most * (SPECIALISTS[agent].share if agent else SHARE)), most - turns)
-        if "agent" in state or context.solve is None:
+        if "agent" in state:
             return False, "Whoever was handed a question answers it without handing it on."
         if allowed <= 0:
             return False, f"Not asked: the limit of {most} steps leaves none for it."
         own = replace(
             context,
-            python=context.python.another() if context.python is not None else None,
+            python=context.python.another(),
             room=Room(context.room.characters, context.room.one),
             streams=False,
             gaps=None,
@@ -64,8 +64,7 @@ class HandOvers:
             with context.journal.ahead(step_number(state)):
                 found = await context.solve(self._start(question, agent, allowed, context), own)
         finally:
-            if own.python is not None:
-                await own.python.aclose()
+            await own.python.aclose()
         text = found.get("text", "")
         self._learn(found)
         told = one_line(text or "no answer")
@@ -77,7 +76,7 @@ class HandOvers:
     def _start(self, question: str, agent: str, allowed: int, context: Context) -> State:
         """What the specialist begins with; the words of the user stay the user's, whoever wrote the question."""
         state, origins = self.state, origins_of(self.state, context)
-        known = set(context.web.texts) if context.web is not None else set[str]()
+        known = set(context.web.texts)
         files = [AttachedFile(**{k: v for k, v in one.items() if k != "since"}) for one in state.get("attached", [])]  # type: ignore[typeddict-item]
         start = State(
             question=question,

@@ -139,7 +139,6 @@ class HostError(ModelFixableError):
 
 async def run_in_session(state: State, context: Context) -> Update:
     """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
-    assert context.python is not None
     decision, host = decision_of(state), _Host(state, context)
     tools = await modules_of(state, context)
     try:
@@ -196,7 +195,7 @@ def _plain(shown: str) -> str:
 def _functions(state: State, context: Context) -> list[str]:
     without = state.get("without", [])
     names = ["read(source, page=1, find='')", "show(picture)"]
-    if context.web is not None and "search" not in without:
+    if "search" not in without:
         names.append("search(query, source='web')")
     if "ask" not in without:
         names.append("ask(question, agent='')")
@@ -237,7 +236,6 @@ class _Host:
             raise HostError(f"{problem.message} {problem.remedy}".strip()) from None
 
     async def _search(self, query: str, source: Json) -> Json:
-        assert self._context.web is not None
         if not isinstance(source, str) or source not in SOURCES:
             raise HostError(f"search(query, source='web'): source is one of {', '.join(SOURCES)}, not {source!r:.80}.")
         await self._allowed(of_query(query, origins_of(self._state, self._context)), "search", f"search {query}")
@@ -256,13 +254,13 @@ class _Host:
     async def _read(self, arguments: dict[str, Json]) -> Json:
         source, context = _text(arguments, "source"), self._context
         if is_address(source):
-            if context.web is None or "search" in self._state.get("without", []):
+            if "search" in self._state.get("without", []):
                 raise HostError("Pages of the web are not read in this run.")
             await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
             page = await page_watched(source, context, self._state["question"])
             return text_for_program(page)[:_LONGEST_TEXT]
         file = await file_of_run(source, self._state, context)
-        if file is None or context.reader is None:
+        if file is None:
             raise HostError(f"There is no attached file {source[:200]!r}.")
         page, find = arguments.get("page", 1), arguments.get("find", "")
         if not isinstance(page, int) or page < 1 or not isinstance(find, str):
@@ -276,7 +274,6 @@ class _Host:
 
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
-        assert self._context.workspace is not None
         picture, number = _text(arguments, "picture"), len(self.shown) + 1
         if number > MOST_OF_ONE:
             raise HostError(f"A program may show {MOST_OF_ONE} pictures.")

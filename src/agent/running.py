@@ -8,7 +8,6 @@ import json
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,10 +24,9 @@ from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
-from agent.models.protocol import Model, Role
-from agent.models.roles import Models
+from agent.models.protocol import Role
 from agent.python_session import PythonSession
-from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledModel, JournaledSandbox
+from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
 from agent.specialists import not_for
 from agent.store.journal import Journal
@@ -46,19 +44,6 @@ if TYPE_CHECKING:
     from agent.state import State
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
-
-
-class RunModels:
-    """The models of one run by role; a replay has none, and is given what was recorded."""
-
-    def __init__(
-        self, models: Models | None, names: Callable[[str], Sequence[str]], journal: Journal, budget: Budget
-    ) -> None:
-        def journaled(role: str) -> Model:
-            model = models.for_role(role) if models is not None else None
-            return JournaledModel(model, journal, budget, name=names(role)[0], role=role)
-
-        self.for_role = cache(journaled)
 
 
 PICTURES = "browser"

@@ -72,7 +72,7 @@ def step(
 
 def kept_whole(state: State, context: Context, text: str) -> str:
     """A note with the file of the workspace in which a longer result is kept; empty for one that is short."""
-    if len(text) <= _FEW_LINES or context.workspace is None or not context.strategy(Role.COORDINATOR).limits.addresses:
+    if len(text) <= _FEW_LINES or not context.strategy(Role.COORDINATOR).limits.addresses:
         return ""
     ending = "json" if text[0] in "[{" else "txt"
     return f"Whole: {context.workspace.keep_text(f'step_{step_number(state)}.{ending}', text)}"

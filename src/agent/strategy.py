@@ -65,10 +65,7 @@ class NextActions:
 class Strategy(Protocol):
     """What depends on the kind of model."""
 
-    @property
-    def limits(self) -> PromptLimits:
-        """How much prompts show, and how much is written."""
-        ...
+    limits: PromptLimits
 
     async def decide(self, state: State, context: Context) -> NextActions:
         """The coordinator's next actions.
@@ -79,8 +76,8 @@ class Strategy(Protocol):
         ...
 
     async def brief(self, state: State, context: Context) -> Update:
-        """What is planned before anything is done; nothing where no gap record fits."""
-        ...
+        """What is planned before anything is done; nothing where no gap record fits, or it would cost too much."""
+        return {}
 
     async def best_guess(self, state: State, context: Context) -> str:
         """The best answer to what is known so far, where no further action is possible; it may be empty.
@@ -93,7 +90,7 @@ class Strategy(Protocol):
         ...
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
-        """What the web says; the coordinator's part of a search. `context.web` is there.
+        """What the web says; the coordinator's part of a search.
 
         Raises:
             ModelOutputError: The model gave nothing usable.
@@ -108,12 +105,12 @@ class Strategy(Protocol):
             question: What was asked.
             downloaded: Whether files came with it, in which the answer may be.
         """
-        ...
+        return None
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Operates a site; `context.browser` is there.
+        """Operates a site.
 
         Raises:
             WebProblem: There is no browser, it does not start, or the address may not be opened.
@@ -131,7 +128,7 @@ class Strategy(Protocol):
 
     async def keep(self, state: State, context: Context) -> Update:
         """Keeps as a tool what the run's program computes. The answer is there: nothing here changes it."""
-        ...
+        return {}
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """A follow-up as a question that stands alone.
@@ -145,16 +142,16 @@ class Strategy(Protocol):
         ...
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
-        """Whether the user's own words ask for an action that foreign text may have suggested."""
-        ...
+        """Whether the user's own words ask for an action that foreign text may have suggested; else they decide."""
+        return False
 
     def doubt(self, text: str, why: str) -> list[Reply]:
         """What hands a doubtful answer back for another attempt; empty where it stands."""
-        ...
+        return []
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer as it may be believed; empty where it may not."""
-        ...
+        return text
 
 
 def is_small(model: str, wanted: StrategyName) -> bool:

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from agent.budget import Budget, RunLimits
-from agent.context import Context
 from agent.conversation import Conversation, Turn
 from agent.events import Event, Note, Restated
 from agent.follow_up import LONGEST_SUMMARY, compact, understand
 from agent.models.scripted import Script, ScriptedModel
 from agent.standard.standard import LIMITS
 from agent.store.journal import Journal
-from support.decisions import OneModel, Weak
+from support.decisions import Weak, context_with
 
 TALK = Conversation([Turn("What is 68 °F in °C?", "20", "r", "answered")])
 
@@ -28,10 +26,7 @@ class Bench:
         self.script = script
         self.events: list[Event] = []
         self.journal = Journal.create(folder / "run" / "journal.jsonl")
-        nothing: Any = None
-        self.context = Context(
-            OneModel(kind(script)), nothing, nothing, self.journal, Budget(RunLimits()), self.events.append, "run"
-        )
+        self.context = context_with(kind(script), journal=self.journal, emit=self.events.append)
 
     @property
     def notes(self) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
 
 from agent.budget import Budget, RunLimits
+from agent.consent.consent import Consent
+from agent.consent.external_tools import ExternalTools
 from agent.context import Context
+from agent.material.workspace import Workspace
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
+from agent.recorders.journaled_web import JournaledWeb
 from agent.state import Decision, State, Step
+from agent.store.journal import Journal
+from agent.store.redact import Redactor
 
 FIBONACCI: dict[str, Any] = {
     "name": "nth_fibonacci",
@@ -49,9 +57,22 @@ class OneModel:
         return self.model
 
 
-def context_with(model: ScriptedModel) -> Context:
-    nothing = cast(Any, None)  # a decision reaches neither library nor sandbox
-    return Context(OneModel(model), nothing, nothing, nothing, Budget(RunLimits()), lambda event: None, "run", ())
+def context_with(model: ScriptedModel, **given: Any) -> Context:
+    """A run with this model for every role, and what is given; it has no web, and no decision reaches the rest."""
+    rest = {field.name: None for field in fields(Context) if field.default is field.default_factory is MISSING}
+    journal, budget, emit = Journal(Path("run/journal.jsonl"), Redactor(), []), Budget(RunLimits()), lambda event: None
+    made = {
+        "models": OneModel(model),
+        "journal": journal,
+        "budget": budget,
+        "emit": emit,
+        "run_id": "run",
+        "external": ExternalTools(),
+        "consent": Consent(None, journal, budget, emit),
+        "workspace": Workspace(Path("run/workspace")),
+        "web": JournaledWeb(None, journal, emit),
+    }
+    return Context(**{**rest, **made, **given})
 
 
 async def choose(state: State, context: Context) -> Decision:

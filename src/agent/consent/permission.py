@@ -45,7 +45,7 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
         call = CallProposal(name, {"action": action}, verdict.why, is_doubtful=True)
         if await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
             return True
-        if context.consent is not None and await context.consent.allows_doubtful(call):
+        if await context.consent.allows_doubtful(call):
             return True
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))
     return False

@@ -66,7 +66,7 @@ async def with_files(
     before = state.get("attached", [])
     known = {file["path"] for file in before}
     new: list[AttachedFile] = []
-    for path in paths if context.reader is not None else ():
+    for path in paths:
         if str(path) not in known:
             seen: AttachedFile = {**await attach(context, path, path.name), "since": len(state.get("steps", [])) + 1}
             if not source or context.guard is None or not await context.guard.blocks_page(source, seen["beginning"]):
@@ -75,7 +75,6 @@ async def with_files(
 
 
 async def _look(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
-    assert context.reader is not None, "a run with files has a reader"
     section = context.strategy(Role.COORDINATOR).limits.section
     seen = await context.reader.look(path, name, section=section, ocr=ocr)
     context.emit(
@@ -114,7 +113,7 @@ def granted(state: State, context: Context) -> tuple[Path, ...]:
     """What programs may read: the files that are there, the folders of what was made of them, and the workspace."""
     made = [[Path(path).parent for path in file["data"]] for file in state.get("attached", []) if file["data"]]
     folders = [Path(os.path.commonpath(parents)) for parents in made]
-    if context.workspace is not None and context.workspace.is_used:
+    if context.workspace.is_used:
         folders.append(context.workspace.folder)
     return tuple(dict.fromkeys((*present(state, context), *folders)))
 
@@ -158,7 +157,7 @@ def path_made(name: str, state: State, context: Context) -> Path | None:
     path = made.get(name, Path(name))
     if path in made.values():
         return path
-    return context.workspace.file(name) if context.workspace is not None else None
+    return context.workspace.file(name)
 
 
 def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:

@@ -25,16 +25,11 @@ def origins_of(state: State, context: Context) -> Origins:
     told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]
     return Origins(
         wanted=words_of_user(state),
-        foreign=[
-            *known["foreign"],
-            *files,
-            *(done["finding"] for done in steps),
-            *(context.web.texts if context.web is not None else ()),
-        ],
+        foreign=[*known["foreign"], *files, *(done["finding"] for done in steps), *context.web.texts],
         described=told,
         private=[*known["private"], *files, *own],
         secrets=context.secrets,
-        links=context.web.links if context.web is not None else frozenset(),
+        links=context.web.links,
         trusts=lambda url: credibility_of(url).level == "high",
     )
 

@@ -124,7 +124,6 @@ def _spread(places: list[Place]) -> list[Place]:
 
 async def prepared(place: Place, context: Context) -> Picture | None:
     """A picture as models take it; None where there is none, or none that can be shown."""
-    assert context.reader is not None
     copy = await context.reader.picture(place.path, place.name, page=place.page)
     if problem := copy.get("problem"):
         context.emit(Note(f"{place.name} is not shown: {problem}"))
@@ -152,7 +151,6 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
 
 async def _read(place: Place, context: Context) -> str:
     """The text in a picture, with how sure OCR is of it; empty where it found none."""
-    assert context.reader is not None
     part = await context.reader.read(place.path, place.name, page=place.page, find="", limit=_MOST_READ)
     text = str(part.get("text", ""))
     return f"{place.name}, {part['where']}:\n{text}" if text and not text.startswith("(") else ""
@@ -288,7 +286,6 @@ async def page_watched(url: str, context: Context, question: str) -> Page:
         WebProblem: It could not be had, and nobody can watch it.
         StoppedError: The run's time is over.
     """
-    assert context.web is not None
     number = video_id(url)
     address = f"{YOUTUBE}/watch?v={number}"
     try:

@@ -22,15 +22,11 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.context import Context
 
-_NO_WEB = "Nothing reads the web here: answer without."
-
 
 async def read_page(state: State, context: Context) -> dict[str, Any]:
     """Reads where the decision says; the text and how to read on are the step's finding."""
     decision = resolved(decision_of(state), state)
     at: State = {**state, "decision": decision.as_json()}
-    if context.web is None:
-        return _failed(at, context, _NO_WEB)
     ruled = of_address(decision.file, origins_of(at, context))
     if (refused := await unless_wanted(ruled, at, context)) is not None:
         return refused
@@ -45,7 +41,7 @@ async def read_page(state: State, context: Context) -> dict[str, Any]:
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> dict[str, Any]:
     """What a page says that could not be operated, after `why`; where it cannot be read either, a step that failed."""
-    if context.web is None or "search" in state.get("without", []):
+    if "search" in state.get("without", []):
         return _failed(state, context, why)
     try:
         read = await _read(Decision("read_file", file=url), state, context, f"{why}\nThe page was read instead:\n")
@@ -57,7 +53,6 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> di
 
 async def _read(decision: Decision, state: State, context: Context, before: str = "") -> dict[str, Any]:
     """What a page says where the decision wants it, with its links, its source, and the file that it may be."""
-    assert context.web is not None
     page = await page_watched(decision.file, context, state["question"])
     number = source_number(page.url, state.get("sources", []))
     limits = context.strategy(Role.COORDINATOR).limits

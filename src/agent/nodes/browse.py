@@ -44,7 +44,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context, decision = runtime.context, decision_of(state)
     origins = origins_of(state, context)
     url = begins_at(decision.url, decision.task, state, origins)
-    if context.browser is None or not url:
+    if not url:
         return _failed(state, context, "browse needs the address of a page to begin with: search for it first.")
     task = decision.task or state["question"]
     ruled = of_task(task, url, origins, has_logins=context.browser.has_logins)
@@ -81,7 +81,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tuple[list[Picture], str]:
     """The last picture; for a model that is not shown it what is seen on it, if the question is about that."""
     picture = next((one.picture for one in reversed(outcome.steps) if one.picture), "")
-    if not picture or context.reader is None or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
+    if not picture or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
         return [], ""
     place = Place(f"the screen at {outcome.url}", Path(picture))
     pictures, told = await seen_pictures([place], context, question, is_read=False)

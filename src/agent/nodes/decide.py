@@ -97,7 +97,7 @@ def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -
 
     What comes after a question that is handed over waits for it, so that a replay makes the same calls in that order.
     """
-    if context.web is None or not decisions:
+    if not decisions:
         return
     origins = origins_of(state, context)
     at_once = takewhile(lambda decision: decision.action != "ask", decisions)

@@ -29,7 +29,7 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return await read_page(state, context)
     ocr = bool(decision.find) or not context.sight.is_shown
     file = await file_of_run(decision.file, state, context, ocr=ocr)
-    if file is None or context.reader is None:
+    if file is None:
         return _failed(state, context, no_such_file(decision.file, state.get("attached", [])))
     if file["problem"]:
         return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")

@@ -18,17 +18,12 @@ from agent.state import State
 from agent.steps import decision_of, evidence_text, step, step_number
 from mcp_tools.text import one_line
 
-_NO_WEB = "Nothing searches the web here: answer without."
-
 
 async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Searches, reads and quotes."""
     from agent.material.research import Wanted
 
     context = runtime.context
-    if context.web is None:
-        context.emit(Note(_NO_WEB))
-        return {"steps": [step(state, ok=False, finding=_NO_WEB)]}
     strategy = context.strategy(Role.COORDINATOR)
     steps = state.get("steps", [])
     decision = decision_of(state)
@@ -47,7 +42,7 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     finding = evidence.text(strategy.limits.evidence)
     value = strategy.result_of(evidence.answer, state["question"])
     note = ""
-    if evidence.ok and context.workspace is not None and strategy.limits.addresses:
+    if evidence.ok and strategy.limits.addresses:
         sources = json.dumps(evidence.cited(), ensure_ascii=False, indent=1)
         path = context.workspace.keep_text(f"search_{step_number(state)}.json", sources)
         note = f"For programs, the sources with all their quotations: {path}."

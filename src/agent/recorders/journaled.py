@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from agent.consent.consent import Consent
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.material.pictures import with_pictures
 from agent.models.protocol import Completion, Model, Request
+from agent.models.roles import Models
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from mcp_tools.create.interfaces import RefusedToolError
@@ -69,6 +71,19 @@ class JournaledModel:
         """Closes the model, not the journal."""
         if self._model is not None:
             await self._model.aclose()
+
+
+class RunModels:
+    """The models of one run by role; a replay has none, and is given what was recorded."""
+
+    def __init__(
+        self, models: Models | None, names: Callable[[str], Sequence[str]], journal: Journal, budget: Budget
+    ) -> None:
+        def journaled(role: str) -> Model:
+            model = models.for_role(role) if models is not None else None
+            return JournaledModel(model, journal, budget, name=names(role)[0], role=role)
+
+        self.for_role = cache(journaled)
 
 
 class JournaledSandbox:

@@ -29,7 +29,6 @@ _QUERY: dict[str, Any] = {"type": "string", "maxLength": 100}
 
 async def research_by_rule(wanted: Wanted, context: Context) -> Evidence:
     """What the web says."""
-    assert context.web is not None
     wanted = await with_next_query(wanted, context)
 
     async def copied(pages: Sequence[ReadPage], quotes: Quotes) -> str:

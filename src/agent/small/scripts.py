@@ -40,7 +40,6 @@ def asked_script(state: State) -> AttachedFile | None:
 
 async def _outcome_of(file: AttachedFile, state: State, context: Context) -> Outcome | None:
     """Runs an attached program as it is, its standard input empty; None when it cannot be read."""
-    assert context.reader is not None, "a run with files has a reader"
     source = await context.reader.script(Path(file["path"]))
     if not source.strip():
         return None

@@ -19,9 +19,9 @@ from agent.small.keeping import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
 from agent.small.scripts import run_script
-from agent.state import Reply, State
+from agent.state import State
 from agent.steps import evidence_text
-from agent.strategy import NextActions, PromptLimits, Update
+from agent.strategy import NextActions, PromptLimits, Strategy, Update
 from mcp_tools.particulars import NUMBER, QUOTED
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
@@ -97,7 +97,7 @@ def _flaw(message: str, question: str, shown: str) -> str:
     return flaw_of(message, question, shown) or (f"brought in {invented[0]}" if invented else "")
 
 
-class Small:
+class Small(Strategy):
     """Asks small questions, and keeps rules beside the model."""
 
     limits = PromptLimits(
@@ -108,10 +108,6 @@ class Small:
     async def decide(self, state: State, context: Context) -> NextActions:
         """A few small questions, with rules where they are sure; always one decision."""
         return NextActions([await choose(state, context)])
-
-    async def brief(self, state: State, context: Context) -> Update:
-        """None: a brief costs a small model more than it gives."""
-        return {}
 
     async def best_guess(self, state: State, context: Context) -> str:
         """One short answer from the evidence."""
@@ -140,8 +136,6 @@ class Small:
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
         """Small questions over numbered elements."""
-        assert context.browser is not None
-
         ask = partial(context.complete, Role.BROWSER)
         return await context.browser.do(task, url, files, ask, driver=DRIVER, origins=origins)
 
@@ -161,14 +155,6 @@ class Small:
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked only about a message that points back."""
         return await restate(message, earlier, source, context, _flaw) if refers_back(message) else message
-
-    async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
-        """A small model is not asked: the user decides."""
-        return False
-
-    def doubt(self, text: str, why: str) -> list[Reply]:
-        """It stands: rules have looked at it already."""
-        return []
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer, unless only an instruction in a text says it."""

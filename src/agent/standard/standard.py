@@ -32,10 +32,9 @@ from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, NewPlan, Reply, State
 from agent.steps import most_steps, step_number, value_text
-from agent.strategy import NextActions, PromptLimits, Update, asked_before, strategy_for
+from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.material.research import Wanted
@@ -73,7 +72,7 @@ LIMITS = PromptLimits(
 )
 
 
-class Standard:
+class Standard(Strategy):
     """Trusts the model's own judgement."""
 
     limits = LIMITS
@@ -169,12 +168,7 @@ class Standard:
         from agent.material.research import research
         from agent.web.queries import plan_as_asked
 
-        assert context.web is not None
         return await research(wanted, context, context.web, plan_as_asked(wanted.aim), quotes=8, follow_ups=0)
-
-    def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
-        """The coordinator reads the finding, and answers itself."""
-        return None
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
@@ -182,7 +176,6 @@ class Standard:
         """browser-use; without its package, the small strategy's driver."""
         if find_spec("browser_use") is None:
             return await strategy_for("", "small").operate(task, url, files, origins, context)
-        assert context.browser is not None
 
         async def ask(messages: Sequence[Message], **options: Any) -> Any:
             try:
@@ -200,10 +193,6 @@ class Standard:
         """The model's own tool, proved with tests that an examiner writes from its definition."""
         return await propose_tool(state, context)
 
-    async def keep(self, state: State, context: Context) -> Update:
-        """The model proposes its tools itself."""
-        return {}
-
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked about every message."""
         return await restate(message, earlier, source, context)
@@ -215,10 +204,6 @@ class Standard:
     def doubt(self, text: str, why: str) -> list[Reply]:
         """The answer goes back to the conversation, with the reason."""
         return [Reply(message=Completion(text).as_message(), refused={}, remark=_DOUBT.format(why))]
-
-    async def confirmed(self, text: str, state: State, context: Context) -> str:
-        """The model's answer is believed."""
-        return text
 
 
 def _names(state: State) -> list[str]:
@@ -268,7 +253,7 @@ def _first_line(refusal: str) -> str:
 def _pages_named(state: State, context: Context) -> list[Decision]:
     """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
     pages = [Decision("read_file", "The question names it.", file=url) for url in addresses_in(state["question"])]
-    if not pages or context.web is None or state.get("wish") == "create" or state.get("agent") == "browser":
+    if not pages or state.get("wish") == "create" or state.get("agent") == "browser":
         return []
     origins = origins_of(state, context)
     return [
