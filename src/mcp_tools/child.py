@@ -1,8 +1,8 @@
 """Child processes: what they inherit, where they run, and what they can import.
 
-A folder is never code. Every process that we start, but for external servers, is started here, because its caller has
-to say which variables it gets, and because it runs in a folder that no project chose unless its caller names another
-one. What is given is listed, never what is kept back: so no key reaches a process that needs none.
+A folder is never code. Every process that we start is started here, because its caller has to say which variables it
+gets, and because it runs in a folder that no project chose unless its caller names another one. What is given is
+listed, never what is kept back: so no key reaches a process that needs none.
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ class Web:
 
     def __init__(self, server: Expanded) -> None:
         self._server = server
+        self.ended = asyncio.Event()
+        """Never set: an address is there until a request fails."""
         self.account = ""
         """What is known of why it failed."""
 
@@ -156,13 +158,12 @@ class Connection:
         note: Callable[[str], None],
     ) -> None:
         self._server = server
+        self._wire = Web(server) if server.url else Pipes(server, environment)
         self._changed = changed
         self._note = note
         self._client: Client | None = None
         self._life: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()
-        """Set when the connection is to be closed, or the server's process has ended."""
-        self._wire = Web(server) if server.url else Pipes(server, environment, self._over)
+        self._stopping = asyncio.Event()
         self._failure: ServerError | None = None
 
     @property
@@ -207,12 +208,7 @@ class Connection:
             ) as client:
                 self._client = client
                 opened.set_result(None)
-                watching = asyncio.create_task(self._watch(client))
-                try:
-                    await self._over.wait()
-                finally:
-                    watching.cancel()
-                    await asyncio.gather(watching, return_exceptions=True)
+                await self._until_over(client)
         except asyncio.CancelledError:
             raise
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - all that ends a connection is mapped in one place
@@ -221,6 +217,17 @@ class Connection:
             if not opened.done():
                 opened.set_exception(self._told(self._failure or ServerError("it ended at once", kind="gone")))
                 opened.exception()  # it may be told to nobody
+
+    async def _until_over(self, client: Client) -> None:
+        """Returns when the connection is to be closed, or the server has ended it."""
+        waits = [asyncio.create_task(event.wait()) for event in (self._stopping, self._wire.ended)]
+        watching = asyncio.create_task(self._watch(client))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*waits, watching):
+                task.cancel()
+            await asyncio.gather(*waits, watching, return_exceptions=True)
 
     async def _watch(self, client: Client) -> None:
         """Listens for changed tools, where the protocol wants to be asked for that."""
@@ -306,7 +313,7 @@ class Connection:
 
     async def aclose(self) -> None:
         """Ends the connection, and the server's process with all that it started."""
-        self._over.set()
+        self._stopping.set()
         if self._life is None:
             return
         if self._client is None:

@@ -1,128 +1,124 @@
-"""The pipes to a server that is a process of ours: the SDK's transport, with bounds on what a server may send.
+"""The pipes to a server that is a process of ours: its own environment, its own process group, bounded messages.
 
-Closing ends the server and what it started. Where we are killed, nothing is left to do that: a server's stdin ends,
-and a well-behaved server then ends too.
+The SDK's transport hands down more variables, reads lines of any length into memory, keeps to itself how the server
+ended, and lets it live on where we are killed; this one does not.
 """
 
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import os
 import shutil
 import signal
+from asyncio.subprocess import Process
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING
 
 import anyio
-from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
+import mcp_types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from mcp_tools import child
 from mcp_tools.clients.config_files import Expanded
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
-    from mcp.client._transport import ReadStream, TransportStreams
+_GUARD = """
+read -r group || exit 0
+read -r over && exit 0
+sleep 1
+kill -s TERM -- "-$group"
+sleep 1
+kill -s KILL -- "-$group"
+"""
+"""Ends a server that outlives us: the process group comes first, then a word when all is over; without that word, we
+were killed. It is started before the server, so that no moment is without it."""
 
-Inbound = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 LONGEST_MESSAGE = 16 * 1024 * 1024
 _MOST_NOISE = 1_000
 _ERROR_LINES = 3
 _LONGEST_ERROR_LINE = 500
-_ENCODING = "alita_bounded_lines"
-_UTF_8 = codecs.lookup("utf-8")
-_LAUNCH = 'echo $$ >&2; unset {}; exec "$@"'
-"""Tells us first of all which process group to end, which the SDK keeps to itself; takes back the SDK's variables."""
-_ADDED = {*DEFAULT_INHERITED_ENV_VARS, "PWD", "OLDPWD", "SHLVL"}
-"""Variables that the SDK and the shell hand down besides."""
-
-
-class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]  # a class made at run time
-    """UTF-8 in whole lines; one that is too long for a message is broken: the SDK would read on and on."""
-
-    def __init__(self, errors: str = "strict") -> None:
-        super().__init__(errors)
-        self._waiting: list[str] = []
-        self._length = 0
-
-    def decode(self, data: bytes, final: bool = False) -> str:
-        text: str = super().decode(data, final)
-        self._waiting.append(text)
-        self._length += len(text)
-        if "\n" not in text and self._length <= LONGEST_MESSAGE:
-            return ""
-        whole = "".join(self._waiting)
-        self._waiting, self._length = [], 0
-        return whole if "\n" in text else f"{whole}\n"
-
-
-_CODEC = codecs.CodecInfo(_UTF_8.encode, _UTF_8.decode, incrementaldecoder=_BoundedLines)
-codecs.register({_ENCODING: _CODEC}.get)
+_GRACE_SECONDS = 1.5
+_TERM_SECONDS = 1.0
 
 
 class Pipes:
-    """A server's process and the streams to it. Open it with `async with pipes.open() as streams`.
+    """A server's process and the streams to it. Open it with `async with pipes.open() as streams`."""
 
-    `ended` is set when the process has ended, or sent what no server may.
-    """
-
-    def __init__(self, server: Expanded, environment: Mapping[str, str], ended: asyncio.Event) -> None:
+    def __init__(self, server: Expanded, environment: Mapping[str, str]) -> None:
         self._server = server
-        self._ended = ended
         self._environment = child.environment(of=environment) | server.environment
-        self._group = 0
+        self._process: Process | None = None
         self._last_words: deque[str] = deque(maxlen=_ERROR_LINES)
         self._has_spoken = False
-        self._noise: list[str] = []
-        self._problem = ""
+        self._noise: list[bytes] = []
+        self.ended = asyncio.Event()
+        self.problem = ""
 
     @property
     def account(self) -> str:
-        """What is known of how the process ended: what it last wrote to stderr, or should not have written."""
-        parts = [self._problem] if self._problem else []
+        """What is known of how the process ended: exit code, and what it last wrote to stderr."""
+        code = self._process.returncode if self._process else None
+        parts = [self.problem] if self.problem else []
+        if code is not None and not self.problem:
+            parts.append(f"exit code {code}" if code >= 0 else f"killed by signal {-code}")
         if self._last_words:
             parts.append(f"stderr: {one_line(' | '.join(self._last_words), 400)}")
         if self._noise and not self._has_spoken:
-            parts.append(f"it printed {one_line(self._noise[0], 80)!r} to stdout, which is for messages")
+            noise = self._noise[0][:200].decode("utf-8", "replace")
+            parts.append(f"it printed {one_line(noise, 80)!r} to stdout, which is for messages")
         return "; ".join(parts)
 
     @contextlib.asynccontextmanager
-    async def open(self) -> AsyncIterator[TransportStreams]:
+    async def open(self) -> AsyncIterator[Streams]:
         """Starts the process; leaving ends it and all that it started.
 
         Raises:
             ServerError: It cannot be started.
         """
-        parameters = self._parameters()
-        ours, theirs = os.pipe()
-        listening = asyncio.create_task(self._listen(ours))
-        try:
-            async with contextlib.AsyncExitStack() as stack:
-                with os.fdopen(theirs, "w") as errors:
-                    try:
-                        inbound, outbound = await stack.enter_async_context(stdio_client(parameters, errors))
-                    except OSError as error:
-                        message = f"it cannot be started: {error.strerror or error}"
-                        raise ServerError(message, kind="start") from None
-                relay, read = anyio.create_memory_object_stream[Inbound](0)
-                stack.enter_context(read)
-                stack.enter_context(relay)
-                stack.callback(asyncio.create_task(self._relay(inbound, relay, listening)).cancel)
-                yield read, outbound
-        finally:
-            if self._group:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._group, signal.SIGKILL)  # what a server left behind that ended by itself
-            listening.cancel()
+        async with self._guarded() as process:
+            inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
+            workers = [
+                asyncio.create_task(work)
+                for work in (self._read(process, inbound), _write(process, outbound), self._listen(process))
+            ]
+            try:
+                yield read, write
+            finally:
+                # A cancelled caller must not leave a process behind; each wait is bounded.
+                with anyio.CancelScope(shield=True):
+                    await _stop(process)
+                    for worker in workers:
+                        worker.cancel()
+                    await asyncio.gather(*workers, return_exceptions=True)
+                    for stream in (inbound, read, write, outbound):
+                        stream.close()
 
-    def _parameters(self) -> StdioServerParameters:
+    @contextlib.asynccontextmanager
+    async def _guarded(self) -> AsyncIterator[Process]:
+        """The server's process, which ends when we do, however that is."""
+        try:
+            guard = await child.start(["/bin/sh", "-c", _GUARD], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
+        except OSError as error:
+            raise ServerError(f"it cannot be guarded: {error.strerror or error}", kind="start") from None
+        assert guard.stdin is not None
+        try:
+            process = self._process = await self._start()
+            guard.stdin.write(f"{process.pid}\n".encode())
+            yield process
+        finally:
+            with anyio.CancelScope(shield=True):
+                with contextlib.suppress(OSError):
+                    guard.stdin.write(b"over\n" if self._process else b"")
+                guard.stdin.close()
+                await guard.wait()
+
+    async def _start(self) -> Process:
         server = self._server
         if not server.folder.is_dir():
             raise ServerError(f"its folder {server.folder} does not exist", kind="start")
@@ -131,54 +127,94 @@ class Pipes:
         if program is None:
             missing = f"there is no command {server.entry.command!r}"
             raise ServerError(missing, kind="start", remedy="Install it, or name its path.")
-        return StdioServerParameters(
-            command="/bin/sh",
-            args=["-c", _LAUNCH.format(" ".join(_ADDED - self._environment.keys())), "sh", program, *server.arguments],
-            env=self._environment,
-            cwd=server.folder,
-            encoding=_ENCODING,
-            encoding_error_handler="replace",
-        )
+        try:
+            return await child.start(
+                [program, *server.arguments],
+                env=self._environment,
+                cwd=server.folder,
+                stdin=child.PIPE,
+                stdout=child.PIPE,
+                stderr=child.PIPE,
+                limit=LONGEST_MESSAGE,
+            )
+        except OSError as error:
+            raise ServerError(f"it cannot be started: {error.strerror or error}", kind="start") from None
 
-    async def _relay(
-        self,
-        inbound: ReadStream[Inbound],
-        relay: MemoryObjectSendStream[Inbound],
-        listening: asyncio.Task[None],
-    ) -> None:
-        """Hands messages on, until the server ends or sends what no server may."""
-        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            async for message in inbound:
-                if isinstance(message, SessionMessage):
-                    self._has_spoken = True
-                    await relay.send(message)
-                elif self._is_too_much(message):
-                    break
-        await asyncio.wait({listening}, timeout=0.2)  # its last words tell more than its silence
-        relay.close()
-        self._ended.set()
+    async def _read(self, process: Process, inbound: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        assert process.stdout is not None
+        try:
+            async for line in process.stdout:
+                try:
+                    message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    self._noise += [line] if line.strip() else []
+                    if len(self._noise) > _MOST_NOISE:
+                        self.problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
+                        break
+                    continue
+                self._has_spoken = True
+                await inbound.send(SessionMessage(message))
+        except ValueError:
+            self.problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            pass
+        finally:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 0.2)  # its exit code tells more than its silence
+            inbound.close()
+            self.ended.set()
 
-    def _is_too_much(self, error: Exception) -> bool:
-        """Notes a line that is no message."""
-        line = str(error.errors()[0]["input"]) if isinstance(error, ValidationError) else str(error)
-        self._noise += [line[:200]] if line.strip() else []
-        if len(line) >= LONGEST_MESSAGE:
-            self._problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"
-        elif len(self._noise) > _MOST_NOISE:
-            self._problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
-        return bool(self._problem)
+    async def _listen(self, process: Process) -> None:
+        """Keeps the last lines of stderr, of which any amount may come."""
+        assert process.stderr is not None
+        rest = b""
+        while chunk := await process.stderr.read(65_536):
+            *lines, rest = (rest + chunk).split(b"\n")
+            rest = rest[-_LONGEST_ERROR_LINE:]
+            self._hear(*lines)
+        self._hear(rest)
 
-    async def _listen(self, pipe: int) -> None:
-        """Takes the process group, then keeps the last lines of stderr, of which any amount may come."""
-        reader = asyncio.StreamReader()
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", 0)
-        )
-        with contextlib.closing(transport):
-            self._group = int(await reader.readline() or 0)
-            while True:
-                with contextlib.suppress(ValueError):  # of a line that is too long to be kept
-                    if not (line := await reader.readline()):
-                        return
-                    text = line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace").strip()
-                    self._last_words.extend([text] if text else [])
+    def _hear(self, *lines: bytes) -> None:
+        texts = (line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace").strip() for line in lines)
+        self._last_words.extend(filter(None, texts))
+
+
+async def _write(process: Process, outbound: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError, anyio.ClosedResourceError):
+        async for message in outbound:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
+            await process.stdin.drain()
+
+
+async def _stop(process: Process) -> None:
+    """Closes stdin, waits, then ends the whole process group, also when only children of the server are left."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        if not await _ends(process, _GRACE_SECONDS):
+            _signal_group(process.pid, signal.SIGTERM)
+            await _ends(process, _TERM_SECONDS)
+    finally:
+        _signal_group(process.pid, signal.SIGKILL)
+    await _ends(process, _TERM_SECONDS)
+    transport = getattr(process, "_transport", None)  # nothing public closes pipes that a stranger still holds
+    if transport is not None:
+        with contextlib.suppress(PermissionError):
+            transport.close()
+
+
+async def _ends(process: Process, seconds: float) -> bool:
+    """Whether the process ends in time. `wait` also waits for its pipes, which a child of it may hold."""
+    end = asyncio.get_running_loop().time() + seconds
+    while process.returncode is None:
+        if asyncio.get_running_loop().time() >= end:
+            return False
+        await asyncio.sleep(0.01)
+    return True
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

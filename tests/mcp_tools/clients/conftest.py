@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_tools.clients import connection
+from mcp_tools.clients import connection, pipes
 from mcp_tools.clients.config_files import expand
 from mcp_tools.clients.config_parser import parse_document
 from mcp_tools.clients.servers import Servers
@@ -28,8 +28,8 @@ def log(tmp_path: Path) -> Path:
 @pytest.fixture
 async def start(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Start]:
     """Gives the set of the servers whose entries are told, by name. They have less time to end by themselves."""
-    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.3)
-    monkeypatch.setattr("mcp.client.stdio.FORCE_KILL_TIMEOUT", 0.3)
+    monkeypatch.setattr(pipes, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(pipes, "_TERM_SECONDS", 0.3)
     monkeypatch.setattr(connection, "_PROBE_SECONDS", 0.5)
     async with AsyncExitStack() as stack:
 

@@ -77,11 +77,11 @@ async def test_a_server_that_answers_nothing_more_is_ended_and_started_again(sta
     assert (is_alive(first), is_alive(second)) == (False, True)
 
 
-async def test_a_crash_is_told_with_last_words_and_nothing_is_called_twice(start, log):
+async def test_a_crash_is_told_with_exit_code_and_last_words_and_nothing_is_called_twice(start, log):
     servers = start(calc=plain())
     reply = await call(servers, "calc__crash")
     assert (reply.ok, reply.kind) == (False, "gone")
-    assert "it ended the connection (stderr: about to leave)" in reply.text
+    assert "exit code 7; stderr: about to leave" in reply.text
     assert len(starts(log)) == 1
     assert "the server calc failed and is started again when needed" in servers.notes()[0]
 
