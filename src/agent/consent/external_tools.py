@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.project_choice import ProjectChoice
 from mcp_tools.clients.config_files import configured
-from mcp_tools.clients.definitions import Reply
+from mcp_tools.clients.definitions import Reply, plain_schema
 from mcp_tools.clients.trust import FILE, Decisions, standing_of
 from mcp_tools.tool import Json
 
@@ -25,33 +25,12 @@ if TYPE_CHECKING:
 KIND = "external"
 SERVER = "server"
 """The key that marks a shown tool as external: the name of its server."""
-_LONGEST_NAME, _MOST_WORDS = 64, 4
-"""Of what a schema may name outside of a block of data."""
 
 
 def arguments_schema(tool: dict[str, Json]) -> dict[str, Json]:
     """The form of a tool's arguments. Of an external one without its prose, which only a block of data may hold."""
     schema: Any = tool.get("inputSchema") or {"type": "object"}
-    return _without_prose(schema) if SERVER in tool else schema
-
-
-def _without_prose(schema: dict[str, Any]) -> dict[str, Any]:
-    bare = {key: value for key, value in schema.items() if key != "description"}
-    if not all(_is_plain(value) for value in [*bare.get("enum", []), bare.get("const")]):
-        bare = {key: value for key, value in bare.items() if key not in {"enum", "const"}}
-    if "properties" in bare:
-        named = {name: _without_prose(inner) for name, inner in bare["properties"].items() if _is_plain(name)}
-        bare |= {"properties": named, "required": [name for name in bare.get("required", []) if name in named]}
-    if "items" in bare:
-        bare["items"] = _without_prose(bare["items"])
-    if "anyOf" in bare:
-        bare["anyOf"] = [_without_prose(branch) for branch in bare["anyOf"]]
-    return bare
-
-
-def _is_plain(value: Json) -> bool:
-    """Whether a name or a choice is one, and no prose."""
-    return not isinstance(value, str) or (len(value) <= _LONGEST_NAME and len(value.split()) <= _MOST_WORDS)
+    return plain_schema(schema, described=False) if SERVER in tool else schema
 
 
 class ExternalTools:

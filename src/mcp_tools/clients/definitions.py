@@ -21,6 +21,8 @@ _LONGEST_HINT = 200
 _LARGEST_SCHEMA = 8_000
 """Characters of JSON. What is larger is shown as its parameters' names and types."""
 _DEEPEST = 8
+_LONGEST_WORD, _MOST_WORDS = 64, 4
+"""Of a name or a choice; what is longer is prose."""
 _SHARED = (
     "minimum",
     "maximum",
@@ -38,7 +40,7 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
 
     Args:
         schema: As its server, or its file, has it.
-        described: Whether the descriptions of parameters stay.
+        described: Whether prose stays: descriptions, and names and choices that are sentences.
     """
     plain = {"properties": {}, **_plain(schema, schema, 0, described), "type": "object"}
     if len(json.dumps(plain)) > _LARGEST_SCHEMA:
@@ -59,23 +61,25 @@ def _plain(schema: Json, root: dict[str, Json], depth: int, described: bool) -> 
         plain["type"] = schema["type"]
     if described and isinstance(schema.get("description"), str):
         plain["description"] = one_line(schema["description"], _LONGEST_HINT)
-    for key in ("enum", "const"):
-        if key in schema and (key == "const" or (isinstance(schema[key], list) and schema[key])):
-            plain[key] = schema[key]
+    choices = {"enum": schema["enum"]} if isinstance(schema.get("enum"), list) and schema["enum"] else {}
+    choices |= {"const": schema["const"]} if "const" in schema else {}
+    if described or all(map(_is_plain, [*choices.get("enum", ()), choices.get("const")])):
+        plain |= choices
     for key in _SHARED:
         if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
             plain[key] = schema[key]
-    return plain | _parts(schema, lambda part: _plain(part, root, depth + 1, described))
+    return plain | _parts(schema, lambda part: _plain(part, root, depth + 1, described), described)
 
 
-def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]]) -> dict[str, Any]:
+def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]], described: bool) -> dict[str, Any]:
     """What is inside a schema: properties, items, choices."""
     plain: dict[str, Any] = {}
     properties, required = schema.get("properties"), schema.get("required")
     if isinstance(properties, dict):
-        plain["properties"] = {name: inner(part) for name, part in properties.items()}
+        shown = {name: inner(part) for name, part in properties.items() if described or _is_plain(name)}
+        plain["properties"] = shown
         if isinstance(required, list):
-            plain["required"] = [name for name in required if isinstance(name, str) and name in properties]
+            plain["required"] = [name for name in required if isinstance(name, str) and name in shown]
         if isinstance(schema.get("additionalProperties"), bool):
             plain["additionalProperties"] = schema["additionalProperties"]
     if isinstance(schema.get("items"), dict):
@@ -84,6 +88,11 @@ def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]]) -> 
         if isinstance(schema.get(key), list) and schema[key]:
             plain["anyOf"] = [inner(branch) for branch in schema[key][:20]]
     return plain
+
+
+def _is_plain(value: Json) -> bool:
+    """Whether a name or a choice is one, and no prose."""
+    return not isinstance(value, str) or (len(value) <= _LONGEST_WORD and len(value.split()) <= _MOST_WORDS)
 
 
 _KINDS = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
