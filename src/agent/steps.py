@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agent.events import Note
 from agent.models.protocol import Role
 from agent.state import Decision, Picture, State, Step
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
-from mcp_tools.text import printable
+from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ def step(
     if decision.call:
         done |= {"call": decision.call, "final": decision.final}
     return done
+
+
+def failed(state: State, context: Context, finding: str, note: str = "") -> dict[str, Any]:
+    """The update of a step that failed; the user is told the note, or the finding in short."""
+    context.emit(Note(one_line(note or finding, 300)))
+    return {"steps": [step(state, ok=False, finding=finding)]}
 
 
 def kept_whole(state: State, context: Context, text: str) -> str:

@@ -14,7 +14,7 @@ from agent.material.pages import resolved, shown_page, was_read
 from agent.material.pictures import PICTURES, Place, page_watched, seen_pictures
 from agent.models.protocol import Role
 from agent.state import CitedSource, Decision, State
-from agent.steps import decision_of, step
+from agent.steps import decision_of, failed, step
 from agent.web.address import canonical
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line
@@ -34,19 +34,19 @@ async def read_page(state: State, context: Context) -> dict[str, Any]:
         return await _read(decision, at, context)
     except WebProblem as problem:
         kept = await with_files([problem.path] if problem.path else [], state, context)
-        return {**kept, **_failed(at, context, f"{problem.message} {problem.remedy}".strip())}
+        return {**kept, **failed(at, context, f"{problem.message} {problem.remedy}".strip())}
     except StoppedError as stopped:
-        return _failed(at, context, stopped.message)
+        return failed(at, context, stopped.message)
 
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> dict[str, Any]:
     """What a page says that could not be operated, after `why`; where it cannot be read either, a step that failed."""
     if "search" in state.get("without", []):
-        return _failed(state, context, why)
+        return failed(state, context, why)
     try:
         read = await _read(Decision("read_file", file=url), state, context, f"{why}\nThe page was read instead:\n")
     except (WebProblem, StoppedError) as problem:
-        return _failed(state, context, f"{why}\nIt cannot be read either: {problem.message}")
+        return failed(state, context, f"{why}\nIt cannot be read either: {problem.message}")
     context.emit(Note(f"{one_line(why, 200)} Its page is read instead."))
     return read
 
@@ -84,8 +84,3 @@ def source_number(url: str, sources: list[CitedSource]) -> int:
     """The number by which the run cites a page."""
     known = {canonical(source["url"]): source["number"] for source in sources}
     return known.get(canonical(url), max(known.values(), default=0) + 1)
-
-
-def _failed(state: State, context: Context, text: str) -> dict[str, Any]:
-    context.emit(Note(one_line(text, 300)))
-    return {"steps": [step(state, ok=False, finding=text)]}

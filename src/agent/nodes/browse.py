@@ -21,7 +21,7 @@ from agent.material.pictures import Place, seen_pictures
 from agent.material.read_page import read_instead, source_number
 from agent.models.protocol import Role
 from agent.state import CitedSource, Picture, State, Step
-from agent.steps import decision_of, kept_whole, step
+from agent.steps import decision_of, failed, kept_whole, step
 from agent.web.address import addresses_in, host_of
 from agent.web.page import WebProblem
 
@@ -45,7 +45,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     origins = origins_of(state, context)
     url = begins_at(decision.url, decision.task, state, origins)
     if not url:
-        return _failed(state, context, "browse needs the address of a page to begin with: search for it first.")
+        return failed(state, context, "browse needs the address of a page to begin with: search for it first.")
     task = decision.task or state["question"]
     ruled = of_task(task, url, origins, has_logins=context.browser.has_logins)
     if (refused := await unless_wanted(ruled, state, context)) is not None:
@@ -55,7 +55,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         outcome = await context.strategy(Role.BROWSER).operate(task, url, present(state, context), origins, context)
     except (WebProblem, ModelError) as problem:
         why = f"browse {url}: {problem.message} {problem.remedy}".strip()
-        return await read_instead(state, context, url, why) if may_open(url) else _failed(state, context, why)
+        return await read_instead(state, context, url, why) if may_open(url) else failed(state, context, why)
     for event in outcome.apart:
         context.set_apart(event)
     downloads = await with_files(outcome.files, state, context, source=outcome.url)
@@ -65,7 +65,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     if not outcome.ok:
         seen = outcome.url if outcome.url.startswith(("http://", "https://")) else url
         now = cast(State, {**state, **downloads})
-        read = await read_instead(now, context, seen, finding) if may_open(seen) else _failed(state, context, finding)
+        read = await read_instead(now, context, seen, finding) if may_open(seen) else failed(state, context, finding)
         return {**downloads, **read}
     if outcome.problem:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
@@ -125,8 +125,3 @@ def _finding(outcome: BrowserOutcome, seen: str, number: int) -> str:
 
 def _told(step: BrowserStepped) -> str:
     return f"{step.action} ({step.message})" if step.message else step.action
-
-
-def _failed(state: State, context: Context, text: str) -> dict[str, Any]:
-    context.emit(Note(text))
-    return {"steps": [step(state, ok=False, finding=text)]}

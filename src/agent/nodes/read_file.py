@@ -8,14 +8,14 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agent.context import Context
-from agent.events import FileRead, Note
+from agent.events import FileRead
 from agent.material.attached import file_of_run, no_such_file
 from agent.material.pages import means_page
 from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures, watched
 from agent.material.read_page import read_page
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State
-from agent.steps import decision_of, step
+from agent.steps import decision_of, failed, step
 from mcp_tools.text import printable
 
 _READ_BY_OCR = PICTURES | FILMS | {"pdf"}
@@ -30,9 +30,9 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     ocr = bool(decision.find) or not context.sight.is_shown
     file = await file_of_run(decision.file, state, context, ocr=ocr)
     if file is None:
-        return _failed(state, context, no_such_file(decision.file, state.get("attached", [])))
+        return failed(state, context, no_such_file(decision.file, state.get("attached", [])))
     if file["problem"]:
-        return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
+        return failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
     limits = context.strategy(Role.COORDINATOR).limits
     part = await context.reader.read(
         Path(file["path"]),
@@ -65,8 +65,3 @@ def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:
         f"To read on: {part['more']}" if part["more"] else "",
     ]
     return "\n".join(line for line in lines if line.strip())
-
-
-def _failed(state: State, context: Context, text: str) -> dict[str, Any]:
-    context.emit(Note(text))
-    return {"steps": [step(state, ok=False, finding=text)]}

@@ -15,7 +15,7 @@ from agent.events import Note
 from agent.material.origins import origins_of
 from agent.models.protocol import Role
 from agent.state import State
-from agent.steps import decision_of, evidence_text, step, step_number
+from agent.steps import decision_of, evidence_text, failed, step, step_number
 from mcp_tools.text import one_line
 
 
@@ -35,8 +35,7 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     try:
         evidence = await strategy.research(wanted, context)
     except (ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"no search: {failure.message}"))
-        return {"steps": [step(state, ok=False, finding=f"The search came to no end: {failure.message}")]}
+        return failed(state, context, f"The search came to no end: {failure.message}", f"no search: {failure.message}")
     if not evidence.ok:
         context.emit(Note(f"nothing was found: {one_line('; '.join(evidence.failed) or 'no page fits', 300)}"))
     finding = evidence.text(strategy.limits.evidence)

@@ -11,11 +11,10 @@ from agent.consent.external_tools import SERVER
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_call
 from agent.context import Context
-from agent.events import Note
 from agent.material.attached import granted, with_paths
 from agent.material.origins import origins_of
 from agent.state import State
-from agent.steps import decision_of, kept_whole, step
+from agent.steps import decision_of, failed, kept_whole, step
 from mcp_tools.errors import LibraryError, UnknownToolError
 
 
@@ -35,8 +34,7 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     try:
         tool = await runtime.context.library.get(decision.tool)
     except (UnknownToolError, LibraryError) as gone:
-        runtime.context.emit(Note(gone.message))
-        return {"steps": [step(state, ok=False, finding=str(gone))]}
+        return failed(state, runtime.context, str(gone), gone.message)
     result = await call_tool(
         runtime.context, tool, with_paths(decision.arguments, state), read=granted(state, runtime.context)
     )

@@ -15,12 +15,12 @@ from typing import Any
 from agent.answering.answer_format import asked_of
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context
-from agent.events import Note, ToolCalled
+from agent.events import ToolCalled
 from agent.material.attached import TABLES, TREES, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
 from agent.small.scripts import failure_of
 from agent.state import Action, AttachedFile, State
-from agent.steps import preview, reading_of, step, value_text
+from agent.steps import failed, preview, reading_of, step, value_text
 from agent.strategy import Update
 from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages, imported
@@ -172,8 +172,7 @@ async def answer_by_program(state: State, context: Context) -> Update:
             messages = with_failure(task.messages, source, failure)
     except StoppedError as stopped:
         failure = stopped.message
-    context.emit(Note(f"no program: {one_line(failure)}"))
-    return {"steps": [step(state, ok=False, finding=f"No program gave a result: {failure}")]}
+    return failed(state, context, f"No program gave a result: {failure}", f"no program: {failure}")
 
 
 async def program_task(state: State, context: Context) -> Task:

@@ -12,7 +12,7 @@ from agent.material.attached import granted, present, with_paths
 from agent.models.protocol import Role
 from agent.offered_tools import shown_tool
 from agent.state import State, Step
-from agent.steps import decision_of, step, value_text
+from agent.steps import decision_of, failed, step, value_text
 from agent.strategy import Update
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
@@ -50,8 +50,7 @@ async def propose_tool(state: State, context: Context) -> Update:
             tell=partial(tell_creation, context),
         )
     except (ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"no tool: {failure.message}"))
-        return {"steps": [step(state, ok=False, finding=f"No tool could be created: {failure.message}")]}
+        return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")
     if creation.tool is None:
         return _not_kept(state, context, creation)
     tool = creation.tool
