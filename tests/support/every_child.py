@@ -43,7 +43,7 @@ def server() -> None:
     from support.external import PLAIN_SERVER
 
     code = f"import runpy; runpy.run_path({str(PLAIN_SERVER)!r}, run_name='__main__')"
-    entry = ServerEntry("calc", command=sys.executable, arguments=("-c", code))
+    entry = ServerEntry(name="calc", command=sys.executable, arguments=("-c", code))
 
     async def run() -> None:
         servers = Servers([expand(entry, os.environ, Path.cwd())], os.environ)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.child import NEUTRAL
 from mcp_tools.clients.config_parser import (
+    FORM_KEYS,
     Parsed,
     Problem,
     Scope,
@@ -38,7 +39,7 @@ def configured(user_folder: Path, project: Path) -> Parsed:
     problems = [problem for part in parts for problem in part.problems]
     for entry in (entry for part in parts for entry in part.entries):
         first = entries.setdefault(entry.name, entry)
-        if first is not entry and replace(first, path=entry.path, scope=entry.scope) != entry:
+        if first is not entry and first.model_copy(update={"path": entry.path, "scope": entry.scope}) != entry:
             problems.append(Problem(f"{entry.path}: {one_line(entry.name, 60)}", f"{first.path} has that name too"))
     return Parsed(tuple(entries.values()), tuple(problems))
 
@@ -50,9 +51,6 @@ def read(path: Path, scope: Scope) -> Parsed:
     except ServersFileError as error:
         return Parsed(problems=(Problem(str(path), error.message),))
     return Parsed() if text is None else parse(text, path, scope)
-
-
-_OURS = frozenset({"type", "command", "args", "env", "cwd", "url", "headers", "disabled", "enabled", "alita"})
 
 
 def put(path: Path, name: str, entry: ServerEntry | None) -> None:
@@ -76,7 +74,7 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> None:
         raise ServersFileError(f"{path} has comments, which would be lost.", remedy="Change it by hand.")
     known = servers.pop(name, {})
     if entry is not None:
-        others = {key: value for key, value in known.items() if key not in _OURS} if isinstance(known, dict) else {}
+        others = {key: value for key, value in known.items() if key not in FORM_KEYS} if isinstance(known, dict) else {}
         servers[name] = others | as_form(entry)
     try:
         write_atomically(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")

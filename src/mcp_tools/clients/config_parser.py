@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -28,11 +28,13 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from mcp_tools.text import one_line
+from mcp_tools.text import one_line, words
 from mcp_tools.tool import Json
 
 Scope = Literal["user", "project"]
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
+FORM_KEYS = words("type transport command args env cwd url serverUrl httpUrl headers disabled enabled alita")
+"""What of an entry in a settings file is read; the rest is left alone."""
 MOST_SERVERS = 200
 LONGEST_NAME = 100
 
@@ -49,48 +51,6 @@ class ConnectionLimits(BaseModel):
     """Characters of one result; what is longer is cut in its middle, with a note."""
     max_tools: Annotated[int, Field(gt=0, le=10_000)] = 200
     concurrent_calls: Annotated[int, Field(gt=0, le=100)] = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ServerEntry:
-    """What is known of a server without starting it. Variables stand in it as `${NAME}`."""
-
-    name: str
-    command: str = ""
-    """The program of a stdio server; empty for one that is reached by `url`."""
-    arguments: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
-    """Variables that its process gets besides PATH, HOME and LANG."""
-    folder: str = ""
-    """Where its process works; empty for the project's folder, or for the home folder where the user defines it."""
-    url: str = ""
-    headers: dict[str, str] = field(default_factory=dict)
-    is_off: bool = False
-    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
-    scope: Scope = "user"
-    path: Path = Path()
-
-    @property
-    def shown(self) -> str:
-        """What would run or be reached, exactly as the file says it, without the values of its variables."""
-        return self.url or shlex.join([self.command, *self.arguments])
-
-    @property
-    def given(self) -> str:
-        """What it is given: variables and headers, without values that are secret, and a folder."""
-        parts = [
-            f"variables {_listed(self.environment, '=')}" if self.environment else "",
-            f"headers {_listed(self.headers, ': ')}" if self.headers else "",
-            f"in {self.folder}" if self.folder else "",
-        ]
-        return "; ".join(filter(None, parts))
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all that decides what is started, and with what; a decision of trust holds for it alone."""
-        runs = [self.name, self.command, list(self.arguments), self.environment, self.folder]
-        told = [*runs, self.url, self.headers]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def is_secret_name(name: str) -> bool:
@@ -123,36 +83,58 @@ def _without_signs(values: dict[str, str]) -> dict[str, str]:
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\A[^\x00]*\z")]
+_Word = Annotated[str, StringConstraints(pattern=r"\A[^\x00]*\z")]
 _Words = Annotated[dict[str, str], BeforeValidator(_written_out), AfterValidator(_printable)]
 
 
-class _Form(BaseModel):
-    """An entry as a file has it; what is not ours is left alone."""
+class ServerEntry(BaseModel):
+    """What is known of a server without starting it. Variables stand in it as `${NAME}`."""
 
+    model_config = ConfigDict(frozen=True, validate_by_name=True)
+    name: str
     command: _Text = ""
-    args: tuple[Annotated[str, StringConstraints(pattern=r"\A[^\x00]*\z")], ...] = ()
-    env: Annotated[_Words, AfterValidator(_without_signs)] = {}
-    cwd: _Text = ""
-    url: _Text = Field("", validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))
+    """The program of a stdio server; empty for one that is reached by `url`."""
+    arguments: Annotated[tuple[_Word, ...], Field(validation_alias="args")] = ()
+    environment: Annotated[_Words, AfterValidator(_without_signs), Field(validation_alias="env")] = {}
+    """Variables that its process gets besides PATH, HOME and LANG."""
+    folder: Annotated[_Text, Field(validation_alias="cwd")] = ""
+    """Where its process works; empty for the project's folder, or for the home folder where the user defines it."""
+    url: Annotated[_Text, Field(validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))] = ""
     headers: _Words = {}
-    type: _Text = Field("", validation_alias=AliasChoices("type", "transport"))
-    disabled: object = None
-    enabled: object = None
-    alita: ConnectionLimits = ConnectionLimits()
+    is_off: bool = False
+    limits: Annotated[ConnectionLimits, Field(validation_alias="alita")] = ConnectionLimits()
+    scope: Scope = "user"
+    path: Path = Path()
 
     @model_validator(mode="after")
-    def _has_one_transport(self) -> _Form:
-        kind, transport = self.type.lower(), "stdio" if self.command else "http"
+    def _has_one_transport(self) -> ServerEntry:
         if bool(self.command) == bool(self.url):
             raise ValueError("it has both `command` and `url`" if self.url else "it has neither `command` nor `url`")
-        if kind == "sse":
-            raise ValueError("the SSE transport of 2024 is not spoken; name the server's streamable HTTP address")
-        if kind and _TRANSPORTS.get(kind) != transport:
-            what = "a command" if self.command else "an address"
-            raise ValueError(f"its type is {one_line(self.type, 40)!r}, but it has {what}")
         if self.url and "${" not in self.url and not _is_address(self.url):
             raise ValueError(f"{one_line(self.url, 80)!r} is no address such as https://example.org/mcp")
         return self
+
+    @property
+    def shown(self) -> str:
+        """What would run or be reached, exactly as the file says it, without the values of its variables."""
+        return self.url or shlex.join([self.command, *self.arguments])
+
+    @property
+    def given(self) -> str:
+        """What it is given: variables and headers, without values that are secret, and a folder."""
+        parts = [
+            f"variables {_listed(self.environment, '=')}" if self.environment else "",
+            f"headers {_listed(self.headers, ': ')}" if self.headers else "",
+            f"in {self.folder}" if self.folder else "",
+        ]
+        return "; ".join(filter(None, parts))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides what is started, and with what; a decision of trust holds for it alone."""
+        runs = [self.name, self.command, list(self.arguments), self.environment, self.folder]
+        told = [*runs, self.url, self.headers]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 _TRANSPORTS = {
@@ -218,7 +200,7 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     entries, problems = [], []
     for name, form in list(servers.items())[:MOST_SERVERS]:
         try:
-            entry = replace(_entry(name, form), scope=scope, path=path)
+            entry = _entry(name, form, scope, path)
             if scope == "project" and (steering := steering_variables(entry)):
                 raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
             entries.append(entry)
@@ -229,23 +211,23 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     return Parsed(tuple(entries), tuple(problems))
 
 
-def _entry(name: str, form: Json) -> ServerEntry:
+def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise ValueError(f"a server's name has 1 to {LONGEST_NAME} printable characters")
     if not isinstance(form, dict):
         raise ValueError("it is no object")
-    read = _Form.model_validate({key: value for key, value in form.items() if value is not None})
-    return ServerEntry(
-        name,
-        command=read.command,
-        arguments=read.args,
-        environment=read.env,
-        folder=read.cwd,
-        url=read.url,
-        headers=read.headers,
-        is_off=read.disabled is True or read.enabled is False,
-        limits=read.alita,
-    )
+    known = {key: value for key, value in form.items() if key in FORM_KEYS and value is not None}
+    is_off = known.get("disabled") is True or known.get("enabled") is False
+    entry = ServerEntry.model_validate({**known, "name": name, "is_off": is_off, "scope": scope, "path": path})
+    kind = known.get("type", known.get("transport", ""))
+    if not isinstance(kind, str):
+        raise ValueError("`type`: it is no text")
+    if kind.strip().lower() == "sse":
+        raise ValueError("the SSE transport of 2024 is not spoken; name the server's streamable HTTP address")
+    if kind.strip() and _TRANSPORTS.get(kind.strip().lower()) != ("stdio" if entry.command else "http"):
+        what = "a command" if entry.command else "an address"
+        raise ValueError(f"its type is {one_line(kind, 40)!r}, but it has {what}")
+    return entry
 
 
 def _told(wrong: ValueError) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,12 @@ from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.errors import ServersFileError
 
 HERE = Path("/work/place")
-ENTRY = ServerEntry("x", command="run", path=Path("/f/mcp.json"))
+ENTRY = ServerEntry(name="x", command="run", path=Path("/f/mcp.json"))
 VARIABLES = {"KEY": "correct-horse", "EMPTY": "", "HOME": "/home/me", "THE_KEY": "battery-staple", "SHORT": "ab"}
+
+
+def changed(**fields: object) -> ServerEntry:
+    return ENTRY.model_copy(update=fields)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,7 @@ VARIABLES = {"KEY": "correct-horse", "EMPTY": "", "HOME": "/home/me", "THE_KEY":
     ],
 )
 def test_what_stands_for_what(text: str, value: str) -> None:
-    entry = replace(ENTRY, arguments=(text,))
+    entry = changed(arguments=(text,))
     assert expand(entry, VARIABLES, HERE).arguments == (value,)
 
 
@@ -52,14 +55,13 @@ def test_what_stands_for_what(text: str, value: str) -> None:
 def test_what_is_missing_is_named_wherever_it_stands(text: str, said: str, field: str) -> None:
     value = {"arguments": (text,), "environment": {"A": text}, "headers": {"A": text}}.get(field, text)
     with pytest.raises(ServersFileError) as told:
-        expand(replace(ENTRY, **{field: value}), VARIABLES, HERE)
+        expand(changed(**{field: value}), VARIABLES, HERE)
     assert said in told.value.message
     assert told.value.remedy
 
 
 def test_values_of_variables_and_of_secret_names_are_hidden() -> None:
-    entry = replace(
-        ENTRY,
+    entry = changed(
         arguments=("--key=${KEY}", "${HOME}", "${SHORT}", "${REGION}", "${DSN}"),
         environment={"API_TOKEN": "literal-token", "MODE": "production"},
         headers={"Authorization": "Bearer abcdefgh"},
@@ -70,19 +72,19 @@ def test_values_of_variables_and_of_secret_names_are_hidden() -> None:
 
 
 def test_a_value_is_not_expanded_again() -> None:
-    entry = replace(ENTRY, arguments=("${TRICK}",))
+    entry = changed(arguments=("${TRICK}",))
     assert expand(entry, {"TRICK": "${KEY}", "KEY": "no"}, HERE).arguments == ("${KEY}",)
 
 
 @pytest.mark.parametrize("value", ["a\nb", "ключ-к-двери"])
 def test_a_header_that_no_request_can_carry_is_told_without_its_value(value: str) -> None:
     with pytest.raises(ServersFileError, match="no request can carry") as told:
-        expand(replace(ENTRY, headers={"X": "${V}"}), {"V": value}, HERE)
+        expand(changed(headers={"X": "${V}"}), {"V": value}, HERE)
     assert value not in str(told.value)
 
 
 def test_a_server_of_the_user_runs_at_home_and_one_of_a_project_in_it() -> None:
     assert expand(ENTRY, VARIABLES, HERE).folder == Path("/home/me")
     assert expand(ENTRY, {}, HERE).folder == Path("/")
-    assert expand(replace(ENTRY, folder="sub"), VARIABLES, HERE).folder == HERE / "sub"
-    assert expand(replace(ENTRY, scope="project"), VARIABLES, HERE).folder == HERE
+    assert expand(changed(folder="sub"), VARIABLES, HERE).folder == HERE / "sub"
+    assert expand(changed(scope="project"), VARIABLES, HERE).folder == HERE

@@ -64,11 +64,11 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "mcp.json"
-    put(path, "new", ServerEntry("new", command="x"))
+    put(path, "new", ServerEntry(name="new", command="x"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(json.dumps({"other": [1], "mcpServers": {"new": {"command": "y", "note": "mine"}, "old": A}}))
     path.chmod(0o644)
-    put(path, "new", ServerEntry("new", command="z", arguments=("é",)))
+    put(path, "new", ServerEntry(name="new", command="z", arguments=("é",)))
     put(path, "old", None)
     assert json.loads(path.read_text()) == {
         "other": [1],
@@ -91,12 +91,12 @@ def test_a_file_that_would_be_damaged_is_left_alone(tmp_path: Path, text: str, s
     path = tmp_path / "mcp.json"
     path.write_text(text)
     with pytest.raises(ServersFileError, match=said):
-        put(path, "new", ServerEntry("new", command="x"))
+        put(path, "new", ServerEntry(name="new", command="x"))
     assert path.read_text() == text
 
 
 def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) -> None:
-    entry = ServerEntry("x", command="sh", scope="project")
+    entry = ServerEntry(name="x", command="sh", scope="project")
     decisions = Decisions(tmp_path / "data" / "decisions.json")
 
     def state(entry: ServerEntry, project: Path = tmp_path) -> str:
@@ -105,16 +105,16 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
     assert state(entry) == "undecided"
     decisions.decide(entry.digest, tmp_path, "trusted")
     assert state(entry) == "ready"
-    assert state(ServerEntry("x", command="sh", arguments=("--more",), scope="project")) == "undecided"
+    assert state(ServerEntry(name="x", command="sh", arguments=("--more",), scope="project")) == "undecided"
     assert state(entry, tmp_path / "elsewhere") == "undecided"
-    missing = standing_of(ServerEntry("y", command="no-such-command"), decisions, {}, tmp_path)
+    missing = standing_of(ServerEntry(name="y", command="no-such-command"), decisions, {}, tmp_path)
     assert (missing.state, missing.reason) == ("unusable", "there is no command no-such-command")
     decisions.switch(entry, tmp_path, off=True)
     assert state(entry) == "off"
     decisions.switch(entry, tmp_path, off=False)
     decisions.decide(entry.digest, tmp_path, "refused")
     assert state(entry) == "refused"
-    assert state(ServerEntry("x", command="sh")) == "ready", "the user's own needs no decision"
+    assert state(ServerEntry(name="x", command="sh")) == "ready", "the user's own needs no decision"
     assert stat.S_IMODE(decisions.path.stat().st_mode) == 0o600
 
 
@@ -126,7 +126,7 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
     ],
 )
 def test_alita_s_own_server_is_never_started(tmp_path: Path, command: str, arguments: tuple[str, ...]) -> None:
-    entry = ServerEntry("alita", command=command, arguments=arguments)
+    entry = ServerEntry(name="alita", command=command, arguments=arguments)
     for decided in (False, True):
         standing = standing_of(entry, Decisions(tmp_path / "d.json"), {}, tmp_path, decided=decided)
         assert (standing.state, standing.reason) == ("off", "it is alita itself")
@@ -138,7 +138,7 @@ def test_alita_s_own_server_is_never_started(tmp_path: Path, command: str, argum
 def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
     decisions = Decisions(tmp_path / "d.json")
     decisions.path.write_text(text)
-    entry = ServerEntry("x", command="sh", scope="project")
+    entry = ServerEntry(name="x", command="sh", scope="project")
     assert decisions.of(entry.digest, Path("/")) is None
     decisions.decide(entry.digest, Path("/"), "trusted")
     assert decisions.of(entry.digest, Path("/")) == "trusted"
@@ -147,4 +147,4 @@ def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
 def test_a_decision_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ServersFileError, match="cannot be kept"):
-        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry("x", command="sh").digest, tmp_path, "trusted")
+        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry(name="x", command="sh").digest, tmp_path, "trusted")

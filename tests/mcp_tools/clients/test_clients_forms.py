@@ -132,6 +132,14 @@ FORMS = st.dictionaries(st.sampled_from(KEYS), VALUES | st.text(max_size=5) | st
 FILES = VALUES | st.fixed_dictionaries({"mcpServers": st.dictionaries(st.text(max_size=8), FORMS | VALUES)})
 
 
+def test_a_decision_of_trust_holds_for_the_same_entry_in_every_version() -> None:
+    """The digests are in files that users have."""
+    local = {"command": " npx ", "args": ["-y", " x "], "env": {"K": 1, "B": True, "N": None}, "cwd": " /tmp "}
+    remote = {"serverUrl": "https://example.org/mcp", "headers": {"A": "b"}, "arguments": ["not ours"]}
+    entries = parse_document({"mcpServers": {"a": local, "b": remote}}, PATH, "project").entries
+    assert [entry.digest[:12] for entry in entries] == ["39cae55bbb30", "4f28547a2b34"]
+
+
 @given(FILES)
 def test_no_file_raises_and_what_is_read_is_read_again_the_same(document: Any) -> None:
     parsed = parse_document(document, PATH, "project")

@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -115,7 +114,7 @@ def _pairs(given: Sequence[str] | None, option: str, signs: str) -> dict[str, st
 def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     """Writes the server into a file of ours. Whoever adds it trusts it."""
     path = _file(settings, scope)
-    placed = replace(entry, scope=scope, path=path)
+    placed = entry.model_copy(update={"scope": scope, "path": path})
     if any(known.name == entry.name for known in read(path, scope).entries):
         raise UsageError(f"{path} already has a server {entry.name!r}.", remedy=f"alita mcp remove {entry.name}")
     if scope == "project" and (steering := steering_variables(entry)):
@@ -262,7 +261,7 @@ def _switch(name: str, configured: ConfiguredServers, *, off: bool) -> None:
     if entry.scope == "project":
         configured.decisions.switch(entry, configured.project, off=off)
     if entry.scope == "user" or (entry.is_off and not off):
-        put(entry.path, name, replace(entry, is_off=off))
+        put(entry.path, name, entry.model_copy(update={"is_off": off}))
 
 
 def _configured() -> ConfiguredServers:
