@@ -124,12 +124,12 @@ class Approvals:
         stamp = self.stamp()
         if self._seen is None or self._seen[0] != stamp:
             try:
-                entries = self._content()["libraries"].get(self._key, {})
-                found = Found({name: _approval(entry) for name, entry in entries.items()})
+                entries = {name: _approval(entry) for name, entry in self._entries(self._content()).items()}
+                found = Found({name: approval for name, approval in entries.items() if approval is not None})
             except LibraryError as error:
                 found = Found(damage=error.message)
-            except (TypeError, AttributeError):
-                found = Found(damage=f"{self.path} is damaged: it holds no approvals")
+            except OSError as error:
+                found = Found(damage=f"{self.path} cannot be read: {error.strerror or error}")
             self._seen = (stamp, found)
         return self._seen[1]
 
@@ -146,6 +146,14 @@ class Approvals:
         if name in self.read().by_name:
             self._change(lambda entries: entries.pop(name, None))
 
+    def _entries(self, content: dict[str, Json]) -> dict[str, Json]:
+        """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
+        libraries = content["libraries"]
+        if not isinstance(libraries.get(self._key), dict):
+            libraries[self._key] = {}
+        entries: dict[str, Json] = libraries[self._key]
+        return entries
+
     def _content(self) -> dict[str, Json]:
         try:
             content: dict[str, Json] = json.loads(self.path.read_bytes())
@@ -153,9 +161,6 @@ class Approvals:
                 raise ValueError("it holds no approvals of this version of alita")
         except FileNotFoundError:
             return {"version": _VERSION, "libraries": {}}
-        except OSError as error:
-            reason = f"{self.path} cannot be read: {error.strerror or error}"
-            raise LibraryError(reason, remedy=f"make it readable: chmod u+rw {self.path}") from error
         except (ValueError, RecursionError, TypeError, KeyError) as error:
             raise LibraryError(f"{self.path} is damaged: {error}") from error
         return content
@@ -169,15 +174,20 @@ class Approvals:
                 within(self._folder, PRIVATE, self.path.name)
             private_folder(self.path.parent)
             with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_SECONDS):
-                if self.read().damage:
+                try:
+                    content = self._content()
+                except LibraryError:
                     label = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
                     self.path.rename(self.path.with_name(f"{self.path.stem}.damaged-{label}.json"))
-                content = self._content()
-                change(content["libraries"].setdefault(self._key, {}))
+                    content = self._content()
+                change(self._entries(content))
                 write_whole(self.path, json.dumps(content).encode())
 
 
-def _approval(entry: Json) -> ApprovedHashes:
-    if not all(isinstance(value, str) for value in entry.values()):
-        raise TypeError("a hash is no text")
-    return ApprovedHashes(**entry)
+def _approval(entry: Json) -> ApprovedHashes | None:
+    """The approval that an entry holds; none where it is odd."""
+    try:
+        found = ApprovedHashes(**entry)
+    except TypeError:
+        return None
+    return found if all(isinstance(value, str) for value in entry.values()) else None

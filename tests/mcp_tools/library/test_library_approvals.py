@@ -234,13 +234,29 @@ def test_a_damaged_file_approves_nothing_and_is_put_aside(library: Library, appr
 
 
 @pytest.mark.parametrize("entry", [None, 1, {}, {"source": 1, "definition": "x", "capabilities": "x"}, {"evil": "x"}])
-def test_a_damaged_entry_approves_nothing(library: Library, approvals: Path, entry: Any) -> None:
-    library.register(make_tool())
+def test_a_damaged_entry_approves_nothing_and_spoils_no_other(library: Library, approvals: Path, entry: Any) -> None:
+    """Neither of this library nor of another one that shares the file, also once something else is approved."""
+    other = Library(library.folder.with_name("other"), approvals)
+    for each in (library, other):
+        each.register(make_tool())
+        each.register(make_tool("good"))
     content = json.loads(approvals.read_text())
     content["libraries"][str(library.folder.resolve())]["nth_fibonacci"] = entry
     approvals.write_text(json.dumps(content))
-    assert names(library) == []
-    assert "nothing counts as approved" in reasons(library)["nth_fibonacci"]
+    assert reasons(library) == {"nth_fibonacci": "it was never approved here"}
+    library.register(make_tool("new"))
+    assert (names(library), names(other)) == (["good", "new"], ["good", "nth_fibonacci"])
+    assert list(approvals.parent.glob("approvals.damaged-*")) == []
+
+
+def test_what_cannot_be_read_approves_nothing_and_stays_in_its_place(library: Library, approvals: Path) -> None:
+    library.register(make_tool())
+    approvals.unlink()
+    approvals.mkdir()
+    assert "cannot be read: Is a directory" in reasons(library)["nth_fibonacci"]
+    with pytest.raises(LibraryError, match="Is a directory"):
+        library.approve("nth_fibonacci")
+    assert approvals.is_dir()
 
 
 def test_where_approvals_cannot_be_written_a_tool_is_registered_and_withheld(tmp_path: Path) -> None:
