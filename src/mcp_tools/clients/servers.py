@@ -289,9 +289,10 @@ class Servers:
         return link.changed(tool)
 
     def trust(self, name: str) -> None:
-        """Trusts what its server now says of a tool."""
-        tool, link = self._tools[name]
-        link.trust(tool)
+        """Trusts what its server now says of a tool; one that is gone meanwhile is told when it is called."""
+        if name in self._tools:
+            tool, link = self._tools[name]
+            link.trust(tool)
 
     async def has(self, name: str) -> bool:
         """Whether a server offers a tool of that `server__tool` name."""

@@ -182,6 +182,11 @@ def test_another_program_s_file_is_left_alone(alita, here):
     write_servers(here / ".cursor/mcp.json", calc=plain())
     ended = alita("mcp", "remove", "calc")
     assert (ended.code, "alita mcp disable calc" in ended.err) == (2, True)
+    file = write_servers(here / ".cursor/mcp.json", calc={**plain(), "disabled": True})
+    before = file.read_text()
+    ended = alita("mcp", "enable", "calc", "--yes")
+    assert (ended.code, "It disables the server: enable it there" in ended.err) == (2, True)
+    assert file.read_text() == before
 
 
 def test_on_a_terminal_a_question_asks_first_and_shows_the_command(alita, on_terminal, here, tmp_path):

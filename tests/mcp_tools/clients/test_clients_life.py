@@ -138,6 +138,7 @@ async def test_a_tool_that_turns_into_another_is_told_once_until_it_is_trusted(s
     assert "send it home" in changed.definition
     assert await servers.changed("calc__add") is None
     servers.trust("calc__echo")
+    servers.trust("gone__echo")  # asked about, and left out before the user had answered
     assert await servers.changed("calc__echo") is None
     await servers.aclose()
     again = start(calc=plain())

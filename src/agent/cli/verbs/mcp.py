@@ -216,10 +216,7 @@ async def _tested(standing: Standing) -> dict[str, Any]:
 def remove(name: Name, as_json: options.AsJson = False) -> None:
     """Removes a server from your file, or from the project's .mcp.json."""
     entry = _found(name, _configured()).entry
-    if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
-        raise UsageError(
-            f"{entry.path} belongs to another program.", remedy=f"Leave it there and run: alita mcp disable {name}"
-        )
+    _require_ours(entry, f"Leave it there and run: alita mcp disable {name}")
     put(entry.path, name, None)
     print_done(as_json, f"Removed {name} from {entry.path}.", removed=name)
 
@@ -236,6 +233,8 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Non
     """Enables a server. Shows what a project defines or a server changed, and asks you to allow it."""
     configured = _configured()
     entry = _found(name, configured).entry
+    if entry.is_off:
+        _require_ours(entry, "It disables the server: enable it there.")
     if entry.scope == "project":
         if not yes and not is_terminal():
             raise _not_allowed(entry)
@@ -254,6 +253,12 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Non
         seen.trust(entry, [each.tool for each in changed])
     _switch(name, configured, off=False)
     print_done(as_json, f"{name} is started when a question needs it.", enabled=name)
+
+
+def _require_ours(entry: ServerEntry, remedy: str) -> None:
+    """Whether its file may be changed; another program's stays as it is."""
+    if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
+        raise UsageError(f"{entry.path} belongs to another program.", remedy=remedy)
 
 
 def _switch(name: str, configured: ConfiguredServers, *, off: bool) -> None:
