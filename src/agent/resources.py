@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from agent.consent.external_tools import KIND, ExternalTools, JournaledExternalTools
+from agent.consent.external_tools import ExternalTools
 from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.model_downloads import fetch_weights
@@ -163,9 +163,7 @@ class Resources:
         if servers is not None:
             servers.forgive()
             servers.start()
-        if servers is None and not journal.knows(KIND):
-            return ExternalTools()
-        return JournaledExternalTools(servers, journal, consent, lambda text: self._tell(Note(text)))
+        return ExternalTools(servers, journal, consent, lambda text: self._tell(Note(text)))
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""

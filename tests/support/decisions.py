@@ -61,14 +61,15 @@ def context_with(model: ScriptedModel, **given: Any) -> Context:
     """A run with this model for every role, and what is given; it has no web, and no decision reaches the rest."""
     rest = {field.name: None for field in fields(Context) if field.default is field.default_factory is MISSING}
     journal, budget, emit = Journal(Path("run/journal.jsonl"), Redactor(), []), Budget(RunLimits()), lambda event: None
+    consent = Consent(None, journal, budget, emit)
     made = {
         "models": OneModel(model),
         "journal": journal,
         "budget": budget,
         "emit": emit,
         "run_id": "run",
-        "external": ExternalTools(),
-        "consent": Consent(None, journal, budget, emit),
+        "external": ExternalTools(None, journal, consent, emit),
+        "consent": consent,
         "workspace": Workspace(Path("run/workspace")),
         "web": JournaledWeb(None, journal, emit),
     }

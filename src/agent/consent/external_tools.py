@@ -34,35 +34,22 @@ def arguments_schema(tool: dict[str, Json]) -> dict[str, Json]:
 
 
 class ExternalTools:
-    """The tools of external servers: none, where no server is configured."""
-
-    is_active = False
-    """Whether there can be any; without, nothing below does anything."""
-
-    async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
-        """The tools that fit a query best, best first: name, description, inputSchema, readOnly, server."""
-        return []
-
-    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
-        """Calls a tool; whatever goes wrong is in the reply."""
-        return Reply(False, f"no external tool is called {name}", kind="unknown")
-
-
-class JournaledExternalTools(ExternalTools):
-    """External tools whose answers are recorded, so that a replay needs no server."""
-
-    is_active = True
+    """The tools of external servers, whose answers are recorded: a replay needs no server."""
 
     def __init__(
         self, servers: Servers | None, journal: Journal, consent: Consent, note: Callable[[str], None]
     ) -> None:
+        self.is_active = servers is not None or journal.knows(KIND)
+        """Whether there can be any."""
         self._servers = servers
         self._consent = consent
         self._journal = journal
         self._note = note
 
     async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
-        """The tools that fit a query best, best first."""
+        """The tools that fit a query best, best first: name, description, inputSchema, readOnly, server."""
+        if not self.is_active:
+            return []
 
         async def perform() -> Json:
             found = await self._servers.search(query, limit) if self._servers else []
@@ -81,7 +68,7 @@ class JournaledExternalTools(ExternalTools):
         return list((await self._recorded({"search": query, "limit": limit}, perform))["tools"])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
-        """Calls a tool, or gives the recorded reply."""
+        """Calls a tool, or gives the recorded reply; whatever goes wrong is in it."""
 
         async def perform() -> Json:
             if self._servers is None:
