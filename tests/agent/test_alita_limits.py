@@ -52,14 +52,14 @@ async def test_tokens_while_a_tool_is_being_written(desk):
 
 
 async def test_money_where_the_price_is_known(desk, openai_server):
-    """0.0.0.0 is this machine, and no address of a local network: gpt-4o costs what it costs."""
+    """127.1 leads to this machine, and is not written as one of its addresses: gpt-4o costs what it costs."""
     from support.openai_server import Step
 
     def searches(body):
         return Step(text="perhaps") if GUESS["when"] in text_of(body) else Step(tools=[("search", {"query": "it"})])
 
     openai_server.default = searches
-    url = openai_server.url.replace("127.0.0.1", "0.0.0.0")
+    url = openai_server.url.replace("127.0.0.1", "127.1")
     answer = await desk.ask(QUESTION, model="gpt-4o", base_url=url, api_key="k" * 20, max_cost=0.00005)
     assert (answer.status, answer.limit) == ("limit", "cost")
     assert answer.usage.cost == pytest.approx(len(openai_server.requests) * 75e-6)
@@ -69,7 +69,7 @@ async def test_money_where_the_price_is_known(desk, openai_server):
 
 async def test_no_money_at_all_ends_behind_the_first_paid_call(desk, openai_server):
     openai_server.default = reply
-    url = openai_server.url.replace("127.0.0.1", "0.0.0.0")
+    url = openai_server.url.replace("127.0.0.1", "127.1")
     answer = await desk.ask(QUESTION, model="gpt-4o", base_url=url, api_key="k" * 20, max_cost=0)
     assert (answer.status, answer.limit, len(openai_server.requests)) == ("limit", "cost", 1)
 
