@@ -19,6 +19,11 @@ from typing import Any
 
 _FORKS = multiprocessing.get_context("forkserver")
 _MODES = ("r", "w", "w")
+_SHARED = [
+    *(f"agent.cli.verbs.{verb}" for verb in ("ask", "config", "files", "gaia", "mcp", "runs", "tools")),
+    "agent.small.small", "agent.models.openai", "agent.web.run_web", "rich.live", "agent.gaia.forkserver_preload",
+]  # fmt: skip
+"""What is imported before the fork. Installed modules only: that process has no folder of the tests on its path."""
 
 
 def _become(
@@ -74,7 +79,7 @@ def start_process(
         at_terminal: Whether stdin is to be its controlling terminal.
         first: Python that runs in it before the command.
     """
-    _FORKS.set_forkserver_preload(["support.preloaded"])
+    _FORKS.set_forkserver_preload(_SHARED)
     streams = [DupFd(number) for number in descriptors]
     process = _FORKS.Process(target=_become, args=(list(arguments), streams, str(here), variables, at_terminal, first))
     process.start()
