@@ -33,7 +33,7 @@ from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Limits, Sandbox, Session, SessionOutcome
-from mcp_tools.text import one_line
+from mcp_tools.text import middle_left_out, one_line
 from mcp_tools.tool import Json, call_text
 
 if TYPE_CHECKING:
@@ -171,12 +171,9 @@ async def run_in_session(state: State, context: Context) -> Update:
 
 
 def _finding(outcome: SessionOutcome, text: str) -> str:
-    half = _SHOWN // 2
-    left_out = len(text) - 2 * half
-    shown = text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
     problem = outcome.problem
     parts = [
-        shown,
+        middle_left_out(text, _SHOWN),
         f"stderr:\n{outcome.stderr.strip()[-2_000:]}" if outcome.stderr.strip() else "",
         f"It failed: {problem.message}\n{problem.traceback}".strip() if problem else "",
     ]

@@ -11,7 +11,7 @@ from agent.events import Note
 from agent.models.protocol import Role
 from agent.state import Decision, Picture, State, Step
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import middle_left_out, one_line, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -87,11 +87,7 @@ def kept_whole(state: State, context: Context, text: str) -> str:
 
 def preview(text: str, size: int = PREVIEW) -> str:
     """The text, or its two ends with a note of what was left out between them."""
-    text = printable(text)
-    if len(text) <= size:
-        return text
-    head, tail = size * 2 // 3, size // 3
-    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[len(text) - tail :]}"
+    return middle_left_out(printable(text), size)
 
 
 def evidence_text(steps: Sequence[Step]) -> DataText:

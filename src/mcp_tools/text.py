@@ -49,6 +49,15 @@ def one_line(text: str, width: int = 100) -> str:
     return line if len(line) <= width and len(beginning) == len(text) else line[: width - 1] + "…"
 
 
+def middle_left_out(text: str, most: int) -> str:
+    """The text, or its two ends with a note between them of how much was left out."""
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    note = f"[… {len(text) - most:,} of {len(text):,} characters left out …]"
+    return f"{text[: most - tail]}\n{note}\n{text[len(text) - tail :]}"
+
+
 def count_of(number: int, noun: str) -> str:
     """The number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

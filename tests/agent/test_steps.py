@@ -47,8 +47,8 @@ def test_a_preview_shows_both_ends_and_counts_what_is_missing(text: str, size: i
         head, note, tail = shown.split("\n")
         assert text.startswith(head)
         assert text.endswith(tail)
-        assert note == f"[… {len(text) - len(head) - len(tail)} characters left out …]"
-        assert len(head) + len(tail) <= size
+        assert note == f"[… {len(text) - size:,} of {len(text):,} characters left out …]"
+        assert len(head) + len(tail) == size
 
 
 def make(number: int, finding: str, value: Any = None, ok: bool = True) -> Step:

@@ -15,6 +15,7 @@ from agent.learning.planner import kind_of
 from agent.models.protocol import Model, Request, Usage
 from mcp_tools.particulars import NUMBER, capitalised_in, quoted_in
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
+from mcp_tools.text import middle_left_out
 from mcp_tools.tool import object_schema
 
 ATTEMPTS = 3
@@ -57,10 +58,7 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
         ModelError: The model could not be asked; another time it may.
         StorageError: The records cannot be written.
     """
-    trace = failure.trace
-    if len(trace) > LONGEST_TRACE:
-        half = LONGEST_TRACE // 2
-        trace = f"{trace[:half]}\n[… {len(trace) - 2 * half:,} characters left out …]\n{trace[-half:]}"
+    trace = middle_left_out(failure.trace, LONGEST_TRACE)
     asked = load_prompt("agent.learning", "diagnosis").render(
         trace=data_block("trace", trace), truth=data_block("true answer", failure.truth)
     )

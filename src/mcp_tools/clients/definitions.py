@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_tools.definition import lint
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import middle_left_out, one_line, printable
 from mcp_tools.tool import Json, Tool
 
 _LONGEST_HINT = 200
@@ -263,19 +263,10 @@ def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: 
     """
     told = "\n".join(filter(None, (_shown(block) for block in content)))
     text = _joined(told, structured)
-    cut = shortened(printable(text), most)
+    cut = middle_left_out(printable(text), most)
     if is_error:
         return Reply(False, cut or "the tool failed without a word", kind="tool")
     return Reply(True, cut or "(an empty result)", _single(told, structured))
-
-
-def shortened(text: str, most: int) -> str:
-    """The text, or its two ends with a note between them of how much was left out."""
-    if len(text) <= most:
-        return text
-    head = most * 3 // 4
-    tail = most - head
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} of {len(text):,} characters left out …]\n{text[-tail:]}"
 
 
 def _shown(block: Any) -> str:
