@@ -191,9 +191,7 @@ async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) 
 
 def _raise_problem(output: dict[str, Any]) -> None:
     if told := output.get("problem"):
-        path = Path(told["path"]) if told.get("path") else None
-        more = {"remedy": told["remedy"], "retry_after": told.get("retry_after"), "path": path}
-        raise WebProblem(told["reason"], told["message"], **more)
+        raise WebProblem(**told | {"path": Path(told["path"]) if told.get("path") else None})
 
 
 BROWSE = "browse"
