@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsError
-from agent.user_files import write_file
-from mcp_tools.atomic import private_folder
+from agent.user_files import unwritable
+from mcp_tools.json_file import JsonFile
 
 FILE = "keys.json"
 """In the config folder: each key by its variable, null for one in the keyring."""
@@ -25,6 +26,7 @@ class StoredKeys:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self._file = JsonFile(self.path, dict[str, str | None], empty={})
 
     def places(self) -> dict[str, str]:
         """Where each key is kept: `keyring` or `file`.
@@ -47,44 +49,49 @@ class StoredKeys:
         """Keeps a key, and gives the place.
 
         Raises:
+            SettingsError: The file is damaged, or the keyring takes nothing.
             StorageError: It cannot be written.
         """
-        kept, keyring = self._read(), _keyring()
-        if keyring is not None:
-            keyring.set_password(_SERVICE, name, value)
-        self._write({**kept, name: value if keyring is None else None})
+        keyring = _keyring()
+        with self._changing() as kept:
+            if keyring is not None:
+                with _told(f"could not keep the key {name}"):
+                    keyring.set_password(_SERVICE, name, value)
+            kept[name] = value if keyring is None else None
         return "file" if keyring is None else "keyring"
 
     def drop(self, name: str) -> bool:
         """Removes a key; false where there is none.
 
         Raises:
+            SettingsError: The file is damaged, or the keyring gives nothing away.
             StorageError: It cannot be written.
         """
-        kept = self._read()
-        if name not in kept:
+        if name not in self._read():
             return False
-        if kept.pop(name) is None and (keyring := _keyring()) is not None and _from_keyring(name):
-            keyring.delete_password(_SERVICE, name)
-        self._write(kept)
+        with self._changing() as kept:
+            if kept.pop(name, "") is None and (keyring := _keyring()) is not None and _from_keyring(name):
+                with _told(f"could not delete the key {name}"):
+                    keyring.delete_password(_SERVICE, name)
         return True
 
     def _read(self) -> dict[str, str | None]:
         try:
-            kept = json.loads(self.path.read_bytes())
-            if not isinstance(kept, dict) or not all(isinstance(value, str | None) for value in kept.values()):
-                raise ValueError("it does not contain named keys")
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
+            return self._file.read()
         except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it does not contain named keys"
             raise SettingsError(
-                f"{self.path} cannot be read: {error}.", remedy="Delete it and set the keys again: alita keys set"
+                f"{self.path} cannot be read: {why}.", remedy="Delete it and set the keys again: alita keys set"
             ) from None
-        return kept
 
-    def _write(self, kept: dict[str, str | None]) -> None:
-        private_folder(self.path.parent)
-        write_file(self.path, json.dumps(kept, indent=1) + "\n")
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, str | None]]:
+        self._read()  # a damaged file is told, not put aside: its keys are nowhere else
+        try:
+            with self._file.changing() as kept:
+                yield kept
+        except OSError as error:
+            raise unwritable(self.path, error.strerror or str(error)) from None
 
 
 def _keyring() -> Any:
@@ -99,8 +106,16 @@ def _keyring() -> Any:
 def _from_keyring(name: str) -> str | None:
     if (keyring := _keyring()) is None:
         return None
-    try:
+    with _told(f"could not return the key {name}"):
         value: str | None = keyring.get_password(_SERVICE, name)
-    except keyring.errors.KeyringError as error:
-        raise SettingsError(f"The keyring could not return the key {name}: {error}.", remedy="Unlock it.") from None
     return value
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    from keyring import errors
+
+    try:
+        yield
+    except errors.KeyringError as error:
+        raise SettingsError(f"The keyring {what}: {error}.", remedy="Unlock it.") from None

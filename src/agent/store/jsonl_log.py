@@ -76,9 +76,9 @@ class AppendedLines:
         data = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
         raw = data.encode("utf-8", "surrogatepass")
         try:
-            written = os.write(self._descriptor, raw)
-            if written != len(raw):
-                os.write(self._descriptor, raw[written:])  # a full disk writes a part, then says why
+            rest = memoryview(raw)
+            while rest:  # a signal cuts a write short, and a full disk, which then says why
+                rest = rest[os.write(self._descriptor, rest) :]
             if synced:
                 os.fdatasync(self._descriptor)
         except OSError as error:

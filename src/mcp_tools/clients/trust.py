@@ -10,17 +10,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from mcp_tools.clients.config_files import Expanded, expand, write_atomically
+from mcp_tools.clients.config_files import Expanded, expand
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.errors import ServersFileError
+from mcp_tools.json_file import JsonFile
 
 FILE = "decisions.json"
 Verdict = Literal["trusted", "refused"]
@@ -49,14 +50,15 @@ class Decisions:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = JsonFile(path, _Document, empty={"schema": 1})
 
     def of(self, digest: str, project: Path) -> Verdict | None:
         """What was decided about a content of a project's file; None when nothing was."""
-        return self._read().of(project).verdicts.get(digest)
+        return self._file.remembered().of(project).verdicts.get(digest)
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
         """Whether the user switched a project's server off for themselves."""
-        return entry.name in self._read().of(project).off
+        return entry.name in self._file.remembered().of(project).off
 
     def decide(self, digest: str, project: Path, verdict: Verdict) -> None:
         """Keeps a decision.
@@ -64,9 +66,8 @@ class Decisions:
         Raises:
             ServersFileError: It cannot be written.
         """
-        document = self._read()
-        document.of(project).verdicts[digest] = verdict
-        self._write(document)
+        with self._changing(project) as decided:
+            decided.verdicts[digest] = verdict
 
     def switch(self, entry: ServerEntry, project: Path, *, off: bool) -> None:
         """Switches a project's server off or on for this user; the project's file stays as it is.
@@ -74,20 +75,14 @@ class Decisions:
         Raises:
             ServersFileError: It cannot be written.
         """
-        document = self._read()
-        decided = document.of(project)
-        decided.off = [name for name in decided.off if name != entry.name] + ([entry.name] if off else [])
-        self._write(document)
+        with self._changing(project) as decided:
+            decided.off = [name for name in decided.off if name != entry.name] + ([entry.name] if off else [])
 
-    def _read(self) -> _Document:
+    @contextlib.contextmanager
+    def _changing(self, project: Path) -> Iterator[_Project]:
         try:
-            return _Document.model_validate_json(self.path.read_bytes())
-        except (OSError, ValueError):
-            return _Document(schema=1)
-
-    def _write(self, document: _Document) -> None:
-        try:
-            write_atomically(self.path, document.model_dump_json(by_alias=True, indent=2) + "\n")
+            with self._file.changing() as document:
+                yield document.of(project)
         except OSError as error:
             raise ServersFileError(
                 f"The decision cannot be kept: {self.path} cannot be written ({error.strerror or error}).",
@@ -128,47 +123,43 @@ class Seen:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = JsonFile(path, _Pins, empty={"schema": 2})
 
     def changed(self, entry: ServerEntry, tools: Sequence[ExternalTool]) -> dict[str, Changed]:
         """The tools of a server that are not as they were trusted, by its own names; remembers what is new."""
-        pins = self._read()
-        known = pins.servers.setdefault(entry.digest, {})
-        before = dict(known)
-        for tool in tools:
-            now = tool.pinned()
-            pin = known.get(tool.tool) or _Pin(trusted=_hash(now))
-            known[tool.tool] = _Pin(trusted=pin.trusted, now=None if pin.trusted == _hash(now) else now)
-        if known != before:
-            self._write(pins)
+        pins = self._file.remembered()
+        if _noted(pins, entry, tools):
+            with contextlib.suppress(OSError), self._file.changing() as pins:
+                _noted(pins, entry, tools)
         listed = {tool.tool for tool in tools}
-        return {one.tool: one for one in _changes(entry, known) if one.tool in listed}
+        return {one.tool: one for one in _changes(entry, pins) if one.tool in listed}
 
     def pending(self, entry: ServerEntry) -> list[Changed]:
         """The tools of a server that were not as they were trusted when it last listed them."""
-        return _changes(entry, self._read().servers.get(entry.digest, {}))
+        return _changes(entry, self._file.remembered())
 
     def trust(self, entry: ServerEntry, tools: Iterable[str]) -> None:
         """Trusts what the server last said of these tools."""
-        pins = self._read()
-        known = pins.servers.get(entry.digest, {})
-        for name in tools:
-            if name in known and (now := known[name].now):
-                known[name] = _Pin(trusted=_hash(now))
-        self._write(pins)
-
-    def _read(self) -> _Pins:
-        try:
-            return _Pins.model_validate_json(self._path.read_bytes())
-        except (OSError, ValueError):
-            return _Pins(schema=2)
-
-    def _write(self, pins: _Pins) -> None:
-        with contextlib.suppress(OSError):
-            write_atomically(self._path, pins.model_dump_json(by_alias=True, exclude_none=True) + "\n")
+        with contextlib.suppress(OSError), self._file.changing() as pins:
+            known = pins.servers.get(entry.digest, {})
+            for name in tools:
+                if name in known and (now := known[name].now):
+                    known[name] = _Pin(trusted=_hash(now))
 
 
-def _changes(entry: ServerEntry, known: Mapping[str, _Pin]) -> list[Changed]:
+def _noted(pins: _Pins, entry: ServerEntry, tools: Sequence[ExternalTool]) -> bool:
+    """Notes what a server says now, and tells whether that is new."""
+    known = pins.servers.setdefault(entry.digest, {})
+    before = dict(known)
+    for tool in tools:
+        now = tool.pinned()
+        pin = known.get(tool.tool) or _Pin(trusted=_hash(now))
+        known[tool.tool] = _Pin(trusted=pin.trusted, now=None if pin.trusted == _hash(now) else now)
+    return known != before
+
+
+def _changes(entry: ServerEntry, pins: _Pins) -> list[Changed]:
+    known = pins.servers.get(entry.digest, {})
     return [Changed(entry.name, name, pin.now) for name, pin in known.items() if pin.now]
 
 

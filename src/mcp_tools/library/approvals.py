@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Literal
 
-from mcp_tools.atomic import private_folder, write_whole
+from pydantic import BaseModel
+
 from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
-from mcp_tools.errors import LibraryError
-from mcp_tools.library.folder import LOCK_SECONDS, PRIVATE, told, within
-from mcp_tools.tool import Capabilities, Json, Status, Tool
+from mcp_tools.json_file import JsonFile
+from mcp_tools.library.folder import PRIVATE, told, within
+from mcp_tools.text import one_line
+from mcp_tools.tool import Capabilities, Status, Tool
 
-_VERSION = 1
+
+class _Content(BaseModel):
+    version: Literal[1]
+    libraries: dict[str, Any]
+    """By the path of each one's folder: what it holds of each tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,7 @@ class Approvals:
 
     def __init__(self, folder: Path, path: Path | None) -> None:
         self.path = path or folder / PRIVATE / "approvals.json"
+        self._file = JsonFile(self.path, _Content, empty={"version": 1, "libraries": {}})
         self._folder = folder
         self._key = str(folder.resolve())
         self._seen: tuple[object, Found] | None = None
@@ -124,12 +131,12 @@ class Approvals:
         stamp = self.stamp()
         if self._seen is None or self._seen[0] != stamp:
             try:
-                entries = {name: _approval(entry) for name, entry in self._entries(self._content()).items()}
+                entries = {name: _approval(entry) for name, entry in self._entries(self._file.read()).items()}
                 found = Found({name: approval for name, approval in entries.items() if approval is not None})
-            except LibraryError as error:
-                found = Found(damage=error.message)
             except OSError as error:
                 found = Found(damage=f"{self.path} cannot be read: {error.strerror or error}")
+            except ValueError as error:
+                found = Found(damage=f"{self.path} is damaged: {one_line(str(error), 200)}")
             self._seen = (stamp, found)
         return self._seen[1]
 
@@ -146,45 +153,23 @@ class Approvals:
         if name in self.read().by_name:
             self._change(lambda entries: entries.pop(name, None))
 
-    def _entries(self, content: dict[str, Json]) -> dict[str, Json]:
+    def _entries(self, content: _Content) -> dict[str, Any]:
         """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
-        libraries = content["libraries"]
-        if not isinstance(libraries.get(self._key), dict):
-            libraries[self._key] = {}
-        entries: dict[str, Json] = libraries[self._key]
+        if not isinstance(content.libraries.get(self._key), dict):
+            content.libraries[self._key] = {}
+        entries: dict[str, Any] = content.libraries[self._key]
         return entries
 
-    def _content(self) -> dict[str, Json]:
-        try:
-            content: dict[str, Json] = json.loads(self.path.read_bytes())
-            if content["version"] != _VERSION or not isinstance(content["libraries"], dict):
-                raise ValueError("it holds no approvals of this version of alita")
-        except FileNotFoundError:
-            return {"version": _VERSION, "libraries": {}}
-        except (ValueError, RecursionError, TypeError, KeyError) as error:
-            raise LibraryError(f"{self.path} is damaged: {error}") from error
-        return content
-
-    def _change(self, change: Callable[[dict[str, Json]], object]) -> None:
-        from filelock import FileLock
-
-        remedy = "make space, or make the folder writable"
+    def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
+        remedy = "make space, or make the file and its folder readable and writable"
         with told(self.path, f"the approvals in {self.path}", remedy):
             if self.path.is_relative_to(self._folder):
                 within(self._folder, PRIVATE, self.path.name)
-            private_folder(self.path.parent)
-            with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_SECONDS):
-                try:
-                    content = self._content()
-                except LibraryError:
-                    label = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-                    self.path.rename(self.path.with_name(f"{self.path.stem}.damaged-{label}.json"))
-                    content = self._content()
+            with self._file.changing() as content:
                 change(self._entries(content))
-                write_whole(self.path, json.dumps(content).encode())
 
 
-def _approval(entry: Json) -> ApprovedHashes | None:
+def _approval(entry: Any) -> ApprovedHashes | None:
     """The approval that an entry holds; none where it is odd."""
     try:
         found = ApprovedHashes(**entry)

@@ -86,6 +86,10 @@ class Runner:
         return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta)
 
 
+class _UnknownToolError(MCPError):
+    """No tool of that name is offered."""
+
+
 class Calling:
     """Lists and calls tools, those of the library and the built-in ones."""
 
@@ -134,8 +138,8 @@ class Calling:
                 return reply
             outcome, sent = reply.outcome, reply.size
             return reply.result
-        except MCPError:
-            outcome = "unknown_tool"
+        except MCPError as error:
+            outcome, detail = "unknown_tool" if isinstance(error, _UnknownToolError) else "protocol", error.message
             raise
         except Exception as failure:  # noqa: BLE001 - the boundary to the client: told on stderr, with its id
             error_id, outcome, detail = secrets.token_hex(4), "internal", str(failure) or repr(failure)
@@ -168,7 +172,7 @@ class Calling:
                 return await builtin.call(call)
             tool = await self._catalogue.tool(name)
             if tool is None:
-                raise MCPError(INVALID_PARAMS, f"unknown tool: {one_line(name, 128)}")
+                raise _UnknownToolError(INVALID_PARAMS, f"unknown tool: {one_line(name, 128)}")
             return await self._runner.run(tool, call.arguments, call)
         except ArgumentsError as error:
             return error_reply("arguments", error.message, remedy=error.remedy)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -221,6 +222,14 @@ async def test_a_torn_last_line_is_dropped(path, tail):
     assert path.read_bytes() == whole
     await JournaledModel(Counter(), journal).complete(Request(say("b")))
     await journal.aclose()
+    assert len(list(Journal.replay(path).records())) == 2
+
+
+async def test_lines_are_whole_however_little_a_write_takes(path, monkeypatch):
+    write = os.write
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:50]))
+        await record(path, "a", "b")
     assert len(list(Journal.replay(path).records())) == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,13 @@ def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
     assert decisions.of(entry.digest, Path("/")) is None
     decisions.decide(entry.digest, Path("/"), "trusted")
     assert decisions.of(entry.digest, Path("/")) == "trusted"
+
+
+def test_of_decisions_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
+    digests = [str(number) for number in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda each: Decisions(tmp_path / "d.json").decide(each, tmp_path, "refused"), digests))
+    assert [each for each in digests if Decisions(tmp_path / "d.json").of(each, tmp_path) != "refused"] == []
 
 
 def test_a_decision_that_cannot_be_kept_is_told(tmp_path: Path) -> None:

@@ -55,6 +55,15 @@ async def test_an_unknown_tool_is_a_protocol_error(desk: Desk, mode: str) -> Non
         with pytest.raises(MCPError, match="unknown tool: nothing") as failure:
             await client.call_tool("nothing", {})
     assert failure.value.code == -32602
+    assert desk.written()[-1]["outcome"] == "unknown_tool"
+
+
+async def test_another_error_of_the_protocol_is_no_unknown_tool(desk: Desk, sandbox: WarmSandbox, mode: str) -> None:
+    desk.has(tool())
+    async with desk.client(mode, sandbox=Broken(MCPError(-32603, "no answer"), sandbox)) as client:
+        with pytest.raises(MCPError, match="no answer"):
+            await client.call_tool("double", {"n": 1})
+    assert (desk.written()[-1]["outcome"], desk.written()[-1]["detail"]) == ("protocol", "no answer")
 
 
 @pytest.mark.parametrize(

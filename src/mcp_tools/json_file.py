@@ -1,0 +1,76 @@
+"""Small JSON files in which something is remembered, shared by processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from mcp_tools.atomic import private_folder, write_whole
+
+LOCK_SECONDS = 30.0
+
+T = TypeVar("T")
+
+
+class JsonFile(Generic[T]):
+    """One such file, which its user alone may read.
+
+    Args:
+        path: The file.
+        form: What it holds: a type that pydantic reads.
+        empty: What it holds where there is no file yet, as it would stand in it.
+    """
+
+    def __init__(self, path: Path, form: type[T], *, empty: Mapping[str, Any]) -> None:
+        self.path = path
+        self._form = TypeAdapter(form)
+        self._empty = empty
+
+    def read(self) -> T:
+        """What is remembered.
+
+        Raises:
+            OSError: It cannot be read.
+            ValueError: It is damaged.
+        """
+        try:
+            return self._form.validate_python(json.loads(self.path.read_bytes()))
+        except (FileNotFoundError, NotADirectoryError):
+            return self._form.validate_python(self._empty)
+        except ValidationError as error:
+            flaw = error.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, flaw['loc'])) or 'all of it'}: {flaw['msg']}") from None
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+    def remembered(self) -> T:
+        """What is remembered; nothing where it cannot be read or is damaged."""
+        with contextlib.suppress(OSError, ValueError):
+            return self.read()
+        return self._form.validate_python(self._empty)
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[T]:
+        """What is remembered, to be changed: written when the block ends well. A damaged file is put aside.
+
+        Raises:
+            OSError: It cannot be read or written, or another process held its lock for `LOCK_SECONDS` (a `Timeout`).
+        """
+        from filelock import FileLock
+
+        private_folder(self.path.parent)
+        with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_SECONDS):
+            try:
+                value = self.read()
+            except ValueError:
+                label = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+                self.path.rename(self.path.with_name(f"{self.path.stem}.damaged-{label}{self.path.suffix}"))
+                value = self.remembered()
+            yield value
+            write_whole(self.path, json.dumps(self._form.dump_python(value, by_alias=True), indent=2).encode() + b"\n")
