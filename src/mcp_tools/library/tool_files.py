@@ -45,8 +45,8 @@ def free_name(name: str, taken: Container[str]) -> str:
 def renamed(source: str, old: str, new: str) -> str:
     """The source with its top-level function `old`, and every use of it, called `new`.
 
-    Attributes and keywords of the same name are left alone, and so are the bodies of functions that give it another
-    meaning, and texts and comments, except for the calls that a docstring shows behind `>>>`.
+    Attributes, members of classes and keywords of the same name are left alone, and so are the bodies of functions that
+    give it another meaning, and texts and comments, except for the calls that a docstring shows behind `>>>`.
     """
     try:
         tree = ast.parse(source)
@@ -59,6 +59,11 @@ def renamed(source: str, old: str, new: str) -> str:
         for statement in _body(scope)
         for part in ast.walk(statement)
     }
+    members = (part for scope in ast.walk(tree) if isinstance(scope, ast.ClassDef) for part in scope.body)
+    for member in members:
+        if isinstance(member, ast.Assign | ast.AnnAssign):
+            targets = member.targets if isinstance(member, ast.Assign) else [member.target]
+            others |= {part for target in targets for part in ast.walk(target)}
     uses = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == old and node not in others)
     places = {(node.lineno, node.col_offset) for node in uses}
     for node in tree.body:
@@ -80,12 +85,18 @@ def _body(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Sequenc
 def _bound(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str | None]:
     """The names that a function binds, except by assignment: both sides of that are renamed alike."""
     yield from (part.arg for part in ast.iter_child_nodes(scope.args) if isinstance(part, ast.arg))
-    for part in (part for statement in _body(scope) for part in ast.walk(statement)):
+    parts = list(_body(scope))
+    while parts:
+        part = parts.pop()
         match part:
             case ast.alias():
                 yield part.asname or part.name
-            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield part.name
+                continue  # what is defined inside of it is its own
+            case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
+                yield part.name
+        parts += ast.iter_child_nodes(part)
 
 
 META_STATUS = "alita/status"

@@ -82,8 +82,11 @@ def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed
         "from math import factorial as nth_fibonacci\n    return nth_fibonacci(n)",
         "try:\n        return [n][n]\n    except IndexError as nth_fibonacci:\n        return len(str(nth_fibonacci))",
         "nth_fibonacci = n + 1\n    return nth_fibonacci",
+        "class Row:\n        def nth_fibonacci(self) -> int:\n            return 2\n"
+        "    return nth_fibonacci(n - 1) + Row().nth_fibonacci() if n else 1",
+        "class Row:\n        nth_fibonacci: int = 2\n    return nth_fibonacci(n - 1) + Row().nth_fibonacci if n else 1",
     ],
-    ids=["parameter", "function", "import", "exception", "variable"],
+    ids=["parameter", "function", "import", "exception", "variable", "method", "member of a class"],
 )
 def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) -> None:
     """Also where a name inside it is its own old one."""
