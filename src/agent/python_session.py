@@ -255,7 +255,7 @@ class _Host:
                 raise HostError("Pages of the web are not read in this run.")
             await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
             page = await page_watched(source, context, self._state["question"])
-            return text_for_program(page)[:_LONGEST_TEXT]
+            return text_for_program(page)
         file = await file_of_run(source, self._state, context)
         if file is None:
             raise HostError(f"There is no attached file {source[:200]!r}.")
@@ -267,7 +267,8 @@ class _Host:
         if problem := part.get("problem"):
             raise HostError(str(problem))
         said = await watched(place, file["kind"], context, self._state["question"])
-        return "\n\n".join(filter(None, [said, str(part["text"])]))
+        more = "" if "page" in arguments or not part.get("more") else f"[Not all of {file['name']}: {part['more']}]"
+        return "\n\n".join(filter(None, [said, str(part["text"]), more]))
 
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""

@@ -173,3 +173,16 @@ def test_without_search_no_page_is_read():
     state = {**OPEN, "without": ["search"]}
     assert "not read in this run" in str(refusal_of(read(URL), state))
     assert refusal_of(read("a.csv"), state) is None
+
+
+def test_a_program_is_told_that_a_text_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr("agent.material.pages._LONGEST_TEXT", 10)
+    (tmp_path / "a.txt").write_text("0123456789")
+    page = Page(URL, "a.txt", "0123456789", kind="txt", path=tmp_path / "a.txt")
+    assert text_for_program(page) == "0123456789"
+    (tmp_path / "a.txt").write_text("0123456789ab")
+    assert text_for_program(page) == (
+        f"0123456789\n[Cut here: the first 10 characters; open({str(tmp_path / 'a.txt')!r}) has the rest]"
+    )
+    whole = replace(page, markdown="0123456789ab", kind="html")
+    assert text_for_program(whole) == "0123456789\n[Cut here: the first 10 characters]"

@@ -374,6 +374,16 @@ async def test_a_program_calls_the_runs_functions_only_so_often(talk, tmp_path, 
     assert "A program may call the run's functions 5 times." in talk.results[0]
 
 
+async def test_a_program_is_told_that_it_has_one_page_of_a_file(talk, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Herons. " * 4000)
+    code = "print(read('a.txt')[-200:].partition('[')[2], '[' in read('a.txt', page=2))"
+    answer = await talk.ask("How many?", program(code), Step(text="4000"), files=[path])
+    assert answer.text == "4000"
+    assert "Not all of a.txt: " in talk.results[0]
+    assert "] False" in talk.results[0]
+
+
 async def test_two_searches_of_one_reply_are_made_once_each_and_as_new_as_asked_for(talk):
     recent, long = "squid landed this week", "how many tonnes of squid the boats of Grey Point landed " * 4
     searches = Step(tools=[("search", {"query": query}) for query in ("squid", recent, long)])

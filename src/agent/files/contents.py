@@ -31,6 +31,7 @@ Reason = Literal[
 ]
 SECTION = 12_000
 """Characters of a page, unless told."""
+_LONGEST_NAME = 120  # bytes
 READERS: dict[str, str] = {
     "xlsx": "tables.workbook:open_workbook",
     **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
@@ -146,6 +147,13 @@ class ReadLimits:
     """Archives within archives."""
     section: int = SECTION
     """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
+
+
+def short_name(name: str) -> str:
+    """The name, cut so that file systems take it with something added; a short ending is kept."""
+    ending = Path(name).suffix if len(Path(name).suffix.encode()) <= 12 else ""
+    kept = name.removesuffix(ending).encode(errors="replace")[: _LONGEST_NAME - len(ending.encode())]
+    return kept.decode(errors="ignore") + ending
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ def text_encoding(source: Source) -> Encoding:
         return found
     try:
         "".encode(declared[1].decode("ascii"))
-    except LookupError:
+    except (LookupError, UnicodeError):  # `undefined` refuses to write anything
         return found
     return replace(found, name=declared[1].decode("ascii"), mixed=False)
 

@@ -24,7 +24,7 @@ _ADDRESS = 200
 _FORMS = 2_000
 _HEADER = 120
 _MOST_TABLES = 20
-_LONGEST_TEXT = 5_000_000  # characters of a file that a program gets as a text
+_LONGEST_TEXT = 2_000_000  # characters of a file that a program gets as a text
 _TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md", "source"})
 """Kinds of files that are text."""
 _SCRIPTS = {
@@ -115,12 +115,20 @@ def text_for_program(page: Page) -> str:
     from agent.files.text import text_encoding
 
     if page.path is None or page.kind not in _TEXTS:
-        return page.whole
+        return cut_for_program(page.whole)
     try:
         with text_encoding(Source(page.path, page.kind)).open(page.path) as stream:
-            return stream.read(_LONGEST_TEXT)
+            return cut_for_program(stream.read(_LONGEST_TEXT + 1), f"open({str(page.path)!r}) has the rest")
     except (FileProblem, OSError, ValueError):  # a replay has no files
-        return page.whole
+        return cut_for_program(page.whole)
+
+
+def cut_for_program(text: str, rest: str = "") -> str:
+    """The text; where it is too long, its beginning, with a last line that says so."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    told = "; ".join(filter(None, [f"the first {_LONGEST_TEXT:,} characters", rest]))
+    return f"{text[:_LONGEST_TEXT]}\n[Cut here: {told}]"
 
 
 def means_page(decision: Decision) -> bool:

@@ -173,7 +173,8 @@ async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
 
     part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT)
     target = folder / "text.md"
-    write_file(target, part.text)
+    cut = f"\n\n(Cut here: these are the first {_LONGEST_TEXT:,} characters of {name}.)\n" if part.more else ""
+    write_file(target, part.text + cut)
     return (target,)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
@@ -51,7 +52,14 @@ class GuardedProxy:
     def refusal_of(self, url: str) -> str:
         """Why a page's host was not connected to; empty where it was. A browser asks for other hosts by itself too."""
         host = (urlsplit(url).hostname or url).lower()
-        return next((why for why in reversed(self._refused) if host in why.lower()), "")
+        return next(
+            (
+                why
+                for why in reversed(self._refused)
+                if re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", why.lower())
+            ),
+            "",
+        )
 
     async def __aenter__(self) -> GuardedProxy:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD)

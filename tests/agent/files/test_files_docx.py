@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from agent.files.contents import FileProblem, ReadLimits
+from agent.recorders import journaled_files
 from support.contents import Open, named, text_of
 from support.docx_bytes import R, W, docx_bytes, paragraph
 
@@ -208,3 +209,13 @@ def test_entities_are_not_opened(open_file: Open, entity: str) -> None:
     body = paragraph(run("<w:t>before &it; after</w:t>"))
     evil = docx_bytes(body, doctype=f"<!DOCTYPE d [<!ENTITY it {entity}>]>")
     assert "root" not in text_of(open_file("docx", evil))
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_a_text_for_programs_says_that_it_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "long.docx"
+    path.write_bytes(docx_bytes(paragraph("A heron. ") * 100))
+    for limit, cut in ((300, True), (100_000, False)):
+        monkeypatch.setattr(journaled_files, "_LONGEST_TEXT", limit)
+        (made,) = await journaled_files._as_text(path, path.name, tmp_path)
+        assert ("(Cut here: " in made.read_text()) is cut

@@ -98,3 +98,13 @@ def test_text_is_no_mail(open_file: Open) -> None:
     with pytest.raises(FileProblem) as caught:
         open_file("eml", b"Just a note.\n")
     assert caught.value.reason == "mismatch"
+
+
+def test_an_attachment_whose_name_no_file_system_takes(open_file: Open, tmp_path: Path) -> None:
+    mail = message()
+    mail.set_content("see attached")
+    mail.add_attachment(b"name,qty\nfig,3\n", maintype="text", subtype="csv", filename="表" * 90 + ".csv")
+    contents = open_file("eml", bytes(mail))
+    assert "fig" in text_of(contents)
+    (path,) = contents.save_data(tmp_path)
+    assert path.suffix == ".csv"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from agent.files.contents import FileProblem, ReadLimits
+from agent.files.contents import FileProblem, ReadLimits, Source
+from agent.files.documents.pdf import open_pdf
 from support.contents import Open, text_of
 from support.pdf_bytes import PdfBytes
 
@@ -148,3 +149,12 @@ def test_a_mended_file_that_was_cut_says_so(open_file: Open) -> None:
     contents = open_file("pdf", whole[: whole.index(b"startxref")])
     assert "still here" in text_of(contents)
     assert contents.lost == ["The file does not end as a PDF does: pages may be missing."]
+
+
+def test_files_made_of_one_with_a_long_name_are_written(tmp_path: Path) -> None:
+    path = tmp_path / ("表" * 83 + ".pdf")
+    path.write_bytes(PdfBytes().page([(72, 700, "x")]).make())
+    contents = open_pdf(Source(path, "pdf"), ReadLimits())
+    (made,) = contents.save_data(tmp_path)
+    contents.close()
+    assert made.name == "表" * 40 + ".pages.jsonl"

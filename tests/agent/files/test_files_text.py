@@ -138,6 +138,8 @@ async def test_line_numbers_are_those_of_the_file(tmp_path: Path) -> None:
 async def test_encodings_that_a_file_declares(tmp_path: Path) -> None:
     xml = '<?xml version="1.0" encoding="ISO-8859-2"?><a>Łódź</a>'
     assert "Łódź" in (await read(file(tmp_path / "a.xml", xml.encode("iso-8859-2")))).text
+    odd = file(tmp_path / "odd.py", b"# coding: undefined\nx = '\xe9'\n")
+    assert "x = " in (await read(odd)).text
     python = "# -*- coding: koi8-r -*-\nprint('чай')\n"
     assert "чай" in (await read(file(tmp_path / "a.py", python.encode("koi8-r")))).text
 

@@ -196,3 +196,11 @@ async def test_a_proxy_of_another_kind_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1080")
     async with GuardedProxy(AddressGuard()) as proxy:
         assert "socks5" in await _through(proxy, "GET http://known.invalid/ HTTP/1.1\r\nHost: x\r\n\r\n")
+
+
+async def test_a_host_is_not_refused_for_one_whose_name_holds_its_own() -> None:
+    async with GuardedProxy(AddressGuard()) as proxy:
+        await _through(proxy, "CONNECT data.localhost:80 HTTP/1.1\r\n\r\n")
+        assert proxy.refusal_of("http://data.localhost/")
+        assert not proxy.refusal_of("http://a.localhost/")
+        assert not proxy.refusal_of("http://localhost/")

@@ -21,6 +21,7 @@ from agent.files.contents import (
     TextContents,
     in_sections,
     nested_contents,
+    short_name,
     too_large,
 )
 from agent.files.documents.html import Page
@@ -103,7 +104,7 @@ def _name(part: EmailMessage, taken: dict[str, bytes]) -> str:
     """A name of its own that is safe as a file's."""
     given = (part.get_filename() or "").replace("\\", "/").rpartition("/")[2]
     suffix = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt"}.get(part.get_content_type(), "")
-    name = one_line(given, 100).replace("\0", "").strip(". ") or f"attachment-{len(taken) + 1}{suffix}"
+    name = short_name(one_line(given, 100).replace("\0", "").strip(". ")) or f"attachment-{len(taken) + 1}{suffix}"
     while name in taken:
         name = f"{len(taken) + 1}-{name}"
     return name

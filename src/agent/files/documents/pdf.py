@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyped]  # it has no stubs
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, locked
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, locked, short_name
 from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
 from mcp_tools.text import one_line
 
@@ -48,7 +48,7 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
         )
     if why:
         raise damaged(source.name, "pdf", why)
-    contents = PdfContents(document, Path(source.name).stem, limits)
+    contents = PdfContents(document, short_name(Path(source.name).stem), limits)
     if is_cut:
         contents.lost.append("The file does not end as a PDF does: pages may be missing.")
     return contents
@@ -95,7 +95,7 @@ class PdfContents(Contents):
         saved = [path]
         for index, (name, content) in enumerate(self._attached(), 1):
             safe = Path(name.replace("\\", "/")).name.strip(". ") or "file"
-            saved.append(folder / f"{self._stem}.attached-{index}-{safe[-100:]}")
+            saved.append(folder / f"{self._stem}.attached-{index}-{short_name(safe)}")
             saved[-1].write_bytes(content)
         return saved
 

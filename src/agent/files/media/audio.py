@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import av
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
 from agent.files.media.speech import RATE, Said, transcribe
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Sound(Contents):
             return []
         if stretches < self.stretches:
             self.tell(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
-        path = folder / f"{Path(self._source.name).stem}.transcript.json"
+        path = folder / f"{short_name(Path(self._source.name).stem)}.transcript.json"
         pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in said]
         told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in said), "pieces": pieces}
         path.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")

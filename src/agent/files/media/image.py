@@ -20,6 +20,7 @@ from agent.files.contents import (
     Source,
     TextContents,
     in_sections,
+    short_name,
     too_large,
 )
 from agent.files.documents.package import parsed
@@ -63,7 +64,7 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
     data = {}
     for number, frame in frames.items() if len(frames) > 1 else ():
         plain = frame.convert("RGBA" if frame.mode in ("P", "PA", "LA", "RGBA") else "RGB")
-        data[f"{Path(source.name).stem}.frame-{number}.png"] = _encoded(plain, "png")
+        data[f"{short_name(Path(source.name).stem)}.frame-{number}.png"] = _encoded(plain, "png")
     return TextContents(source.kind, summary, sections, lost=lost, data=data, is_all=False)
 
 

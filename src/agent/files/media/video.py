@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import av
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
 from agent.files.media.audio import Sound, clock, length_of, opened, tags_of
 from agent.files.media.ocr import text_in
 
@@ -65,7 +65,7 @@ class Film(Contents):
         """The pictures as `name.0012.5s.jpg`, seconds in the name, and the transcript."""
         saved = []
         for seconds, (jpeg, _) in self._moments.items() if self._is_seen else ():
-            saved.append(folder / f"{Path(self._source.name).stem}.{seconds:06.1f}s.jpg")
+            saved.append(folder / f"{short_name(Path(self._source.name).stem)}.{seconds:06.1f}s.jpg")
             saved[-1].write_bytes(jpeg)
         return [*saved, *(self._sound.save_data(folder) if self._sound else [])]
 

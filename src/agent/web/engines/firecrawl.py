@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import import_module
@@ -25,6 +26,7 @@ _TBS = {"day": "qdr:d", "week": "qdr:w", "month": "qdr:m", "year": "qdr:y"}
 _LONGEST_QUERY = 500  # characters, by its published API
 _MOST_TEXT = 2_000_000  # characters of a page
 _MAX_AGE = 3_600_000  # milliseconds that a page may have been in Firecrawl's cache
+_REST = 30.0  # seconds for which no page is asked for after it could not be reached
 _KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
 
 
@@ -49,6 +51,7 @@ class Firecrawl(Search):
         """What Firecrawl itself may take: a little less than we wait."""
         self._guard = guard
         self._client: Any = None
+        self._down: tuple[WebProblem, float] | None = None  # why no page is asked for, and until when
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits of the web; see `Search`."""
@@ -71,6 +74,8 @@ class Firecrawl(Search):
     async def read(self, url: str) -> Page:
         """The page at an address, as Markdown; see `PageReader`."""
         await self._ask_guard(url)
+        if self._down is not None and time.monotonic() < self._down[1]:
+            raise self._down[0]
         client = await self._opened()
         document = await self._call(
             lambda: client.scrape(
@@ -134,8 +139,9 @@ class Firecrawl(Search):
             after = retry_after(error.response.headers) if error.response is not None else None
             raise self._service.refused(status, said, after) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, TimeoutError, OSError) as error:
-            problem = connection_problem(self._service.host, error, self._seconds)
-            raise self._service.problem(problem) from None
+            problem = self._service.problem(connection_problem(self._service.host, error, self._seconds))
+            self._down = problem, time.monotonic() + _REST
+            raise problem from None
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             # Its SDK reads the answer as it comes: another shape ends in whatever that line raises.
             raise self._service.nonsense(f"{type(error).__name__}: {error}") from None

@@ -43,6 +43,7 @@ _MOST_PLACES = 50_000  # pages of an index
 _MOST_BYTES = 64 << 20  # of one file; larger ones are known by their names only
 _PLAIN_BYTES = 4 << 20  # of a text that is read in this process; larger ones are read in parts, as other kinds are
 _MOST_TEXT = 400_000  # characters of a file that can be found
+_CUT = "Only its beginning can be found."
 _UNREAD = ("audio", "video", "image", "")
 """Modules whose readers take minutes for what is no text; such files are known by their names only."""
 _HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.M)
@@ -336,11 +337,13 @@ class OwnIndex(Search):
         if module == "text" and size <= _PLAIN_BYTES:
             data = await asyncio.to_thread(path.read_bytes)
             encoding = encoding_of(data)
-            text = encoding.decode(data)[:_MOST_TEXT] if encoding else ""
+            whole = encoding.decode(data) if encoding else ""
+            text = whole[:_MOST_TEXT]
+            notes = (_CUT,) if text != whole else ()
             text, links = number_links(text, url) if kind == "md" else (text, ())
-            return Page(url, "", text, links, kind=kind)
+            return Page(url, "", text, links, kind=kind, notes=notes)
         reading = await reading_of(path, to=1_000_000, limit=_MOST_TEXT)
-        more = ["Only its beginning can be found."] if reading.more else []
+        more = [_CUT] if reading.more else []
         return Page(url, "", reading.text, kind=kind, notes=(*reading.lost, *more))
 
     async def _in_store(self, call: Callable[[], T]) -> T:

@@ -219,3 +219,17 @@ async def test_a_file_with_the_words_of_a_wall_is_read() -> None:
         engine = Firecrawl(None, own.url)
         assert (await engine.read("https://a.example/x")).kind == "pdf"
         await engine.aclose()
+
+
+async def test_one_that_cannot_be_reached_is_left_alone_for_a_while() -> None:
+    """The second page gets the first one's problem, without a connection."""
+    with FirecrawlServer(PAGES) as gone:
+        engine = Firecrawl(None, gone.url)
+    problems = []
+    for url in PAGES:
+        with pytest.raises(WebProblem) as raised:
+            await engine.read(url)
+        problems.append(raised.value)
+    await engine.aclose()
+    assert problems[0].reason == "connection"
+    assert problems[1] is problems[0]

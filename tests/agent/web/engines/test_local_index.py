@@ -372,3 +372,9 @@ async def test_a_list_is_read_by_the_reader_of_the_web(tmp_path: Path) -> None:
             await reader.aclose()
     assert len(told) == 3
     assert all("is not read into the index" in text for text in told)
+
+
+async def test_a_long_text_is_said_to_be_cut(index: OwnIndex, folder: Path) -> None:
+    (folder / "long.txt").write_text("Heron " * 70_000)
+    (hit,) = await index.search("heron")
+    assert (await index.read(hit.url)).notes == ("Only its beginning can be found.",)
