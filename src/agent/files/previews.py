@@ -124,7 +124,7 @@ def trimmed(parts: Sequence[Part]) -> list[Part]:
     """The parts without what no preview of them all will show."""
     rooms = shares([_size(part) for part in parts], ROOM)
     return [
-        {**part, "pieces": _fitting(part["pieces"], room)} if part["unit"] not in _TEXTS else part
+        {**part, "pieces": _fitting(part["pieces"], room) or part["pieces"][:1]} if part["unit"] not in _TEXTS else part
         for part, room in zip(parts, rooms, strict=True)
     ]
 

@@ -311,3 +311,15 @@ async def test_of_many_forms_of_lines_those_of_another_level_come_first(tmp_path
 async def test_prose_in_lines_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Some words of prose, and others\nthat follow. So it goes\n" * 400)
     assert "middle" in (await preview(tmp_path / "a.txt")).shown.label
+
+
+async def test_of_many_wide_sheets_each_shows_the_beginning_of_its_first_row(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for number in range(80):
+        sheet = book.create_sheet(f"S{number}")
+        for row in range(30):
+            sheet.append([f"row {row} of sheet {number} " + "x" * 150])
+    book.save(tmp_path / "wide.xlsx")
+    seen = await preview(tmp_path / "wide.xlsx")
+    assert "1–0" not in seen.shown.text
+    assert "the beginning of row 1 of" in seen.shown.text

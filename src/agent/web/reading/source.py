@@ -90,11 +90,15 @@ def drop_hidden(tree: Any) -> int:
 def put_in_order(tree: Any) -> None:
     """What a converter takes for something else: captions of tables and pictures, boxes within the text, choices.
 
-    Scripts and styles, whose text nobody sees, are taken out.
+    Scripts, whose text nobody sees, are taken out; styles, which say what is struck through, are put in front.
     """
     from lxml import etree, html
 
-    etree.strip_elements(tree, "script", "style", "template", "noscript", with_tail=False)
+    etree.strip_elements(tree, "script", "template", "noscript", with_tail=False)
+    for style in tree.xpath(".//style"):
+        style.drop_tree()  # leaves what stands behind it
+        style.tail = None
+        tree.insert(0, style)
     for caption in tree.xpath("//table/caption"):
         table, line = caption.getparent(), html.Element("p")
         line.text = " ".join(caption.text_content().split())

@@ -243,3 +243,13 @@ def test_an_article_keeps_its_own_head_and_foot() -> None:
     )  # fmt: skip
     assert all(text in page.markdown for text in ("By Ann, 3 May", "Tags: sea", "| Hour | Wind |"))
     assert page.around == "Kell Times"
+
+
+def test_what_a_style_of_the_page_strikes_through_is_marked() -> None:
+    style = "<style>.gone { text-decoration: line-through }</style>"
+    for head, body in ((style, ""), ("", style)):
+        source = f"<html><head>{head}</head><body>{body} after<p>Tea 3, <i class='gone'>Milk 5</i></p></body></html>"
+        page = extract(source, URL)
+        assert "~~Milk 5~~" in page.markdown
+        assert "after" in page.markdown
+        assert "text-decoration" not in page.whole
