@@ -172,7 +172,7 @@ class Archive(Contents):
     def _copy(self, member: _Member, target: Path) -> None:
         """Writes a member, counting what really comes, whatever the archive says."""
         with member.open() as stream, target.open("wb") as file:
-            while chunk := stream.read1(_CHUNK):  # at a break, `read` would lose what it has gathered
+            for chunk in _chunks(stream):
                 self._bytes += len(chunk)
                 if self._bytes > self._limits.unpacked:
                     limit = f"{self._limits.unpacked:,}"
@@ -180,6 +180,25 @@ class Archive(Contents):
                         "bomb", f"The archive unpacks to more than {limit} bytes ({one_line(target.name)})."
                     )
                 file.write(chunk)
+
+
+def _chunks(stream: Any) -> Iterator[bytes]:
+    """What a stream gives up to its break; a tar that breaks off within a chunk gives nothing of that."""
+    size = _CHUNK
+    done = 0
+    while True:
+        try:
+            chunk = stream.read1(size)  # `read` would lose what it has gathered
+        except tarfile.ReadError:
+            if size == 1:
+                raise
+            size //= 2
+            stream.seek(done)
+            continue
+        if not chunk:
+            return
+        done += len(chunk)
+        yield chunk
 
 
 def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:
