@@ -28,7 +28,7 @@ from table import Figure, as_text, ratio_at_most
 
 from agent.browser.outside import OutsideBrowser
 from agent.browser.tasks import BrowserTask
-from agent.events import BrowserStepped
+from agent.events import BrowserStepped, Note
 from agent.web.chromium import find_chromium, sweep
 from support.played_model import PlayedModel
 from support.site.server import Site
@@ -52,9 +52,9 @@ import asyncio, sys
 sys.path[:] = sys.argv[3:]
 from browser_runs import DRIVERS, drive
 from support.played_model import PlayedModel
-from agent.browser.tasks import Task
+from agent.browser.tasks import BrowserTask
 scrolls = PlayedModel([{"do": "scroll"}] * 500)
-asyncio.run(drive("compact", scrolls.ask, Task("Scroll until you are told otherwise.", sys.argv[1])))
+asyncio.run(drive("compact", scrolls.ask, BrowserTask("Scroll until you are told otherwise.", sys.argv[1])))
 """
 LONGEST_LIFE = 4.0
 """Seconds after which an agent is killed at the latest."""
@@ -102,13 +102,14 @@ def _ms(ours: Sequence[Start], theirs: Sequence[Start], name: str) -> tuple[floa
 def _our_start(chrome: Path, site: Site) -> Start:
     there: list[float] = []
 
-    def tell(step: BrowserStepped) -> None:
-        there.append(time.perf_counter())
+    def tell(event: BrowserStepped | Note) -> None:
+        if isinstance(event, BrowserStepped):
+            there.append(time.perf_counter())
 
-    browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).ask, allow_private=True)
+    browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).ask, tell, allow_private=True)
     site.reset()
     started = time.perf_counter()
-    asyncio.run(browser.do(BrowserTask("Open the page.", site.url, steps=1), tell))
+    asyncio.run(browser.do(BrowserTask("Open the page.", site.url, steps=1)))
     return Start(site.requests[0].at - started, there[0] - started)
 
 

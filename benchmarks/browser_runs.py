@@ -12,7 +12,7 @@ from agent.browser.logins import Login
 from agent.browser.outside import BROWSER_USE, OutsideBrowser
 from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
 from agent.errors import AlitaError
-from agent.events import BrowserStepped
+from agent.events import BrowserStepped, Note
 from agent.small.browser import DRIVER
 from agent.web.chromium import find_chromium
 
@@ -42,16 +42,16 @@ class Run(NamedTuple):
     problem: str
 
 
-def ignore(step: BrowserStepped) -> None:
+def ignore(event: BrowserStepped | Note) -> None:
     """For who is not interested in steps."""
 
 
 async def drive(kind: Kind, ask: Ask, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
     """What came of a task, what went wrong, and its seconds."""
-    browser = OutsideBrowser(DRIVERS[kind], find_chromium(None).path, ask, allow_private=True)
+    browser = OutsideBrowser(DRIVERS[kind], find_chromium(None).path, ask, ignore, allow_private=True)
     started = time.perf_counter()
     try:
-        outcome = await browser.do(task, ignore)
+        outcome = await browser.do(task)
     except AlitaError as problem:
         return None, problem.message, time.perf_counter() - started
     return outcome, outcome.problem, time.perf_counter() - started

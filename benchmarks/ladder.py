@@ -25,13 +25,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from unseen_questions import HERE, is_right
 
-from agent.budget import Budget, RunLimits
 from agent.configuration.settings_sources import read_settings
-from agent.context import Context
 from agent.material.attached import look_at_files
 from agent.models.protocol import EMBEDDED, Message, Model, Role
 from agent.models.roles import Models
@@ -42,6 +40,10 @@ from agent.store.journal import Journal
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Sandbox
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.decisions import context_with
 
 ALITA = Path(sys.executable).parent / "alita"
 SECONDS = 150
@@ -93,16 +95,12 @@ async def sample(asked: list[Row], out: Path, more: int) -> None:
 
 async def sampled(row: Row, model: Model, sandbox: Sandbox, journal: Journal, place: Path, more: int) -> Row:
     """The programs of a question: the likeliest one and its repair, or some more by chance, two at a time."""
-    nothing, files = cast(Any, None), tuple(row["paths"])
-    context = Context(
-        OneModel(model),
-        nothing,
-        sandbox,
-        journal,
-        Budget(RunLimits()),
-        lambda event: None,
-        "run",
-        files,
+    files = tuple(row["paths"])
+    context = context_with(
+        models=OneModel(model),
+        sandbox=sandbox,
+        journal=journal,
+        files=files,
         reader=JournaledFiles(place / "files", journal),
     )
     started = time.monotonic()

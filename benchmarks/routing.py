@@ -12,17 +12,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from agent.budget import Budget, RunLimits
 from agent.configuration.settings_sources import read_settings
-from agent.context import Context, RoleModels
 from agent.errors import ModelOutputError
 from agent.material.pages import means_page
 from agent.models.protocol import Role
 from agent.models.roles import Models
 from agent.state import Decision, State, Step
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.decisions import OneModel, context_with
 
 ROWS = Path(__file__).with_name("routing.jsonl")
 TUNING = Path(__file__).with_name("routing_tuning.jsonl")
@@ -32,10 +35,9 @@ PROGRAMS = frozenset({"create_tool", "run_code"})
 Row = dict[str, Any]
 
 
-async def decide(row: Row, models: RoleModels) -> str:
+async def decide(row: Row, models: Models | OneModel) -> str:
     """The action that a run would take; a model that decides nothing is led to answer."""
-    nothing = cast(Any, None)
-    context = Context(models, nothing, nothing, nothing, Budget(RunLimits()), lambda _: None, "benchmark")
+    context = context_with(models=models)
     try:
         state = situation(row)
         decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]

@@ -57,13 +57,13 @@ class OneModel:
         return self.model
 
 
-def context_with(model: ScriptedModel, **given: Any) -> Context:
-    """A run with this model for every role, and what is given; it has no web, and no decision reaches the rest."""
+def context_with(model: ScriptedModel | None = None, **given: Any) -> Context:
+    """A run of this model, if any, and of what is given; it has no web, and no decision reaches the rest."""
     rest = {field.name: None for field in fields(Context) if field.default is field.default_factory is MISSING}
     journal, budget, emit = Journal(Path("run/journal.jsonl"), Redactor(), []), Budget(RunLimits()), lambda event: None
     consent = Consent(None, journal, budget, emit)
     made = {
-        "models": OneModel(model),
+        "models": model and OneModel(model),
         "journal": journal,
         "budget": budget,
         "emit": emit,
