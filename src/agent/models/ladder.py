@@ -79,7 +79,8 @@ class TraitsCache:
         with contextlib.suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
             for key, entry in json.loads(self._path.read_bytes()).items() if self._path else ():
                 if 0 <= time.time() - entry["at"] < _KEPT_FOR:
-                    found[key] = (from_plain(Traits, entry), entry["at"])
+                    traits = from_plain(Traits, entry)
+                    found[key] = (replace(traits, without=tuple(traits.without)), entry["at"])
         return found
 
 

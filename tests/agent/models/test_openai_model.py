@@ -241,6 +241,10 @@ async def test_refused_parameters_are_left_out_from_then_on(
     assert len(openai_server.requests) == 4
     assert openai_server.requests[-1] == {"model": "tiny-1", "messages": ASK, "max_completion_tokens": 5}
 
+    cache.write_text(cache.read_text().replace('"without": [', '"without": null, "was": ['))
+    openai_server.answer("ok")
+    assert (await open_model(traits=TraitsCache(cache)).complete(Request(ASK))).text == "ok"
+
 
 async def test_concurrency_is_limited_across_models_of_an_endpoint(
     openai_server: OpenAIServer, open_model: Open

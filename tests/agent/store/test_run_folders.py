@@ -39,7 +39,7 @@ def test_a_run_survives_the_disk(runs, tmp_path):
 
 
 def test_ids_sort_by_time():
-    assert new_id(1_000_000_000) < new_id(1_000_000_001)
+    assert new_id(1_000_000_000) < new_id(1_000_000_000.002) < new_id(1_000_000_000.999) < new_id(1_000_000_001)
 
 
 async def test_a_run_without_a_living_process_is_interrupted(runs):
