@@ -54,10 +54,10 @@ class JournaledModel:
                 completion = await model.complete(with_pictures(request))
             return {**as_plain(completion), "by": completion.by or model.name, "role": self._role}
 
-        told, live = await self._journal.recorded("model", self._key(request), dict[str, Any], ask)
+        told: dict[str, Any] = await self._journal.call("model", self._key(request), ask)
         self._answering = told.get("by", self._wanted)
         completion = from_plain(Completion, told)
-        if request.on_delta is not None and not live:
+        if request.on_delta is not None and not self._journal.is_live:
             request.on_delta(completion.text)
         return completion
 

@@ -207,8 +207,8 @@ class Journal:
         journal._file = file
         return journal
 
-    async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> Json:
-        """The recorded output of this request, or else the output of `perform`, then recorded.
+    async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Any]]) -> Json:
+        """The recorded output of this request, or else the output of `perform` as JSON, then recorded.
 
         Args:
             kind: What is called.
@@ -237,7 +237,7 @@ class Journal:
         output: Json = None
         error: AlitaError | None = None
         try:
-            output = self._redactor.json(await perform())
+            output = self._redactor.json(as_plain(await perform()))
         except AlitaError as raised:
             error = raised
         self.is_live = True
@@ -263,11 +263,7 @@ class Journal:
         self, kind: str, request: dict[str, Json], form: Any, work: Callable[[], Awaitable[T]]
     ) -> tuple[T, bool]:
         """What `call` gives, as a value of the type `form`; and whether the call was made now."""
-
-        async def perform() -> Json:
-            return as_plain(await work())
-
-        return from_plain(form, await self.call(kind, request, perform)), self.is_live
+        return from_plain(form, await self.call(kind, request, work)), self.is_live
 
     def begin(self, step: int) -> None:
         """Calls from now on belong to a step; inside of `ahead` they go on belonging to that one."""
