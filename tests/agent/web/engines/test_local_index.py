@@ -378,3 +378,14 @@ async def test_a_long_text_is_said_to_be_cut(index: OwnIndex, folder: Path) -> N
     (folder / "long.txt").write_text("Heron " * 70_000)
     (hit,) = await index.search("heron")
     assert (await index.read(hit.url)).notes == ("Only its beginning can be found.",)
+
+
+async def test_a_snippet_is_where_most_words_of_the_query_are(index: OwnIndex, folder: Path) -> None:
+    """In a long text that has one of them everywhere, within a second or two."""
+    (folder / "long.txt").write_text(
+        "Heron and reed. " * 9_000 + "The heron fears the osprey. " + "Reed again. " * 9_000
+    )
+    began = time.monotonic()
+    (hit,) = await index.search("heron osprey")
+    assert "The heron fears the osprey." in hit.snippet
+    assert time.monotonic() - began < 10
