@@ -19,10 +19,10 @@ from agent.strategy import Strategy, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
+    from agent.actions.python_session import PythonSession
     from agent.consent.consent import Consent
     from agent.consent.external_tools import ExternalTools
     from agent.material.workspace import Workspace
-    from agent.python_session import PythonSession
     from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
     from agent.recorders.journaled_files import JournaledFiles
     from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb

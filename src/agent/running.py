@@ -12,12 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from agent.actions.creation import examiner_of
+from agent.actions.python_session import PythonSession
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
 from agent.configuration.settings import EARLIER, FOLLOWS, RULES, SCHEMA, wish_of
+from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
 from agent.context import Context
-from agent.creation import examiner_of
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.follow_up import FollowUp, understand
@@ -25,10 +27,8 @@ from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import Role
-from agent.python_session import PythonSession
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
-from agent.specialists import not_for
 from agent.store.journal import Journal
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for

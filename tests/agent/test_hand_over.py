@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from agent.configuration.specialists import SPECIALISTS
 from agent.errors import SettingsError
 from agent.events import ActionRefused, StepStarted, ToolCalled
-from agent.specialists import SPECIALISTS
 from agent.store.journal import Journal
 from agent.store.runs import load_run
 from support.forked import Forked

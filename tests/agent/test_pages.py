@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from agent.actions.refusals import refusal_of, unread
 from agent.material.pages import (
     ShownPage,
     is_page_read,
@@ -16,7 +17,6 @@ from agent.material.pages import (
     was_read,
 )
 from agent.material.workspace import Workspace
-from agent.refusals import refusal_of, unread
 from agent.state import Decision
 from agent.web.page import Page
 from support.decisions import done, state_of

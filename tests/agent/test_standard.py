@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent import python_session
+from agent.actions import python_session
 from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.store.journal import FILE, Journal
@@ -365,7 +365,7 @@ async def test_a_program_that_kills_its_session_costs_its_variables_and_the_mode
 
 
 async def test_a_program_calls_the_runs_functions_only_so_often(talk, tmp_path, monkeypatch):
-    monkeypatch.setattr("agent.python_session._MOST_CALLS", 5)
+    monkeypatch.setattr("agent.actions.python_session._MOST_CALLS", 5)
     path = tmp_path / "a.txt"
     path.write_text("Forty-two.")
     code = "done = 0\nfor _ in range(9):\n    read('a.txt')\n    done += 1"

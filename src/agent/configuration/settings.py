@@ -25,10 +25,10 @@ from pydantic import (
     field_validator,
 )
 
+from agent.configuration.specialists import SPECIALISTS
 from agent.models.named import NamedModel, endpoint_address
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
-from agent.specialists import SPECIALISTS
 
 if TYPE_CHECKING:
     from agent.store.runs import Run

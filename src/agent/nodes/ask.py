@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.actions.hand_over import HandOvers
 from agent.context import Context
-from agent.hand_over import HandOvers
 from agent.state import State
 from agent.steps import decision_of, step
 

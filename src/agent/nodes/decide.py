@@ -9,6 +9,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from agent.actions.offered_tools import tools_now
 from agent.answering.answer_format import answer_of
 from agent.consent.provenance import FINE, of_address, of_query
 from agent.context import Context
@@ -17,7 +18,6 @@ from agent.events import Note, StepStarted
 from agent.material.origins import origins_of
 from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
-from agent.offered_tools import tools_now
 from agent.state import Decision, State
 from agent.steps import most_steps
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
+from agent.actions.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.models.protocol import Role
-from agent.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.state import State
 from mcp_tools.library.approvals import errors_of
 from mcp_tools.tool import Status

@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.calls import CallResult, call_external, call_tool
+from agent.actions.calls import CallResult, call_external, call_tool
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_call

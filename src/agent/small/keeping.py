@@ -11,9 +11,9 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
+from agent.actions.creation import short_path, tell_creation
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context
-from agent.creation import short_path, tell_creation
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role

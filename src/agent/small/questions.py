@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, cast, get_args
 
+from agent.actions.offered_tools import DRAFT
+from agent.actions.refusals import refusal_of, unread
 from agent.answer import stands_there
 from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema
@@ -18,8 +20,6 @@ from agent.errors import ModelOutputError
 from agent.events import Note
 from agent.material.attached import readable, was_read
 from agent.models.protocol import Role
-from agent.offered_tools import DRAFT
-from agent.refusals import refusal_of, unread
 from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code
 from agent.state import Action, Decision, State, Step

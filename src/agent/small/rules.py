@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from agent.actions.refusals import refusal_of
 from agent.answering.answer_format import asked_of
 from agent.material.attached import TABLES, TREES, readable, unread_files, was_read
-from agent.refusals import refusal_of
 from agent.small.program import holds_tables, openable
 from agent.small.scripts import asked_script
 from agent.state import AttachedFile, Decision, State

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from agent.actions.offered_tools import DRAFT
+from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
-from agent.offered_tools import DRAFT
-from agent.specialists import SPECIALISTS
 from agent.state import Action, Decision, Reply, State
 from agent.web.page import SOURCES
 from mcp_tools.text import one_line

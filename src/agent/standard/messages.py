@@ -7,15 +7,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from agent.actions.offered_tools import DRAFT
 from agent.answering.answer_format import answer_of, wanted_form
+from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER
 from agent.context import Room
 from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
 from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
-from agent.offered_tools import DRAFT
-from agent.specialists import prompt_of
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from agent.actions.creation import short_path, tell_creation
+from agent.actions.offered_tools import shown_tool
 from agent.context import Context
-from agent.creation import short_path, tell_creation
 from agent.errors import ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.models.protocol import Role
-from agent.offered_tools import shown_tool
 from agent.state import State, Step
 from agent.steps import decision_of, failed, step, value_text
 from agent.strategy import Update

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from agent.actions.python_session import run_in_session
+from agent.actions.refusals import refusal_of
 from agent.answering.answer_format import problem_of
 from agent.browser.outside import BROWSER_USE
 from agent.browser.tasks import BrowserOutcome
@@ -25,8 +27,6 @@ from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.origins import origins_of
 from agent.material.pictures import tell_instead, without_pictures
 from agent.models.protocol import Completion, Message, Role, ToolCall
-from agent.python_session import run_in_session
-from agent.refusals import refusal_of
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool

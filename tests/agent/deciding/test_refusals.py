@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.refusals import refusal_of, unread
+from agent.actions.refusals import refusal_of, unread
 from agent.state import Decision, Step
 from support.decisions import FIBONACCI, done, state_of
 

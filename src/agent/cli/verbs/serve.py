@@ -134,7 +134,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
     sandbox = await open_for(settings)
     try:
         await importing
-        from agent.serving import ServedAlita
+        from agent.cli.serving import ServedAlita
         from agent.store.redact import Redactor
         from mcp_tools.library.library import Library
         from mcp_tools.server import build_server, serve_stdio

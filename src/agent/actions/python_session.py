@@ -11,19 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.calls import call_external
+from agent.actions.calls import call_external
+from agent.actions.hand_over import HandOvers
+from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import may_be_done, words_of_user
 from agent.consent.provenance import Verdict, of_address, of_call, of_query
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.hand_over import HandOvers
 from agent.material.attached import file_named, file_of_run, granted, path_made
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, seen_pictures, watched
 from agent.records import as_plain, from_plain
-from agent.specialists import SPECIALISTS
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number
 from agent.store.journal import Journal, made_by

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from agent.configuration.specialists import SHARE, SPECIALISTS, not_for
 from agent.context import Context, Room
 from agent.events import ToolCalled
 from agent.material.origins import is_private, origins_of
-from agent.specialists import SHARE, SPECIALISTS, not_for
 from agent.state import AttachedFile, State, Step
 from agent.steps import step_number
 from agent.strategy import Update
