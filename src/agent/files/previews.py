@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents
@@ -83,31 +83,15 @@ def text_part(text: str, total: int | None, *, name: str = "", outline: Sequence
     return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=list(outline))
 
 
-def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = False) -> Part:
-    """A text: whole if it can be shown, else its beginning and its end, with its outline or its middle.
-
-    Where most of its lines are alike, few of them say all.
-    """
+def sampled_part(text: str, outline: Sequence[str] = ()) -> Part:
+    """A text: whole if it can be shown, else its beginning and its end, with its outline or its middle."""
     if len(text) <= ROOM:
         return text_part(text, len(text))
-    room = _SAMPLE if is_alike else _BEGINNING
-    shares = [int(room * share) for share in _PLACES[2 if outline else 3]]
+    shares = [int(_BEGINNING * share) for share in _PLACES[2 if outline else 3]]
     middle = text.find("\n", len(text) // 2) + 1
     pieces = [shortened(text, shares[0]), *([] if outline else [shortened(text[middle:], shares[1])])]
     pieces.append(_ending(text, shares[-1]))
     return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=list(outline))
-
-
-def others_told(
-    forms: Mapping[Any, Sequence[int]], unit: str, first: int, most: int, shown: Callable[[int], str]
-) -> list[str]:
-    """The first entry or line of each form that the first ones do not show; `forms` holds their numbers, from 1."""
-    others = [numbers for numbers in forms.values() if numbers[0] > first]
-    told = [
-        f"{unit} {numbers[0]:,}, one of {len(numbers):,} of another form: {shown(numbers[0])}"
-        for numbers in others[:most]
-    ]
-    return [*told, *([f"and {len(others) - most:,} more forms"] if len(others) > most else [])]
 
 
 def pages_part(contents: Contents) -> Part:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from agent.files.contents import Source
-from agent.files.previews import FIRST, Part, others_told, part_of, text_part
+from agent.files.previews import Part, part_of, text_part
 from agent.files.tables.rows import values_told
 from mcp_tools.text import one_line
 
@@ -24,7 +24,6 @@ _WORD = 30  # characters of a text that may be one of a few
 _ENTRY = 600
 _SHORT = 200  # characters of a value that needs no part of its own
 _MOST_PARTS = 40
-_FORMS = 3
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
@@ -194,17 +193,6 @@ def _records(text: str) -> list[tuple[int, Any]]:
     return found
 
 
-def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str = "") -> Part:
-    """How a list begins, and the first entries of other forms: with other keys, or of another kind."""
-    forms: dict[Any, list[int]] = {}
-    for number, value in enumerate(values, 1):
-        form = frozenset(value) if isinstance(value, dict) else type(value).__name__
-        forms.setdefault(form, []).append(number)
-    name_of_one = "entry" if unit == "entries" else "line"
-    told = others_told(forms, name_of_one, FIRST[unit], _FORMS, lambda number: _cut(_dumped(values[number - 1])))
-    return part_of((_cut(_dumped(value)) for value in values), len(values), unit, name=name, columns=told)
-
-
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "true or false"
@@ -252,6 +240,10 @@ def _list(values: list[list[Any]], depth: int) -> str:
     of = f"list of {sizes[0]:,}" if len(sizes) == 1 else f"list of {sizes[0]:,} to {sizes[-1]:,}"
     entries = [entry for one in values for entry in one]
     return f"{of}: {_shape(entries, depth - 1)}" if entries and depth else of
+
+
+def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str = "") -> Part:
+    return part_of((_cut(_dumped(value)) for value in values), len(values), unit, name=name)
 
 
 def _object_part(value: dict[str, Any], name: str) -> Part:

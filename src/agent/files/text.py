@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.kinds import SAMPLE, Encoding, encoding_of
-from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
+from agent.files.previews import DATA, ROOM, Part, sampled_part, text_part
 from agent.files.structure import Structure, parts_of, structure_of
 from mcp_tools.text import one_line
 
@@ -19,15 +19,6 @@ _LINE_END = 500  # characters that a page may take more, to end with a line
 _DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*encoding\s*=\s*["']|(?:.*\n)?.*#.*coding[:=][ \t]*)([-\w.]+)"""
 )
-_LINE = 160  # characters of a line that show its form
-_COMMON, _ALIKE = 0.01, 0.8
-"""Share of the lines from which on a form is a common one, and share that common forms have where lines are alike."""
-_FORMS = 8
-_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
-_NUMBER = r"(?:\w*\d\w*|\b[0-9A-Fa-f]{8,}\b)"
-"""A word with a digit in it, or an identifier in hexadecimal that happens to have none."""
-_NUMBERS = re.compile(rf"{_NUMBER}(?:[\s.,:/+-]+{_NUMBER})*")
-_WORDS = re.compile(r"[^\W\d]+(?:\s+[^\W\d]+)*")
 _MARKED = re.compile(r"#{1,6} +\S")
 _ALONE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")
 _HEADING = 60
@@ -94,11 +85,7 @@ class TextFile(Contents):
             return [text_part(text, None if self.count is None else len(text), outline=self._outline, whole=whole)]
         if len(text) <= whole or self.kind == "source":
             return [sampled_part(text)]
-        lines = text.split("\n")
-        if headings := _headings(lines):
-            return [sampled_part(text, headings)]
-        others = _lines_of_other_forms(lines)
-        return [sampled_part(text, others, is_alike=bool(others))]
+        return [sampled_part(text, _headings(text.split("\n")))]
 
     def _blocks(self) -> Iterator[str]:
         with self._encoding.open(self._path) as stream:
@@ -106,28 +93,6 @@ class TextFile(Contents):
                 if not block.endswith("\n"):
                     block += stream.readline(_LINE_END)
                 yield block
-
-
-def _lines_of_other_forms(lines: list[str]) -> list[str]:
-    """Where most lines are alike and have numbers, as in a log: their number, and those that the first do not show."""
-    forms: dict[str, list[int]] = {}
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            forms.setdefault(_form(line), []).append(number)
-    total = sum(map(len, forms.values()))
-    common = (len(numbers) for form, numbers in forms.items() if "9" in form and len(numbers) >= total * _COMMON)
-    if sum(common) < total * _ALIKE:
-        return []
-    levels = {form.partition(" ")[0] for form, numbers in forms.items() if numbers[0] <= FIRST["lines"]}
-    new_first = dict(sorted(forms.items(), key=lambda form: form[0].partition(" ")[0] in levels))
-    told = others_told(new_first, "line", FIRST["lines"], _FORMS, lambda number: lines[number - 1][:_LINE])
-    return [f"{total:,} lines of {len(forms):,} form{'s' * (len(forms) != 1)}", *told]
-
-
-def _form(line: str) -> str:
-    """A line with 9 for what has digits and a for words, but for the first one in capitals: `9-9-9 ERROR a`."""
-    capitals = _CAPITALS.search(line, 0, _LINE)
-    return f"{capitals[0] if capitals else ''} {_WORDS.sub('a', _NUMBERS.sub('9', line[:_LINE]))}"
 
 
 def _headings(lines: list[str]) -> list[str]:

@@ -61,20 +61,8 @@ async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None
             [*map(str, range(898)), "n/a", "-"],
             "number 0 to 897 (898) and text (2); all different; not number: n/a, -",
         ),
-        (
-            [f"K-{n}" for n in range(898)] + ["K 7", "L-1-2"],
-            "text; all different; 2 not like A-9: K 7, L-1-2",
-        ),
-        (
-            [*map(str, range(898)), "1,200", "3,000"],
-            "number 0 to 3,000; all different; with thousands separators: 1,200, 3,000",
-        ),
-        (
-            [*(f"Town {n}" for n in range(30)), "town 7", "Town  9"] * 30,
-            "text; 32 different; same but for case or blanks: Town 7 = town 7, Town 9 = Town 9",
-        ),
     ],
-    ids=["comma", "zeros", "mixed", "empty", "codes", "blanks", "odd values", "odd forms", "thousands", "case"],
+    ids=["comma", "zeros", "mixed", "empty", "codes", "blanks", "odd values"],
 )
 async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
@@ -201,11 +189,11 @@ def test_shares_are_fair(needs: list[int], room: int) -> None:
 
 async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"[{n:05}] something happened\n" for n in range(9000)))
-    first, forms, last = (await preview(tmp_path / "a.log")).shown.text.split("\n[…]\n")
+    first, middle, last = (await preview(tmp_path / "a.log")).shown.text.split("\n[…]\n")
     assert first.startswith("[00000] ")
-    assert forms == "9,000 lines of 1 form"
+    assert middle.startswith("[04500] ")
     assert last.endswith("[08999] something happened")
-    assert all(len(line) == 26 for part in (first, last) for line in part.split("\n"))
+    assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
 
 
 async def test_xml_tells_each_kind_of_element_with_its_values(tmp_path: Path) -> None:
@@ -224,19 +212,17 @@ async def test_xml_tells_each_kind_of_element_with_its_values(tmp_path: Path) ->
     assert seen.shown.label.startswith("characters 1–")
 
 
-async def test_records_tell_their_values_at_any_depth_and_one_of_each_form_is_shown(tmp_path: Path) -> None:
+async def test_records_tell_their_values_at_any_depth(tmp_path: Path) -> None:
     records = [{"at": f"2025-03-{1 + n % 28:02}", "to": {"a": {"b": [{"c": n % 2 == 0, "d": n}]}}} for n in range(400)]
     records[200] = {"beat": 1}
     (tmp_path / "a.json").write_text(json.dumps(records))
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records) + '{"at": \n')
-    for name, unit in (("a.json", "entry"), ("a.jsonl", "line")):
+    for name in ("a.json", "a.jsonl"):
         seen = await preview(tmp_path / name)
         assert (
             "at: date 2025-03-01 to 2025-03-28 (in 399), to: {a: {b: list of 1: {c: true or false, d: number 0 to"
             in (seen.summary)
         )
-        assert f'{unit} 201, one of 1 of another form: {{"beat": 1}}' in seen.shown.text
-    assert 'line 401, one of 1 of another form: {"at":' in seen.shown.text
 
 
 async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -> None:
@@ -265,52 +251,6 @@ async def test_a_long_text_shows_its_beginning_its_headings_with_their_lines_and
     assert end.endswith("Signed on 3 May 2024 by Jane Roe.")
     assert label.startswith("characters: ")
     assert len(text) <= 2_550
-
-
-async def test_a_log_shows_few_of_the_lines_that_are_alike_and_each_that_differs(tmp_path: Path) -> None:
-    lines = [f"2025-03-01 10:{n // 60 % 60:02}:{n % 60:02} INFO [worker-{n % 4}] took {n % 90} ms" for n in range(9000)]
-    for number in (4000, 7000):
-        lines[number - 1] = "2025-03-01 11:11:11 ERROR [worker-3] no connection to db-2"
-    lines[5000 - 1] = "Traceback (most recent call last):"
-    (tmp_path / "a.log").write_text("\n".join(lines) + "\n")
-    text, label = (await preview(tmp_path / "a.log")).shown
-    assert (
-        "9,000 lines of 3 forms\n"
-        "line 4,000, one of 2 of another form: 2025-03-01 11:11:11 ERROR [worker-3] no connection to db-2\n"
-        "line 5,000, one of 1 of another form: Traceback (most recent call last):\n"
-    ) in text
-    assert text.endswith(lines[-1])
-    assert len(text) < 1_200
-    size = len("\n".join(lines))
-    assert label.endswith(f"of {size:,}")
-
-
-async def test_an_identifier_without_a_digit_is_no_form_of_its_own(tmp_path: Path) -> None:
-    lines = [
-        f"2025-09-01 06:{n // 60:02}:{n % 60:02} INFO rid={n:08x} GET /list 200" for n in range(0xA00, 0xA00 + 800)
-    ]
-    lines[400] = "2025-09-01 06:06:40 INFO rid=ccdbfbae GET /list 200"
-    path = tmp_path / "gateway.log"
-    path.write_text("\n".join(lines))
-    assert "of another form" not in (await preview(path)).shown.text
-
-
-async def test_of_many_forms_of_lines_those_of_another_level_come_first(tmp_path: Path) -> None:
-    lines = [f"2025-03-01 10:00 INFO took {n} ms" for n in range(9000)]
-    for number in range(1000, 1040):
-        lines[number] = f"2025-03-01 10:00 INFO {'a, ' * (number - 999)}b"
-    lines[8000] = "2025-03-01 10:00 FATAL out of memory"
-    (tmp_path / "a.log").write_text("\n".join(lines))
-    text = (await preview(tmp_path / "a.log")).shown.text
-    assert (
-        "9,000 lines of 42 forms\nline 8,001, one of 1 of another form: 2025-03-01 10:00 FATAL out of memory\n" in text
-    )
-    assert "and 33 more forms" in text
-
-
-async def test_prose_in_lines_is_no_log(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("Some words of prose, and others\nthat follow. So it goes\n" * 400)
-    assert "middle" in (await preview(tmp_path / "a.txt")).shown.label
 
 
 async def test_of_many_wide_sheets_each_shows_the_beginning_of_its_first_row(tmp_path: Path) -> None:

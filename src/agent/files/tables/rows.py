@@ -6,10 +6,12 @@ import csv
 import datetime as dt
 import io
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
+
+from mcp_tools.text import count_of
 
 FEWEST_ROWS = 10
 CELL = 2_000
@@ -21,11 +23,9 @@ _AT_ONCE = 1000
 _MOST = 60  # columns that are told of
 _WIDTH = 40  # characters of a value or a name
 _EXAMPLES = 4
-_LIKE_THE_REST = 0.8  # share of the values of one form from which on the others are odd
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-_RUN = re.compile(r"(\d+)|([^\W\d_]+)|\s+")
 SAMPLE = 64 * 1024
 """Characters that a dialect is judged by."""
 _SNIFFED_ROWS = 200
@@ -137,67 +137,26 @@ def values_told(values: Mapping[str, int], decimal: str = ".") -> str:
     there = {value: count for value, count in values.items() if value.strip()}
     if not there:
         return "empty"
-    total = sum(there.values())
-    kinds: dict[str, list[str]] = {}
-    for value in there:
-        kinds.setdefault(_kind(value, decimal), []).append(value)
-    counts = {kind: sum(there[value] for value in found) for kind, found in kinds.items()}
+    by_kind = defaultdict[str, Counter[str]](Counter)
+    for value, count in there.items():
+        by_kind[_kind(value, decimal)][value] = count
+    usual, *others = sorted(by_kind.items(), key=lambda kind: -kind[1].total())
     told = " and ".join(
-        f"{kind}{_range(kind, kinds[kind], decimal)}{f' ({counts[kind]:,})' if len(kinds) > 1 else ''}"
-        for kind in sorted(kinds, key=lambda one: -counts[one])
+        f"{kind}{_range(kind, list(found), decimal)}{f' ({found.total():,})' if others else ''}"
+        for kind, found in (usual, *others)
     )
+    total = sum(there.values())
     if len(there) <= _FEW and len(there) < total:
-        counted = sorted(there.items(), key=lambda one: (-one[1], one[0]))
-        told += f"; {len(there)} value{'s' * (len(there) != 1)}: " + ", ".join(
-            f"{_short(value)} ({count:,})" for value, count in counted
+        counted = ", ".join(
+            f"{_short(value)} ({count:,})" for value, count in sorted(there.items(), key=lambda one: (-one[1], one[0]))
         )
+        told += f"; {count_of(len(there), 'value')}: {counted}"
     else:
         told += "; all different" if len(there) == total > 1 else f"; {len(there):,} different"
-        told += _odd(there, kinds, counts, total) + _variants(there, kinds, decimal)
+        if odd := sum((found for _, found in others), Counter[str]()):
+            named = [f"{_short(value)}{f' ({n:,})' if n > 1 else ''}" for value, n in odd.most_common(_EXAMPLES)]
+            told += f"; not {usual[0]}: {', '.join(named)}{', …' if len(odd) > _EXAMPLES else ''}"
     return told + (f"; {empty:,} empty" if empty else "")
-
-
-def _odd(there: Mapping[str, int], kinds: Mapping[str, list[str]], counts: Mapping[str, int], total: int) -> str:
-    """Values of another kind than most, or of another form where they are of one kind."""
-    if len(kinds) > 1:
-        usual = max(counts, key=lambda kind: counts[kind])
-        odd = [value for kind, found in kinds.items() if kind != usual for value in found]
-        return f"; not {usual}: {_examples(odd, there)}"
-    if "text" not in kinds:
-        return ""
-    forms = {value: _form(value) for value in there}
-    sizes = Counter[str]()
-    for value, form in forms.items():
-        sizes[form] += there[value]
-    form, size = sizes.most_common(1)[0]
-    if size == total or size < _LIKE_THE_REST * total:
-        return ""
-    return f"; {total - size:,} not like {form}: {_examples((one for one in there if forms[one] != form), there)}"
-
-
-def _variants(there: Mapping[str, int], kinds: Mapping[str, list[str]], decimal: str) -> str:
-    """Values that programs take for different ones, or for text, though people do not."""
-    numbers, mark = kinds.get("number", []), "." if decimal == "," else ","
-    grouped = [value for value in numbers if mark in value]
-    told = f"; with thousands separators: {_examples(grouped, there)}" if 0 < len(grouped) < len(numbers) else ""
-    spelled: dict[str, list[str]] = {}
-    for value in kinds.get("text", []):
-        spelled.setdefault(" ".join(value.split()).casefold(), []).append(value)
-    same = [" = ".join(map(_short, values[:3])) for values in spelled.values() if len(values) > 1]
-    more = ", …" if len(same) > _EXAMPLES else ""
-    return told + (f"; same but for case or blanks: {', '.join(same[:_EXAMPLES])}{more}" if same else "")
-
-
-def _examples(values: Iterable[str], there: Mapping[str, int]) -> str:
-    """The commonest of some values."""
-    by_count = sorted(values, key=lambda value: -there[value])
-    named = [f"{_short(value)}{f' ({there[value]:,})' if there[value] > 1 else ''}" for value in by_count[:_EXAMPLES]]
-    return ", ".join(named) + (", …" if len(by_count) > _EXAMPLES else "")
-
-
-def _form(value: str) -> str:
-    """A value with 9 for digits and A for letters, however many: `A9-9`."""
-    return _RUN.sub(lambda run: "9" if run[1] else "A" if run[2] else " ", value[:_WIDTH])
 
 
 def _kind(value: str, decimal: str) -> str:
@@ -212,12 +171,9 @@ def _range(kind: str, values: Sequence[str], decimal: str) -> str:
         return ""
     if kind == "date":
         return f" {min(values).strip()} to {max(values).strip()}"
-    numbers = {_as_float(value, decimal): value.strip() for value in values}
+    thousands = "." if decimal == "," else ","
+    numbers = {float(value.replace(thousands, "").replace(",", ".")): value.strip() for value in values}
     return f" {numbers[min(numbers)]} to {numbers[max(numbers)]}"
-
-
-def _as_float(value: str, decimal: str) -> float:
-    return float(value.replace(".", "").replace(",", ".") if decimal == "," else value.replace(",", ""))
 
 
 def _short(value: str) -> str:
