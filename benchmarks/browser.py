@@ -26,7 +26,7 @@ from typing import NamedTuple
 from browser_runs import DRIVERS, Run, run_all
 from table import Figure, as_text, ratio_at_most
 
-from agent.browser.outside import OutsideBrowser
+from agent.browser.outside import operate
 from agent.browser.tasks import BrowserTask
 from agent.events import BrowserStepped, Note
 from agent.web.chromium import find_chromium, sweep
@@ -106,10 +106,10 @@ def _our_start(chrome: Path, site: Site) -> Start:
         if isinstance(event, BrowserStepped):
             there.append(time.perf_counter())
 
-    browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).ask, tell, allow_private=True)
+    task = BrowserTask("Open the page.", site.url, steps=1, chrome=chrome, allow_private=True)
     site.reset()
     started = time.perf_counter()
-    asyncio.run(browser.do(BrowserTask("Open the page.", site.url, steps=1)))
+    asyncio.run(operate(task, DRIVERS["compact"], PlayedModel([{"do": "done"}]).ask, tell))
     return Start(site.requests[0].at - started, there[0] - started)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
-from agent.browser.outside import BROWSER_USE, OutsideBrowser
+from agent.browser.outside import BROWSER_USE, operate
 from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
 from agent.errors import AlitaError
 from agent.events import BrowserStepped, Note
 from agent.small.browser import DRIVER
-from agent.web.chromium import find_chromium
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -48,10 +48,9 @@ def ignore(event: BrowserStepped | Note) -> None:
 
 async def drive(kind: Kind, ask: Ask, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
     """What came of a task, what went wrong, and its seconds."""
-    browser = OutsideBrowser(DRIVERS[kind], find_chromium(None).path, ask, ignore, allow_private=True)
     started = time.perf_counter()
     try:
-        outcome = await browser.do(task)
+        outcome = await operate(replace(task, allow_private=True), DRIVERS[kind], ask, ignore)
     except AlitaError as problem:
         return None, problem.message, time.perf_counter() - started
     return outcome, outcome.problem, time.perf_counter() - started

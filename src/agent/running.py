@@ -255,9 +255,7 @@ class Running:
             apart=self._apart,
             guard=guard,
             web=web,
-            browser=JournaledBrowser(
-                self.settings, self._folder / PICTURES, journal, self.tell, guard.blocks if guard else None, budget
-            ),
+            browser=JournaledBrowser(self.settings, self._folder / PICTURES, journal, budget, self.tell, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
             strategy_of=self.settings.strategy_of,

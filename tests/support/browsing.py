@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.browser.outside import OutsideBrowser
+from agent.browser.outside import Blocks, operate
 from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.events import BrowserStepped, Note
 from agent.small.browser import DRIVER
@@ -23,16 +23,18 @@ Action = dict[str, str]
 class Desk:
     """A browser, and what its model was asked."""
 
-    def __init__(self, *actions: Action, driver: str = DRIVER, ask: Any = None, **options: Any) -> None:
+    def __init__(
+        self, *actions: Action, driver: str = DRIVER, ask: Any = None, blocks: Blocks | None = None, **options: Any
+    ) -> None:
         self.asked: list[str] = []
         self.steps: list[BrowserStepped] = []
         self._complete = ask or PlayedModel(actions).ask
-        options = {"allow_private": True, **options}
-        chrome = options.pop("chrome", Path(CHROMIUM or "/nowhere"))
-        self._browser = OutsideBrowser(driver, chrome, self._ask, self._tell, **options)
+        self._driver, self._blocks = driver, blocks
+        self._options = {"allow_private": True, "chrome": Path(CHROMIUM or "/nowhere"), **options}
 
     async def do(self, question: str, url: str, **options: Any) -> BrowserOutcome:
-        return await self._browser.do(BrowserTask(question, url, **options))
+        task = BrowserTask(question, url, **self._options, **options)
+        return await operate(task, self._driver, self._ask, self._tell, self._blocks)
 
     def _tell(self, event: BrowserStepped | Note) -> None:
         if isinstance(event, BrowserStepped):

@@ -74,7 +74,7 @@ def drawing() -> None:
 
 
 def browser() -> None:
-    from agent.browser.outside import OutsideBrowser
+    from agent.browser.outside import operate
     from agent.browser.tasks import BrowserTask
     from agent.small.browser import DRIVER
     from agent.web.page import WebProblem
@@ -82,9 +82,9 @@ def browser() -> None:
     async def never(*_: object, **__: object) -> Any:
         raise AssertionError
 
-    outside = OutsideBrowser(DRIVER, NO_BROWSER, never, lambda _: None, allow_private=True)
+    task = BrowserTask("What?", "http://127.0.0.1:1/", seconds=20, chrome=NO_BROWSER, allow_private=True)
     try:
-        asyncio.run(outside.do(BrowserTask("What?", "http://127.0.0.1:1/", seconds=20)))
+        asyncio.run(operate(task, DRIVER, never, lambda _: None))
     except WebProblem:
         return
 

@@ -12,12 +12,13 @@ import math
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.browser.browser_use_model import PASSWORD_SECRET, USER_SECRET, GuardedModel, action_line
 from agent.browser.logins import hidden
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in, text_on
-from agent.browser.tasks import BrowserJob, BrowserOutcome
+from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.events import BrowserStepped
 from agent.web.browser_process import PORT_FILE
 from mcp_tools.prompt import load_prompt
@@ -51,14 +52,18 @@ _ENDING = 5.0
 """Seconds in which browser-use ends when it is told to; it may wait for what never comes."""
 
 
-class Driven:
-    """Does one task in a browser that the caller opened with a port; browser-use may write into its profile."""
+async def drive(context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
+    """Does a task in a browser that the caller opened with a port; browser-use may write into its profile."""
+    return await _Driven(context, task, host, proxy).run()
 
-    def __init__(self, context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> None:
-        self._task = task = job.task
-        self._profile = job.profile
-        self._downloads = job.profile / "downloads"
-        self._sees = job.sees
+
+class _Driven:
+    """One task, and the agent of browser-use that does it."""
+
+    def __init__(self, context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> None:
+        self._task = task
+        self._profile = Path.cwd()
+        self._downloads = self._profile / "downloads"
         self._host = host
         self._proxy = proxy
         self._tabs = Tabs(context, task.folder, task.files, may_give=task.origins().names_site)
@@ -132,7 +137,7 @@ class Driven:
             initial_actions=[{"navigate": {"url": task.url, "new_tab": False}}],
             sensitive_data=cast(Any, logins or None),
             override_system_message=self._system_message(),
-            use_vision=self._sees,
+            use_vision=task.sees,
             use_judge=False,
             use_thinking=False,
             enable_planning=False,
@@ -151,7 +156,7 @@ class Driven:
         )
 
     def _system_message(self) -> str:
-        screen = ", and a screenshot of it" if self._sees else ""
+        screen = ", and a screenshot of it" if self._task.sees else ""
         rules = f"- {_LOGINS.format(hosts=', '.join(one.host for one in self._task.logins))}"
         [message] = load_prompt("agent", "browser").render(screen=screen, rules=rules if self._task.logins else "")
         return str(message["content"]).strip()

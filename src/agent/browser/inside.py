@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.browser.tasks import BrowserJob, BrowserOutcome
+from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
@@ -20,8 +21,8 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
-    Drive = Callable[[BrowserContext, BrowserJob, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
-    """Does a job's task in a browser."""
+    Drive = Callable[[BrowserContext, BrowserTask, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
+    """Does a task in a browser, whose profile is the current folder."""
 
 _STAYS = """(() => {
   const site = host => /^[\\d.:[\\]]+$/.test(host) ? host : host.split('.').slice(-2).join('.');
@@ -38,17 +39,14 @@ _STAYS = """(() => {
 
 
 def main() -> None:
-    """Does the job on stdin with browser-use."""
-    from agent.browser.browser_use_driver import Driven
-
-    async def drive(context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
-        return await Driven(context, job, host, proxy).run()
+    """Does the task on stdin with browser-use."""
+    from agent.browser.browser_use_driver import drive
 
     drive_with(drive, args=["--remote-debugging-port=0"])  # by which browser-use finds it
 
 
 def drive_with(drive: Drive, **options: Any) -> None:
-    """Does the job on stdin.
+    """Does the task on stdin.
 
     Args:
         drive: Does the task in a browser.
@@ -56,23 +54,24 @@ def drive_with(drive: Drive, **options: Any) -> None:
     """
 
     async def work(talk: Talk) -> None:
-        job, host = from_plain(BrowserJob, (await talk.hear())["job"]), Host(talk)
+        told = await talk.hear()
+        task = from_plain(BrowserTask, told["task"])
         async with (
-            GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
-            launched(job.chrome, job.profile, proxy=proxy.url, note=talk.note, **options) as context,
+            GuardedProxy(AddressGuard(allow_private=task.allow_private)) as proxy,
+            launched(Path(told["chrome"]), Path.cwd(), proxy=proxy.url, note=talk.note, **options) as context,
         ):
             await context.add_init_script(_STAYS)
-            if job.task.hosts:
-                await context.route("**/*", lambda route: _let_through(route, job))
-            outcome = await drive(context, job, host, proxy)
+            if task.hosts:
+                await context.route("**/*", lambda route: _let_through(route, task))
+            outcome = await drive(context, task, Host(talk), proxy)
         talk.say({"outcome": as_plain(outcome)})
 
     serve(work)
 
 
-async def _let_through(route: Route, job: BrowserJob) -> None:
+async def _let_through(route: Route, task: BrowserTask) -> None:
     """Lets no page, and no frame, of another host be asked for; what a redirect leads to is not shown."""
-    if route.request.is_navigation_request() and not job.task.allows(route.request.url):
+    if route.request.is_navigation_request() and not task.allows(route.request.url):
         await route.abort("blockedbyclient")
     else:
         await route.continue_()

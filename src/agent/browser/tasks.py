@@ -60,6 +60,12 @@ class BrowserTask:
     """What the user wrote, where the question is a model's; what is typed and opened is judged by it."""
     private: tuple[str, ...] = field(default=(), repr=False)
     """What belongs to the user: it is typed at sites only that the user names."""
+    chrome: Path | None = None
+    """The user's own choice of a browser; one is looked for without."""
+    allow_private: bool = False
+    """Also open pages on this machine and its network."""
+    sees: bool = False
+    """Whether the model reads pictures."""
 
     def origins(self, foreign: Sequence[str] = (), links: Sequence[str] = ()) -> Origins:
         """Where everything comes from that is known of a page's actions."""
@@ -91,15 +97,3 @@ class BrowserOutcome:
     """What the model cost."""
     apart: tuple[InstructionFound | ActionRefused, ...] = ()
     """What was not believed, and not done."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserJob:
-    """What the process is started with; it holds passwords."""
-
-    task: BrowserTask
-    chrome: Path
-    profile: Path
-    allow_private: bool = False
-    sees: bool = False
-    """Whether the model reads pictures."""

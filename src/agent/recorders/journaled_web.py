@@ -6,15 +6,17 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.browser.logins import read_logins
-from agent.browser.outside import open_browser
+from agent.browser.outside import operate
 from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
 from agent.consent.provenance import Origins
 from agent.events import Event, PageRead, WebSearched
+from agent.models.protocol import Role
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
@@ -197,24 +199,17 @@ def _raise_problem(output: dict[str, Any]) -> None:
 BROWSE = "browse"
 
 
+@dataclass(frozen=True, slots=True)
 class JournaledBrowser:
     """Does tasks in a browser, or gives what was recorded."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        folder: Path,
-        journal: Journal,
-        tell: Callable[[Event], None],
-        blocks: Callable[[str, str], bool] | None = None,
-        budget: Budget | None = None,
-    ) -> None:
-        self._settings = settings
-        self._folder = folder
-        self._journal = journal
-        self._tell = tell
-        self._blocks = blocks
-        self._budget = budget or Budget()
+    settings: Settings
+    folder: Path
+    """Where the pictures of its steps, and downloads, are kept."""
+    journal: Journal
+    budget: Budget
+    tell: Callable[[Event], None]
+    guard: LeakGuard | None = None
 
     async def do(
         self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, driver: str, origins: Origins
@@ -226,39 +221,42 @@ class JournaledBrowser:
             ModelError: The model could not be reached, or refused.
             SettingsError: The logins cannot be used.
         """
-        if self._blocks is not None and self._blocks(url, ""):
+        blocks = self.guard.blocks if self.guard is not None else None
+        if blocks is not None and blocks(url, ""):
             raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
 
         async def work() -> BrowserOutcome:
-            browser = await open_browser(self._settings, driver, ask, self._tell, self._blocks)
-            folder, left = numbered_folder(self._folder), self._budget.seconds_left
+            settings, left = self.settings, self.budget.seconds_left
             task = BrowserTask(
                 question,
                 url,
-                hosts=self._settings.browser_hosts,
+                hosts=settings.browser_hosts,
                 files=files,
-                logins=read_logins(self._settings.logins) if self._settings.logins else (),
-                steps=self._settings.browser_steps,
-                seconds=min(self._settings.browser_seconds, math.inf if left is None else left),
-                folder=folder,
+                logins=read_logins(settings.logins) if settings.logins else (),
+                steps=settings.browser_steps,
+                seconds=min(settings.browser_seconds, math.inf if left is None else left),
+                folder=numbered_folder(self.folder),
                 wanted=origins.wanted,
                 private=tuple(origins.private),
+                chrome=settings.chrome,
+                allow_private=settings.allow_private,
+                sees=settings.sees(Role.BROWSER),
             )
-            return await browser.do(task)
+            return await operate(task, driver, ask, self.tell, blocks)
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
-        outcome, live = await self._journal.recorded(BROWSE, request, BrowserOutcome, work)
+        outcome, live = await self.journal.recorded(BROWSE, request, BrowserOutcome, work)
         if not live:  # what its model cost is counted where it was asked
-            self._budget.spend(outcome.usage)
+            self.budget.spend(outcome.usage)
             for step in outcome.steps:
-                self._tell(step)
+                self.tell(step)
         return outcome
 
     def may_open(self, url: str) -> bool:
         """Whether an address is at one of the hosts that the user allows."""
-        return is_among(url, self._settings.browser_hosts)
+        return is_among(url, self.settings.browser_hosts)
 
     @property
     def has_logins(self) -> bool:
         """Whether it may sign in somewhere."""
-        return self._settings.logins is not None
+        return self.settings.logins is not None

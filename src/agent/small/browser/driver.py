@@ -6,13 +6,14 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.answer import has_words
 from agent.browser.inside import Host, drive_with
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
-from agent.browser.tasks import BrowserJob, BrowserOutcome
+from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.consent.provenance import FINE, Verdict, of_typed
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
@@ -49,12 +50,12 @@ _MOST_SAID = 1_500
 class Compact:
     """Does one task in a browser that the caller opened."""
 
-    def __init__(self, context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> None:
-        self._task = task = job.task
+    def __init__(self, context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> None:
+        self._task = task
         self._host = host
         self._proxy = proxy
         self._origins = task.origins()
-        self._tabs = Tabs(context, task.folder, task.files, job.profile / ARRIVING, self._origins.names_site)
+        self._tabs = Tabs(context, task.folder, task.files, Path(ARRIVING).absolute(), self._origins.names_site)
         self._apart: list[InstructionFound | ActionRefused] = []
         self._judged_values: dict[str, bool] = {}
         self._steps: list[BrowserStepped] = []
@@ -277,9 +278,9 @@ class Compact:
 
 
 def main() -> None:
-    """Does the job on stdin."""
+    """Does the task on stdin."""
 
-    async def drive(context: BrowserContext, job: BrowserJob, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
-        return await Compact(context, job, host, proxy).run()
+    async def drive(context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
+        return await Compact(context, task, host, proxy).run()
 
     drive_with(drive)
