@@ -45,7 +45,7 @@ READERS: dict[str, str] = {
     "html": "documents.html:open_html",
     "epub": "documents.epub:open_epub",
     "eml": "documents.mail:open_mail",
-    **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"), "media.image:open_image"),
+    **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff"), "media.image:open_image"),
     **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
     **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
 }

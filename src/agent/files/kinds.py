@@ -84,7 +84,8 @@ TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "em
 SUFFIXES: dict[str, str] = {
     **{kind: kind for kind in READERS if kind != "source"},
     **{"tab": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html", "xhtml": "html"},
-    **{"ent": "pdb", "mmcif": "cif", "text": "txt", "log": "txt", "xsd": "xml", "jpg": "jpeg", "tif": "tiff"},
+    **{"ent": "pdb", "mmcif": "cif", "text": "txt", "log": "txt", "jpg": "jpeg", "tif": "tiff"},
+    **{"xsd": "xml", "svg": "xml"},
     **{"xlsm": "xlsx", "xltx": "xlsx", "db": "sqlite", "sqlite3": "sqlite"},
 }
 """What the end of a name promises."""
@@ -283,7 +284,7 @@ def _by_text(head: bytes, suffix: str) -> str:
         return ""
     text = encoding.decode(head).lstrip("\ufeff \t\r\n")
     named = "source" if suffix in _LANGUAGES.split() else SUFFIXES.get(suffix, "")
-    named = named if named in TEXTS or named == "svg" else ""
+    named = named if named in TEXTS else ""
     return _marked_up(text, named) or _json(text, named, len(head) < HEAD) or _lined(text, named) or named or "txt"
 
 
@@ -295,8 +296,6 @@ def _marked_up(text: str, named: str) -> str:
     root = doctype[1] if doctype else (re.match(r"<([\w:.-]+)", body) or ["", ""])[1]
     if root.lower() == "html" or (root.lower() in ("head", "body", "div", "p", "table") and named != "xml"):
         return "html"
-    if root == "svg":
-        return "svg"
     return "xml" if root or text.startswith("<?xml") else ""
 
 
@@ -329,7 +328,7 @@ def _lined(text: str, named: str) -> str:
     lines = text.splitlines()[:40]
     if named in ("", "txt", "eml") and _is_mail(lines):
         return "eml"
-    if named in ("json", "jsonl", "jsonld", "xml", "html", "svg", "eml"):
+    if named in ("json", "jsonl", "jsonld", "xml", "html", "eml"):
         return "txt"
     if named in ("", "txt") and (kind := _delimited(lines)):
         return kind

@@ -6,17 +6,15 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from agent.files.contents import Source
-from agent.files.previews import Part, part_of, text_part
-from agent.files.tables.rows import values_told
+from agent.files.previews import Part, part_of
 from mcp_tools.text import one_line
 
 _MOST_ELEMENTS = 60
 _SAMPLE = 160  # characters of the first element of a kind
-_LONGEST = 200  # characters of a text that is a value; more is prose
-_DEPTHS = (9, 7, 5, 4, 3, 2)  # lists and objects inside each other that are told of: as many as there is room for
+_DEEPEST = 9  # lists and objects inside each other that are told of, or as many as there is room for
 _SHAPE = 1_500  # characters about how JSON is built
 _KEYS = 30
 _FEW = 12  # different texts that are all named
@@ -24,7 +22,6 @@ _WORD = 30  # characters of a text that may be one of a few
 _ENTRY = 600
 _SHORT = 200  # characters of a value that needs no part of its own
 _MOST_PARTS = 40
-_DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
 class Structure(NamedTuple):
@@ -56,8 +53,8 @@ def structure_of(source: Source, text: str) -> Structure:
 def parts_of(kind: str, text: str) -> list[Part]:
     """How the lists of a long text begin; none where it has no such parts."""
     if kind == "jsonl":
-        values = [value for _, value in _records(text)]
-        return [_list_part(values, "lines") if values else text_part(text, len(text))]
+        lines = [_cut(line) for line in text.splitlines() if line.strip()]
+        return [part_of(lines, len(lines), "lines")]
     if kind not in ("json", "jsonld"):
         return []
     try:
@@ -67,14 +64,17 @@ def parts_of(kind: str, text: str) -> list[Part]:
 
 
 def _json_lines(text: str) -> Structure:
-    records = _records(text)
-    broken = [number for number, value in records if isinstance(value, _Broken)]
-    values = [value for _, value in records if not isinstance(value, _Broken)]
+    values, broken = list[Any](), list[int]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                values.append(json.loads(line))
+            except (ValueError, RecursionError):
+                broken.append(number)
     some = ", ".join(map(str, broken[:_FEW])) + (f" and {len(broken) - _FEW:,} more" if len(broken) > _FEW else "")
     lost = f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {some}." if broken else ""
-    return Structure(
-        f"JSON lines: {len(records):,} records" + (f", each {_shape_told(values)}" if values else ""), lost
-    )
+    each = f", each {_shape_told(values)}" if values else ""
+    return Structure(f"JSON lines: {len(values) + len(broken):,} records{each}", lost)
 
 
 def _xml(text: str) -> Structure:
@@ -88,46 +88,19 @@ def _xml(text: str) -> Structure:
         return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")
     except (ParseError, RecursionError) as error:
         return Structure("XML that is not well formed", f"It is not well formed: {error}.")
-    found: dict[str, _Elements] = {}
+    counts, first = Counter[str](), dict[str, str]()
     waiting = [(_local_name(root.tag), root)]
     while waiting:
         path, element = waiting.pop()
-        found.setdefault(path, _Elements()).add(element)
-        waiting += [(f"{path}/{_local_name(inner.tag)}", inner) for inner in reversed(element)]
-    total = sum(one.count for one in found.values())
-    told = [f"- {path} × {one.count:,}: {one.told()}" for path, one in list(found.items())[:_MOST_ELEMENTS]]
-    more = [f"- and {len(found) - _MOST_ELEMENTS} more kinds"] if len(found) > _MOST_ELEMENTS else []
-    summary = f"XML: root <{next(iter(found))}>, {total:,} elements of {len(found):,} kinds"
-    return Structure(summary, outline=["Elements:", *told, *more])
-
-
-class _Elements:
-    """The elements with one path: how many, the first one, the values of their attributes and of their text."""
-
-    def __init__(self) -> None:
-        self.count, self._sample = 0, ""
-        self._values: dict[str, Counter[str]] = defaultdict(Counter)
-
-    def add(self, element: Any) -> None:
-        """Takes one more."""
-        self.count += 1
-        text = (element.text or "").strip()
-        if not self._sample:
+        counts[path] += 1
+        if path not in first:
             attributes = "".join(f' {_local_name(name)}="{value}"' for name, value in element.attrib.items())
-            self._sample = one_line(f"<{_local_name(element.tag)}{attributes}>{text}", _SAMPLE)
-        for name, value in element.attrib.items():
-            self._values[f"@{_local_name(name)}"][value] += 1
-        if text:
-            self._values["text"][text[: _LONGEST + 1]] += 1
-
-    def told(self) -> str:
-        """What they hold."""
-        parts = [self._sample]
-        for name, values in self._values.items() if self.count > 1 else ():
-            is_prose = name == "text" and any(len(value) > _LONGEST for value in values)
-            some = f" (in {values.total():,})" if values.total() < self.count else ""
-            parts.append(f"{name}: {'prose' if is_prose else values_told(values)}{some}")
-        return "; ".join(parts)
+            first[path] = one_line(f"<{_local_name(element.tag)}{attributes}>{element.text or ''}", _SAMPLE)
+        waiting += [(f"{path}/{_local_name(inner.tag)}", inner) for inner in reversed(element)]
+    told = [f"- {path} × {counts[path]:,}: {one}" for path, one in list(first.items())[:_MOST_ELEMENTS]]
+    more = [f"- and {len(first) - _MOST_ELEMENTS} more kinds"] if len(first) > _MOST_ELEMENTS else []
+    summary = f"XML: root <{_local_name(root.tag)}>, {counts.total():,} elements of {len(counts):,} kinds"
+    return Structure(summary, outline=["Elements:", *told, *more])
 
 
 def _local_name(tag: Any) -> str:
@@ -137,19 +110,52 @@ def _local_name(tag: Any) -> str:
 
 def _shape_told(values: Sequence[Any]) -> str:
     """How values are built, as deeply as there is room for."""
-    shapes = (one_line(_shape(values, depth), 10 * _SHAPE) for depth in _DEPTHS)
-    return one_line(next((shape for shape in shapes if len(shape) <= _SHAPE), _shape(values, _DEPTHS[-1])), _SHAPE)
+    shapes = (one_line(_shape(values, depth), 10 * _SHAPE) for depth in range(_DEEPEST, 1, -1))
+    return one_line(next((shape for shape in shapes if len(shape) <= _SHAPE), _shape(values, 2)), _SHAPE)
 
 
 def _shape(values: Sequence[Any], depth: int) -> str:
     """What kinds of values there are at one place, each with how often where they are several."""
-    by_kind: dict[str, list[Any]] = {}
+    by_kind = defaultdict[str, list[Any]](list)
     for value in values:
-        by_kind.setdefault(_kind(value), []).append(value)
-    told = [(_told(kind, found, depth), len(found)) for kind, found in by_kind.items()]
+        kind = {dict: "object", list: "list", str: "text", bool: "true or false", type(None): "null"}
+        by_kind[kind.get(type(value), "number")].append(value)
+    told = {_told(kind, found, depth): len(found) for kind, found in by_kind.items()}
     if len(told) == 1:
-        return told[0][0]
-    return " or ".join(f"{text} ({count:,})" for text, count in sorted(told, key=lambda one: -one[1]))
+        return next(iter(told))
+    return " or ".join(f"{text} ({count:,})" for text, count in sorted(told.items(), key=lambda one: -one[1]))
+
+
+def _told(kind: str, values: list[Any], depth: int) -> str:
+    """Values of one kind: the range of numbers, texts where they are few, the keys and entries of what has some."""
+    if kind == "object":
+        return _object(values, depth)
+    if kind == "list":
+        sizes, entries = sorted(map(len, values)), [entry for one in values for entry in one]
+        of = f"list of {sizes[0]:,}" + (f" to {sizes[-1]:,}" if sizes[-1] > sizes[0] else "")
+        return f"{of}: {_shape(entries, depth - 1)}" if entries and depth else of
+    if kind == "number" and len(values) > 1:
+        return f"number {min(values)} to {max(values)}"
+    counts = Counter(values)
+    if kind == "text" and len(counts) <= min(_FEW, len(values) - 1) and all(len(one) <= _WORD for one in counts):
+        return f"text ({', '.join(f'{_dumped(one)}: {count:,}' for one, count in counts.items())})"
+    return kind
+
+
+def _object(values: list[dict[str, Any]], depth: int) -> str:
+    keys = Counter(key for one in values for key in one)
+    if not depth:
+        return f"{{{len(keys)} keys}}"
+    if len(keys) > _KEYS and all(isinstance(inner, dict | list) for one in values for inner in one.values()):
+        named = ", ".join(map(_dumped, list(keys)[:3]))
+        inner = [inner for one in values for inner in one.values()]
+        return f"{{{len(keys):,} keys such as {named}: {_shape(inner, depth - 1)}}}"
+    shown = []
+    for key, count in list(keys.items())[:_KEYS]:
+        some = f" (in {count:,})" if count < len(values) else ""
+        shown.append(f"{key}: {_shape([one[key] for one in values if key in one], depth - 1)}{some}")
+    more = f", and {len(keys) - _KEYS:,} more keys" if len(keys) > _KEYS else ""
+    return f"{{{', '.join(shown)}{more}}}"
 
 
 def _json_parts(value: Any) -> list[Part]:
@@ -161,7 +167,7 @@ def _json_parts(value: Any) -> list[Part]:
             break
         name, value = f"{name}.{key}".lstrip("."), inner
     if isinstance(value, list):
-        return [_list_part(value, "entries", name)]
+        return [_list_part(value, name)]
     if not isinstance(value, dict):
         return []
     large = {key: one for key, one in value.items() if isinstance(one, dict | list) and len(_dumped(one)) > _SHORT}
@@ -171,79 +177,12 @@ def _json_parts(value: Any) -> list[Part]:
     parts = [_object_part(small, "other keys")] if small else []
     for key, one in large.items():
         inner = f"{name}.{key}".lstrip(".")
-        parts.append(_list_part(one, "entries", inner) if isinstance(one, list) else _object_part(one, inner))
+        parts.append(_list_part(one, inner) if isinstance(one, list) else _object_part(one, inner))
     return parts
 
 
-class _Broken(str):
-    """A line that is no JSON."""
-
-    __slots__ = ()
-
-
-def _records(text: str) -> list[tuple[int, Any]]:
-    """The values of JSON lines with the numbers of their lines."""
-    found: list[tuple[int, Any]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            try:
-                found.append((number, json.loads(line)))
-            except (ValueError, RecursionError):
-                found.append((number, _Broken(line)))
-    return found
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    return {dict: "object", list: "list", str: "text", int: "number", float: "number"}.get(type(value), "null")
-
-
-def _told(kind: str, values: list[Any], depth: int) -> str:
-    if kind == "object":
-        return _object(values, depth)
-    if kind == "list":
-        return _list(values, depth)
-    if kind == "text" and len(values) > 1:
-        counts = Counter(values)
-        if len(counts) <= min(_FEW, len(values) - 1) and all(len(one) <= _WORD for one in counts):
-            return f"text ({', '.join(f'{json.dumps(one, ensure_ascii=False)}: {n:,}' for one, n in counts.items())})"
-        if all(map(_DATE.fullmatch, counts)):
-            return f"date {min(counts)} to {max(counts)}"
-        if len(counts) == 1:
-            return "text, always the same"
-        return f"text, {'all' if len(counts) == len(values) else f'{len(counts):,}'} different"
-    if kind == "number" and len(values) > 1:
-        return f"number {min(values)} to {max(values)}"
-    return kind
-
-
-def _object(values: list[dict[str, Any]], depth: int) -> str:
-    keys = Counter(key for one in values for key in one)
-    if not depth:
-        return f"{{{len(keys)} keys}}"
-    if len(keys) > _KEYS and all(isinstance(inner, dict | list) for one in values for inner in one.values()):
-        named = ", ".join(json.dumps(key, ensure_ascii=False) for key in list(keys)[:3])
-        inner = [inner for one in values for inner in one.values()]
-        return f"{{{len(keys):,} keys such as {named}: {_shape(inner, depth - 1)}}}"
-    shown = []
-    for key in list(keys)[:_KEYS]:
-        there = [one[key] for one in values if key in one]
-        some = f" (in {len(there):,})" if len(there) < len(values) else ""
-        shown.append(f"{key}: {_shape(there, depth - 1)}{some}")
-    more = f", and {len(keys) - _KEYS:,} more keys" if len(keys) > _KEYS else ""
-    return "{" + ", ".join(shown) + more + "}"
-
-
-def _list(values: list[list[Any]], depth: int) -> str:
-    sizes = sorted({len(one) for one in values})
-    of = f"list of {sizes[0]:,}" if len(sizes) == 1 else f"list of {sizes[0]:,} to {sizes[-1]:,}"
-    entries = [entry for one in values for entry in one]
-    return f"{of}: {_shape(entries, depth - 1)}" if entries and depth else of
-
-
-def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str = "") -> Part:
-    return part_of((_cut(_dumped(value)) for value in values), len(values), unit, name=name)
+def _list_part(values: list[Any], name: str) -> Part:
+    return part_of((_cut(_dumped(value)) for value in values), len(values), "entries", name=name)
 
 
 def _object_part(value: dict[str, Any], name: str) -> Part:
@@ -256,4 +195,4 @@ def _cut(text: str) -> str:
 
 
 def _dumped(value: Any) -> str:
-    return str(value) if isinstance(value, _Broken) else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)

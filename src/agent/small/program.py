@@ -35,7 +35,7 @@ _IN_ORDER = re.compile(
     re.MULTILINE,
 )
 """The rule below a table's header in Markdown, three items of a list, or three lines of a label and a number."""
-TEXTS = frozenset(["txt", "md", "source", "pdb", "cif", "svg"])
+TEXTS = frozenset(["txt", "md", "source", "pdb", "cif"])
 """Kinds that a program reads as text as they are."""
 _AS_TEXT = (".pages.jsonl", ".transcript.json", ".md", ".txt")
 """How the files end in which readers write a text."""

@@ -85,15 +85,6 @@ def test_comments_in_a_picture(open_file: Open) -> None:
     assert open_file("png", as_bytes(written("x"), "png", pnginfo=info)).summary.endswith("\nAuthor: Ann")
 
 
-def test_a_drawing(open_file: Open) -> None:
-    svg = (
-        b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>T</title><circle r="3"/>'
-        b"<text>Hi <tspan>there</tspan></text></svg>"
-    )
-    contents = open_file("svg", svg)
-    assert [section.text for section in contents.sections()] == ["T\nHi there", svg.decode()]
-
-
 def test_a_picture_that_unpacks_to_gigabytes(open_file: Open) -> None:
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

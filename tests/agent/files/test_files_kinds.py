@@ -72,7 +72,7 @@ CONTENT: dict[str, tuple[bytes, str, str]] = {
     "mov": (b"\0\0\0\x14ftypqt  ", "a.mp4", "mov"),
     "mp4": (b"\0\0\0\x14ftypisom", "a.mov", "mp4"),
     "html": (b"<!DOCTYPE html><html><body>x</body></html>", "a.txt", "html"),
-    "svg": (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>', "a.xml", "svg"),
+    "svg": (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>', "a.xml", "xml"),
     "xml": (b'<?xml version="1.0"?><feed><a/></feed>', "a.txt", "xml"),
     "json": (b'{"a": [1, 2]}', "a.txt", "json"),
     "jsonld": (b'{"@context": "https://schema.org", "name": "x"}', "a.json", "jsonld"),

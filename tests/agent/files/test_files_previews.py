@@ -134,10 +134,7 @@ async def test_json_tells_all_kinds_of_entries_and_shows_each_of_its_lists(tmp_p
     data = {"version": 3, "events": [*events, "end"], "stock": {f"A{i}": {"left": i} for i in range(400)}}
     (tmp_path / "a.json").write_text(json.dumps(data, indent=1))
     seen = await preview(tmp_path / "a.json")
-    assert (
-        'events: list of 301: {type: text ("note": 43, "order": 257), text: text, always the same (in 43), '
-        in seen.summary
-    )
+    assert 'events: list of 301: {type: text ("note": 43, "order": 257), text: text (in 43), ' in seen.summary
     assert "(300) or text (1)" in seen.summary
     assert 'stock: {400 keys such as "A0", "A1", "A2": {left: number 0 to 399}}' in seen.summary
     assert '## other keys: complete, 1 entry\n"version": 3' in seen.shown.text
@@ -196,7 +193,7 @@ async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path)
     assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
 
 
-async def test_xml_tells_each_kind_of_element_with_its_values(tmp_path: Path) -> None:
+async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path) -> None:
     parts = "".join(
         f'<part id="B{n}" kind="{"ab"[n % 2]}"><price>{n / 4}</price></part><!-- {"." * 40} -->' for n in range(200)
     )
@@ -205,8 +202,8 @@ async def test_xml_tells_each_kind_of_element_with_its_values(tmp_path: Path) ->
     assert seen.summary.startswith("XML: root <bom>, 402 elements of 4 kinds")
     assert (
         '- bom × 1: <bom top="A0">\n'
-        '- bom/part × 200: <part id="B0" kind="a">; @id: text; all different; @kind: text; 2 values: a (100), b (100)\n'
-        "- bom/part/price × 200: <price>0.0; text: number 0.0 to 49.75; all different\n"
+        '- bom/part × 200: <part id="B0" kind="a">\n'
+        "- bom/part/price × 200: <price>0.0\n"
         "- bom/note × 1: <note>Odd one"
     ) in seen.shown.text
     assert seen.shown.label.startswith("characters 1–")
@@ -219,10 +216,7 @@ async def test_records_tell_their_values_at_any_depth(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records) + '{"at": \n')
     for name in ("a.json", "a.jsonl"):
         seen = await preview(tmp_path / name)
-        assert (
-            "at: date 2025-03-01 to 2025-03-28 (in 399), to: {a: {b: list of 1: {c: true or false, d: number 0 to"
-            in (seen.summary)
-        )
+        assert "at: text (in 399), to: {a: {b: list of 1: {c: true or false, d: number 0 to" in (seen.summary)
 
 
 async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -> None:

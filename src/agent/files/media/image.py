@@ -19,11 +19,8 @@ from agent.files.contents import (
     Section,
     Source,
     TextContents,
-    in_sections,
     short_name,
-    too_large,
 )
-from agent.files.documents.package import parsed
 from agent.files.media import ocr
 from mcp_tools.text import one_line
 
@@ -40,8 +37,6 @@ _QUALITIES = (85, 60, 30)
 
 def open_image(source: Source, limits: ReadLimits) -> Contents:
     """Reads what a picture says about itself, and the text in it; what it shows is for a model that sees."""
-    if source.kind == "svg":
-        return _svg(source, limits)
     with _opened(source) as picture:
         summary = _summary(picture)
         lost = [_ONLY_TEXT] if ocr.is_wanted() else []
@@ -133,29 +128,12 @@ def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.
         yield number + 1, ImageOps.exif_transpose(picture.copy())
 
 
-def _svg(source: Source, limits: ReadLimits) -> Contents:
-    if source.path.stat().st_size > limits.unpacked // 32:
-        raise too_large(source.name, limits)
-    content = source.path.read_bytes()
-    root = parsed(content)
-    words = [" ".join("".join(one.itertext()).split()) for one in root.iter("{*}text", "{*}title", "{*}desc")]
-    text = content.decode(root.getroottree().docinfo.encoding or "utf-8", "replace")
-    texts = Section("texts in the drawing", "\n".join(filter(None, words)) or "(none)")
-    size = root.get("viewBox") or f"{root.get('width')} x {root.get('height')}"
-    lost = ["How the drawing looks is not described: its texts and its source are shown."]
-    return TextContents(
-        "svg", f"Drawing (svg), {size}.", [texts, *in_sections(text.split("\n\n"), limits.section, "source")], lost=lost
-    )
-
-
 def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> dict[str, Any]:
     """Writes how the first frame of a picture, or a page of a PDF, looks; the file's name is the hash of its content.
 
     Returns:
         `path`, `kind` as a media type, `bytes`, `size` and `whole`: pixels of the copy and of the picture itself.
     """
-    if source.kind == "svg":
-        raise FileProblem("unsupported", "A drawing (svg) is not shown as a picture.", remedy="Read its source.")
     if source.kind == "pdf":
         from agent.files.documents.pdf import open_pdf
 

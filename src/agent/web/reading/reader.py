@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
-_TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
+_TEXT_KINDS = ("html", "xml", "txt", "md", "source")
 _GONE = frozenset({404, 410, 451})
 _LIMITS = ReadLimits(seconds=30)  # what reading one page may take
 _LARGEST_FILE = 200 * 2**20  # bytes of a file that is no page
