@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from agent.errors import StorageError
 from mcp_tools import atomic
+from mcp_tools.errors import os_errors_as
+
+_ROOM = "Free some space or fix the permissions. To move all of alita's folders, set ALITA_HOME."
 
 
-def unwritable(path: Path, reason: str | None) -> StorageError:
-    """What to raise where one of alita's own folders takes nothing more."""
-    return StorageError(
-        f"{path} cannot be written: {reason}.",
-        remedy="Free some space or fix the permissions. To move all of alita's folders, set ALITA_HOME.",
-    )
+def writing(path: Path) -> AbstractContextManager[None]:
+    """Raises a StorageError where one of alita's own files or folders takes nothing more."""
+    return os_errors_as(StorageError, f"{path} cannot be written", _ROOM)
 
 
 def write_file(path: Path, text: str) -> None:
@@ -36,13 +36,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         StorageError: It cannot be written; what stood there before stands there still.
     """
-    try:
-        with atomic.whole_file(path.resolve()) as file:
-            yield file
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}.", remedy="Choose another file, or make its folder writable."
-        ) from error
+    remedy = "Choose another file, or make its folder writable."
+    with os_errors_as(StorageError, f"{path} cannot be written", remedy), atomic.whole_file(path.resolve()) as file:
+        yield file
 
 
 def numbered_folder(parent: Path) -> Path:

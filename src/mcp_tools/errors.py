@@ -17,6 +17,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class AlitaError(Exception):
     """What alita raises on purpose.
@@ -90,3 +93,20 @@ class ArgumentsError(ModelFixableError):
 
 class StoppedError(AlitaError):
     """A limit of the run was reached; the work ends with what there is."""
+
+
+@contextmanager
+def os_errors_as(error: type[UserError], what: str, remedy: str = "") -> Iterator[None]:
+    """Raises what the operating system refuses, and text that is not UTF-8, as an error for the user.
+
+    Args:
+        error: Its class.
+        what: What failed, such as `FILE cannot be read`; the reason follows it.
+        remedy: What to do next.
+    """
+    try:
+        yield
+    except OSError as failure:
+        raise error(f"{what}: {failure.strerror or failure}.", remedy=remedy) from None
+    except UnicodeDecodeError as failure:
+        raise error(f"{what}: it is not UTF-8 (byte {failure.start}).", remedy=remedy) from None

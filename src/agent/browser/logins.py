@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus, urlsplit
 
 from agent.errors import SettingsError
+from mcp_tools.errors import os_errors_as
 
 USER, PASSWORD = "<user>", "<password>"
 _SURELY = 6
@@ -35,13 +36,10 @@ def read_logins(path: Path) -> tuple[Login, ...]:
         SettingsError: It cannot be read, others than its owner can read it, or an entry is incomplete.
     """
     path = path.expanduser()
-    try:
+    remedy = "Fix ALITA_LOGINS, or logins in config.toml."
+    with os_errors_as(SettingsError, f"the logins file {path} cannot be read", remedy):
         shared = os.name == "posix" and path.stat().st_mode & 0o077
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"the logins file {path} cannot be read: {error}", remedy="Fix ALITA_LOGINS, or logins in config.toml."
-        ) from None
     if shared:
         raise SettingsError(f"the logins file {path} is readable by other users", remedy=f"chmod 600 {path}")
     try:

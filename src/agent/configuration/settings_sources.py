@@ -24,6 +24,7 @@ from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, GEMINI_URL, OPENAI_URL, ROLES, SCRIPTED
+from mcp_tools.errors import os_errors_as
 
 Layer = dict[str, tuple[Any, str]]
 """The values of one source, each with how a message names it."""
@@ -241,14 +242,13 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 def _file_layer(path: Path) -> Layer:
     """What a settings file sets, its named models one by one."""
-    try:
-        values = tomllib.loads(path.read_bytes().decode())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return {}
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}.", remedy="Fix that line.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}.") from None
+    with os_errors_as(SettingsError, f"{path} cannot be read"):
+        try:
+            values = tomllib.loads(path.read_bytes().decode())
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return {}
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{path} is not valid TOML: {error}.", remedy="Fix that line.") from None
     require_known(values, path)
     models = values.pop("models", {})
     if not isinstance(models, dict) or not all(isinstance(value, dict) for value in models.values()):
@@ -279,11 +279,9 @@ def _dotenv_layer(path: Path) -> Layer:
         return {}
     from dotenv import dotenv_values
 
-    try:
+    with os_errors_as(SettingsError, f"{path} cannot be read"):
         # No interpolation: it would let the file copy the environment's secrets into other values.
         found = dotenv_values(path, interpolate=False)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}.") from None
     if "ALITA_HOME" in found:
         raise SettingsError(
             f"{path} sets ALITA_HOME, which a project may not do: {NOT_FOR_PROJECTS['data_dir']}.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsError
-from agent.user_files import unwritable
+from agent.user_files import writing
 from mcp_tools.json_file import JsonFile
 
 FILE = "keys.json"
@@ -87,11 +87,8 @@ class StoredKeys:
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str | None]]:
         self._read()  # a damaged file is told, not put aside: its keys are nowhere else
-        try:
-            with self._file.changing() as kept:
-                yield kept
-        except OSError as error:
-            raise unwritable(self.path, error.strerror or str(error)) from None
+        with writing(self.path), self._file.changing() as kept:
+            yield kept
 
 
 def _keyring() -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import DatasetError
 from agent.gaia.attempt import Dataset, Task, dataset_of
+from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -238,14 +239,11 @@ def load_jsonl(path: Path) -> Dataset:
     Raises:
         DatasetError: It cannot be read, or holds no question.
     """
-    try:
+    remedy = (
+        "Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for those of the hub."
+    )
+    with os_errors_as(DatasetError, f"The question file {path} cannot be read", remedy):
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    except OSError as error:
-        raise DatasetError(
-            f"The question file {path} cannot be read: {error.strerror}.",
-            remedy="Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for the "
-            "dataset on the hub.",
-        ) from None
     rows = ((f"line {number}", _record(line)) for number, line in enumerate(lines, 1) if line.strip())
     return _not_empty(dataset_from(rows, str(path)), f"question file {path}")
 

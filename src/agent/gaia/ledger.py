@@ -24,6 +24,7 @@ from agent import alita_version
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt, Begun, Lesson, Task, from_line
 from agent.store.jsonl_log import AppendedLines
+from mcp_tools.errors import os_errors_as
 from mcp_tools.tool import Json
 
 VERSION = 1
@@ -94,10 +95,8 @@ def read_ledger(path: Path) -> Records:
     Raises:
         RunError: There is none, it is no ledger, or a later version wrote it.
     """
-    try:
+    with os_errors_as(RunError, f"The ledger {path} cannot be read"):
         raw = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"The ledger {path} cannot be read: {error.strerror}.") from None
     header: Header | None = None
     choices: list[Choice] = []
     made: list[Attempt | Begun] = []
@@ -158,11 +157,8 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 
 def is_ledger(path: Path) -> bool:
     """Whether a file is empty or begins as a ledger does."""
-    try:
-        with path.open("rb") as file:
-            return _BEGINNING.startswith(file.read(len(_BEGINNING)))
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+    with os_errors_as(StorageError, f"{path} cannot be read"), path.open("rb") as file:
+        return _BEGINNING.startswith(file.read(len(_BEGINNING)))
 
 
 def _no_ledger(path: Path) -> RunError:

@@ -20,6 +20,7 @@ from agent.store.redact import Redactor
 from agent.traces.read import trace_of
 from agent.traces.trace import TraceStep
 from agent.user_files import write_file
+from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -138,10 +139,8 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
     Raises:
         StorageError: It cannot be read.
     """
-    try:
+    with os_errors_as(StorageError, f"{path} cannot be read"):
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
     known, answers, problems, has_traces = {t.task_id for t in dataset.tasks}, dict[str, str](), list[str](), False
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -21,6 +21,7 @@ from agent.errors import SettingsError, StorageError
 from agent.hosts.clients import FormatName, Host
 from mcp_tools.atomic import write_whole
 from mcp_tools.clients.config_parser import has_comments, load_jsonc
+from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
 _INDENT = re.compile(r"\n([ \t]+)")
@@ -159,7 +160,8 @@ def write(change: Change) -> Path | None:
     # Also for an administrator, whom the system lets write what is read-only.
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise SettingsError(f"{path} is read-only.", remedy=f"chmod u+w {path}, or paste what --print prints.")
-    try:
+    remedy = "Make the folder writable, or paste what --print prints."
+    with os_errors_as(StorageError, f"{path} cannot be written", remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
         backup = None
         if change.before is not None:
@@ -168,22 +170,9 @@ def write(change: Change) -> Path | None:
         if _read(path) != change.before:
             raise SettingsError(f"Another program changed {path} in the meantime.", remedy="Run the command again.")
         write_whole(path, change.after.encode(), keep_mode=True)
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            remedy="Make the folder writable, or paste what --print prints.",
-        ) from None
     return backup
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except UnicodeDecodeError as error:
-        raise SettingsError(
-            f"{path} is not UTF-8: {error.reason} at byte {error.start}.", remedy="Save it as UTF-8."
-        ) from None
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror or error}.") from None
+    with os_errors_as(SettingsError, f"{path} cannot be read"):
+        return path.read_bytes().decode() if path.exists() else None

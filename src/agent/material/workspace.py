@@ -24,6 +24,7 @@ from pathlib import Path
 from agent.errors import StorageError
 from agent.web.filenames import safe_name
 from mcp_tools.atomic import write_whole
+from mcp_tools.errors import os_errors_as
 from mcp_tools.tool import Json
 
 FOLDER = "workspace"
@@ -71,17 +72,14 @@ class Workspace:
         """Keeps bytes; see `keep_text`."""
         self.is_used = True
         plain = Path(safe_name(name) or "file")
-        try:
+        remedy = "Make it writable, or free some space."
+        with os_errors_as(StorageError, f"{self.folder} cannot be written", remedy):
             for number in itertools.count(1):
                 path = self.folder / (plain.name if number == 1 else f"{plain.stem}_{number}{plain.suffix}")
                 if not os.path.lexists(path):  # not even a link that leads nowhere
                     return self._written(path, content)
                 if _holds(path, content):
                     return path
-        except OSError as error:
-            raise StorageError(
-                f"{self.folder} cannot be written: {error.strerror}.", remedy="Make it writable, or free some space."
-            ) from error
         raise AssertionError("numbers do not end")
 
     def _written(self, path: Path, content: bytes) -> Path:

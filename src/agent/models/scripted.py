@@ -32,6 +32,7 @@ from agent.models.functions import FunctionRequest
 from agent.models.json_text import NoJsonError, misfit
 from agent.models.ladder import structured_request
 from agent.models.protocol import SCRIPTED, Completion, Finish, Message, Request, ToolCall, Usage
+from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {
@@ -96,12 +97,9 @@ class Script:
         Raises:
             SettingsError: The file cannot be read, or a line is no answer.
         """
-        try:
+        remedy = "Name a JSON-lines file: --model scripted:FILE"
+        with os_errors_as(SettingsError, f"the script {path} cannot be read", remedy):
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as exc:
-            raise SettingsError(
-                f"the script {path} cannot be read: {exc}", remedy="Name a JSON-lines file: --model scripted:FILE"
-            ) from None
         lines = []
         for n, line in enumerate(text.split("\n"), 1):
             if not line.strip() or line.lstrip().startswith("#"):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from agent import alita_version
 from agent.answer import Answer
 from agent.store.runs import InputFile
-from agent.user_files import unwritable
+from agent.user_files import writing
 from mcp_tools.atomic import private, private_folder, write_whole
 from mcp_tools.create.question_template import form_of
 
@@ -59,14 +59,10 @@ class _Kept:
         """
         removed, before = 0, time.time() - older
         for path in self._folder.glob(f"*{self.suffix}"):
-            try:
+            with writing(path.parent), contextlib.suppress(FileNotFoundError):  # somebody else removed it
                 if path.stat().st_mtime <= before:
                     path.unlink()
                     removed += 1
-            except FileNotFoundError:  # somebody else removed it
-                continue
-            except OSError as error:
-                raise unwritable(path.parent, error.strerror) from None
         return removed
 
     def _place(self, key: str) -> Path:

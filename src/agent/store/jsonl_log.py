@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Self
 
 from agent.errors import RunError, StorageError
-from agent.user_files import unwritable
+from agent.user_files import writing
 from mcp_tools.atomic import private_folder
+from mcp_tools.errors import os_errors_as
 from mcp_tools.tool import Json
 
 SYNC_AFTER = 0.05
@@ -44,11 +45,9 @@ class AppendedLines:
             RunError: Another process writes it.
             StorageError: It cannot be written.
         """
-        try:
+        with writing(path):
             private_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise unwritable(path, error.strerror) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _drop_torn_line(descriptor)
@@ -76,15 +75,16 @@ class AppendedLines:
         data = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
         raw = data.encode("utf-8", "surrogatepass")
         try:
-            rest = memoryview(raw)
-            while rest:  # a signal cuts a write short, and a full disk, which then says why
-                rest = rest[os.write(self._descriptor, rest) :]
-            if synced:
-                os.fdatasync(self._descriptor)
-        except OSError as error:
+            with writing(self.path):
+                rest = memoryview(raw)
+                while rest:  # a signal cuts a write short, and a full disk, which then says why
+                    rest = rest[os.write(self._descriptor, rest) :]
+                if synced:
+                    os.fdatasync(self._descriptor)
+        except StorageError as error:
             os.ftruncate(self._descriptor, self._end)
-            self._broken = unwritable(self.path, error.strerror)
-            raise self._broken from error
+            self._broken = error
+            raise
         self._end += len(raw)
         if self._due is None and not synced:
             self._sync_soon()
@@ -125,9 +125,8 @@ class AppendedLines:
             return
         descriptor, self._descriptor = self._descriptor, -1
         try:
-            os.fdatasync(descriptor)
-        except OSError as error:
-            raise unwritable(self.path, error.strerror) from error
+            with writing(self.path):
+                os.fdatasync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -138,10 +137,8 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
     Raises:
         RunError: The file is missing, or a line before the last is damaged.
     """
-    try:
+    with os_errors_as(RunError, f"{path} cannot be read"):
         raw = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}.") from error
     lines, damaged = whole_lines(raw)
     if damaged and damaged < raw.count(b"\n"):
         raise RunError(f"{path} is damaged at line {damaged}.", remedy="Ask the question again.")

@@ -23,7 +23,7 @@ from agent.errors import RunError
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
 from agent.store.jsonl_log import held, is_locked
 from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
-from agent.user_files import unwritable, whole_file
+from agent.user_files import whole_file, writing
 from mcp_tools.atomic import private_folder
 
 if TYPE_CHECKING:
@@ -227,12 +227,11 @@ def _size(folder: Path) -> int:
 def _remove(runs: Path, run_id: str) -> bool:
     """Whether it was removed here, and not by another alita meanwhile."""
     gone = runs / f"{_REMOVED}{run_id}"
-    try:
-        (runs / run_id).rename(gone)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise unwritable(runs, error.strerror) from error
+    with writing(runs):
+        try:
+            (runs / run_id).rename(gone)
+        except FileNotFoundError:
+            return False
     shutil.rmtree(gone, ignore_errors=True)
     return True
 

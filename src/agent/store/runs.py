@@ -19,8 +19,9 @@ from agent.errors import RunError, StorageError, UserError
 from agent.records import from_plain
 from agent.store import journal
 from agent.store.jsonl_log import is_locked
-from agent.user_files import unwritable, write_file
+from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.errors import os_errors_as
 from mcp_tools.tool import Json
 
 ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
@@ -114,15 +115,12 @@ def create_run(
     inputs = tuple(describe_file(path) for path in files)
     while True:
         run = Run(new_id(), question, model, time.time(), inputs, configuration or {}, parent=parent)
-        try:
+        with writing(runs):
             private_folder(runs)
-            (runs / run.run_id).mkdir(mode=0o700)
-        except FileExistsError:
-            if (runs / run.run_id).exists():
+            try:
+                (runs / run.run_id).mkdir(mode=0o700)
+            except FileExistsError:
                 continue
-            raise unwritable(runs, "a file is in its place") from None
-        except OSError as error:
-            raise unwritable(runs, error.strerror) from error
         save_run(runs, run)
         return run
 
@@ -134,11 +132,9 @@ def save_run(runs: Path, run: Run) -> None:
         StorageError: The folder cannot be written.
     """
     target = runs / run.run_id / FILE
-    try:
-        content = json.dumps(run.as_json(), ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+    content = json.dumps(run.as_json(), ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+    with writing(target):
         write_whole(target, content, draft_in=runs)
-    except OSError as error:
-        raise unwritable(target, error.strerror) from error
 
 
 def save_traceback(runs: Path, run: Run, text: str) -> None:
@@ -235,11 +231,7 @@ def describe_file(path: Path) -> InputFile:
 
 def ids_in(folder: Path, suffix: str = "") -> list[str]:
     """The ids after which something in a folder is called, oldest first."""
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - names are all
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
+    with os_errors_as(StorageError, f"{folder} cannot be read"):
+        names = os.listdir(folder) if folder.exists() else []  # noqa: PTH208 - names are all
     ids = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
     return sorted(filter(ID.fullmatch, ids))

@@ -19,7 +19,7 @@ from agent.conversation import Conversation, Turn
 from agent.errors import RunError, SessionError
 from agent.store.redact import Redactor
 from agent.store.runs import Run, fitting_id, ids_in, list_runs, load_run, new_id
-from agent.user_files import unwritable, write_file
+from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
@@ -310,9 +310,7 @@ def _writing(folder: Path) -> Iterator[None]:
     """Holds the lock of the folder between processes, for as long as one file takes to write."""
     from filelock import FileLock
 
-    try:
+    with writing(folder):
         private_folder(folder)
         with FileLock(folder / _LOCK, mode=0o600):
             yield
-    except OSError as error:
-        raise unwritable(folder, error.strerror) from error

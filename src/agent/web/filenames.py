@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.errors import StorageError
 from agent.user_files import whole_file
+from mcp_tools.errors import os_errors_as
 
 _LONGEST = 120
 _UNSAFE = re.compile(r"[^\w.()+=@ -]+")
@@ -59,13 +60,9 @@ def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
     Raises:
         StorageError: The folder cannot be written.
     """
-    try:
+    with os_errors_as(StorageError, f"{folder} cannot be written", "Choose another folder, or make it writable."):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = claimed(folder, name)
-    except OSError as error:
-        raise StorageError(
-            f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder, or make it writable."
-        ) from error
     try:
         with whole_file(path) as file:
             yield path, file

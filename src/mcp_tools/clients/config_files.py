@@ -22,7 +22,7 @@ from mcp_tools.clients.config_parser import (
     load_jsonc,
     parse,
 )
-from mcp_tools.errors import ServersFileError
+from mcp_tools.errors import ServersFileError, os_errors_as
 from mcp_tools.text import one_line
 
 USER_FILE = "mcp.json"
@@ -76,14 +76,12 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> None:
     if entry is not None:
         others = {key: value for key, value in known.items() if key not in FORM_KEYS} if isinstance(known, dict) else {}
         servers[name] = others | as_form(entry)
-    try:
+    with os_errors_as(ServersFileError, f"{path} cannot be written"):
         write_atomically(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise ServersFileError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def _text(path: Path) -> str | None:
-    try:
+    with os_errors_as(ServersFileError, f"{path} cannot be read"):
         if not path.is_file():  # a FIFO would never end
             return None
         with path.open("rb") as file:
@@ -91,10 +89,6 @@ def _text(path: Path) -> str | None:
         if len(content) > LARGEST_FILE:
             raise ServersFileError(f"{path} has more than {LARGEST_FILE:,} bytes.")
         return content.decode()
-    except OSError as error:
-        raise ServersFileError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise ServersFileError(f"{path} is not UTF-8.") from None
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from mcp_tools.clients.config_files import Expanded, expand
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.definitions import ExternalTool
-from mcp_tools.errors import ServersFileError
+from mcp_tools.errors import ServersFileError, os_errors_as
 from mcp_tools.json_file import JsonFile
 
 FILE = "decisions.json"
@@ -80,14 +80,10 @@ class Decisions:
 
     @contextlib.contextmanager
     def _changing(self, project: Path) -> Iterator[_Project]:
-        try:
-            with self._file.changing() as document:
-                yield document.of(project)
-        except OSError as error:
-            raise ServersFileError(
-                f"The decision cannot be kept: {self.path} cannot be written ({error.strerror or error}).",
-                remedy="Make the folder writable, or set ALITA_HOME to another place.",
-            ) from None
+        what = f"The decision cannot be kept: {self.path} cannot be written"
+        remedy = "Make the folder writable, or set ALITA_HOME to another place."
+        with os_errors_as(ServersFileError, what, remedy), self._file.changing() as document:
+            yield document.of(project)
 
 
 PINS_FILE = "mcp-seen.json"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_tools.errors import UsageError
+from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.serving.calling import GONE
 from mcp_tools.serving.client_call import ServerLimits
 
@@ -34,10 +34,8 @@ def read_token(text: str, file: Path | None) -> str:
         UsageError: The file cannot be read or holds none, or the token is too short or holds what no header can.
     """
     if file is not None:
-        try:
+        with os_errors_as(UsageError, f"The token file {file} cannot be read"):
             text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The token file {file} cannot be read: {error}.") from None
         if not text.strip():
             raise UsageError(f"The token file {file} is empty.", remedy=_HOW_TO_MAKE)
     token = text.strip()
@@ -243,8 +241,6 @@ async def serve_http(
 
 def _listening(door: Door) -> socket.socket:
     family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
-    try:
+    remedy = "Choose another port, or 0 for a free one."
+    with os_errors_as(UsageError, f"{door.host}:{door.port} cannot be served on", remedy):
         return socket.create_server((door.host, door.port), family=family, backlog=128)
-    except OSError as error:
-        message = f"{door.host}:{door.port} cannot be served on: {error.strerror or error}."
-        raise UsageError(message, remedy="Choose another port, or 0 for a free one.") from None

@@ -26,6 +26,7 @@ from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, files_named, usable
 from agent.user_files import write_file
+from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -82,12 +83,8 @@ def ask(
     words = question or []
     files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
     for path in files if _at_keyboard() else ():  # a program's question is asked all the same
-        try:
+        with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path."):
             path.open("rb").close()
-        except OSError as error:
-            raise UsageError(
-                f"The file {path} cannot be read: {error.strerror}.", remedy="Correct its path."
-            ) from error
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
         for_one = {"-o": output, "--json": as_json, "--json-stream": json_stream, "--schema": schema, "--quiet": quiet}
@@ -127,10 +124,8 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
         return None
     from agent.answering.answer_format import checked_schema
 
-    try:
+    with os_errors_as(UsageError, f"The schema {path} cannot be read", "Correct --schema."):
         return checked_schema(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The schema {path} cannot be read: {error}.", remedy="Correct --schema.") from None
 
 
 @resume_app.command()

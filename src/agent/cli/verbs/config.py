@@ -27,6 +27,7 @@ from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
+from mcp_tools.errors import os_errors_as
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -103,12 +104,8 @@ def open_editor(file: Path) -> None:
     """
     command = [*shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "nano"), str(file)]
     env = child.environment(*_FOR_AN_EDITOR)
-    try:
+    with os_errors_as(UsageError, f"The editor {command[0]} could not be started", "Set one: export EDITOR=nano"):
         process = child.popen(command, env=env, cwd=file.parent, stdin=None, stdout=None, stderr=None, on_terminal=True)
-    except OSError as error:
-        raise UsageError(
-            f"The editor {command[0]} could not be started: {error.strerror}.", remedy="Set one: export EDITOR=nano"
-        ) from None
     if code := process.wait():
         raise UsageError(f"The editor {command[0]} ended with status {code}.")
 

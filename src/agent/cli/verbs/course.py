@@ -20,7 +20,7 @@ from agent.gaia.course import COURSE_URL, CourseApi, plain_name
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
 from agent.gaia.runner import Selection
 from agent.user_files import whole_file, write_file
-from mcp_tools.errors import UsageError
+from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _write_questions(path: Path, dataset: Dataset) -> None:
 def _put_files(dataset: Dataset, folder: Path, api: CourseApi) -> dict[str, dict[str, Any]]:
     """Copies the files into a folder; a missing one is reported."""
     looking, found = usual_attachments(options.settings(), course=api), {}
-    try:
+    with os_errors_as(StorageError, f"{folder} cannot be written", "Choose another folder."):
         folder.mkdir(parents=True, exist_ok=True)
         for task in dataset.tasks:
             attachment = looking.resolve(task)
@@ -170,8 +170,6 @@ def _put_files(dataset: Dataset, folder: Path, api: CourseApi) -> dict[str, dict
             if attachment.status == "missing":
                 print_note(attachment.message)
             found[task.task_id] = {"path": str(path) if path else None, "file_status": attachment.status}
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder.") from None
     there = sum(entry["file_status"] == "found" for entry in found.values())
     print_note(f"{count_of(there, 'file')} in {folder}.")
     return found

@@ -15,7 +15,7 @@ from agent.cli.output import date_text, fields, print_done, print_json, print_li
 from agent.errors import UsageError
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.user_files import write_file
-from mcp_tools.errors import AlitaError
+from mcp_tools.errors import AlitaError, os_errors_as
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -149,11 +149,8 @@ def import_(
     as_json: options.AsJson = False,
 ) -> None:
     """Adds records, which count as new: approve those that you trust. What is no record is told and left out."""
-    try:
+    with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
         text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{file} cannot be read: {why}.", remedy="Name a file of JSON lines.") from None
     records, taken, problems = _records(), list[GapRecord](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():

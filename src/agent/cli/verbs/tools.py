@@ -29,7 +29,7 @@ from agent.resources import open_for
 from mcp_tools.approve import Tests, as_written, review, run_tests, tests_of
 from mcp_tools.approve import approve as approve_tool
 from mcp_tools.checks.check import check as apply
-from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError
+from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError, os_errors_as
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
@@ -274,19 +274,15 @@ def _is_file(text: str) -> bool:
 
 
 def _source(text: str) -> str:
-    try:
+    with os_errors_as(UsageError, f"{text} cannot be read"):
         return _read(Path(text)).decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{text} is not UTF-8: {error.reason} at byte {error.start}.") from None
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with os_errors_as(UsageError, f"{path} cannot be read"):
+        if not path.exists():
+            raise UnknownToolError(f"There is no file {path}.", remedy="`alita tools list` shows the tools.")
         return path.read_bytes()
-    except FileNotFoundError:
-        raise UnknownToolError(f"There is no file {path}.", remedy="`alita tools list` shows the tools.") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from agent.errors import ModelUnreachableError, StorageError
 from agent.models.failures import Notify
 from mcp_tools import child
 from mcp_tools.atomic import private, private_folder, write_whole
+from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
 ALREADY_RUNNING = 75
@@ -250,16 +251,12 @@ class LocalServer:
         folders = {"weights": str(o.weights.resolve()), "prefixes": str(o.prefixes.resolve()) if o.prefixes else None}
         options = json.dumps(asdict(o) | folders)
         command = [sys.executable, "-P", "-m", "agent.models.embedded.server", str(files.stem.absolute()), options]
-        try:
+        remedy = "Make the folder writable, or set ALITA_HOME to another one."
+        with os_errors_as(StorageError, f"the embedded model's server needs {files.stem.parent}", remedy):
             private_folder(files.stem.parent)
             # Appending: of two that start at once, the one that finds the lock taken must not empty the log.
             with open(files.log, "ab", opener=private) as log:
                 process = child.popen(command, env=child.environment(*_VARIABLES), stdout=log, stderr=log)
-        except OSError as exc:
-            raise StorageError(
-                f"the embedded model's server needs {files.stem.parent}: {exc.strerror or exc}",
-                remedy="Make the folder writable, or set ALITA_HOME to another one.",
-            ) from None
         _STARTED[:] = [*(earlier for earlier in _STARTED if earlier.poll() is None), process]
         return process
 
