@@ -36,9 +36,10 @@ def test_the_report_begins_with_the_accuracy_over_all_selected_questions(gaia, l
 
 def test_json_and_markdown_go_to_stdout_or_a_file(gaia, ledger, tmp_path):
     told = json.loads(gaia("report", ledger, "--format", "json"))
-    assert told["schema"] == 1
-    assert (told["overall"]["right"], told["overall"]["of"], told["overall"]["accuracy"]) == (1, 4, 0.25)
-    assert told["level"][0]["interval95"] == told["overall"]["interval95"]
+    whole = told["facts"]["all"]
+    assert told["schema"] == 2
+    assert (whole["right"], whole["of"], whole["accuracy"]) == (1, 4, 0.25)
+    assert told["tables"]["By level"][0]["interval95"] == whole["interval95"]
     assert len(told["attempts"]) == 4
     assert gaia("report", ledger, "-f", "markdown", "-o", tmp_path / "r.md") == f"{tmp_path / 'r.md'}\n"
     assert "**25.0 % right" in (tmp_path / "r.md").read_text()
@@ -71,7 +72,12 @@ def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
     )
     assert "1 question attempted in b.ledger.jsonl only, not compared: q3" in said
     told = json.loads(gaia("compare", ledger, other, "--format", "json"))
-    assert (told["common"], told["only_first"], told["only_second"]) == (2, ["q3"], ["q4"])
+    assert told["schema"] == 2
+    assert told["facts"]["common questions"] == 2
+    assert told["facts"]["not compared"] == {
+        "attempted in b.ledger.jsonl only": ["q3"],
+        "attempted in c.ledger.jsonl only": ["q4"],
+    }
     assert "## Gained" in gaia("compare", ledger, other, "-f", "markdown")
 
 
@@ -99,11 +105,11 @@ def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
 
 
 def test_in_a_terminal_it_has_its_width(ledger):
-    from agent.gaia.report.figures import open_report
-    from agent.gaia.report.tables import as_terminal, shown
+    from agent.gaia.report.figures import open_results, report_of
+    from agent.gaia.report.tables import as_terminal
 
     for width in (120, 80):
-        text = as_terminal(shown(open_report(ledger)), width=width)
+        text = as_terminal(report_of(open_results(ledger)), width=width)
         lines = text.splitlines()
         assert lines[0].startswith("25.0 % right")
         assert max(map(len, lines)) <= width

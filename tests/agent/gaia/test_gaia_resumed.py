@@ -11,7 +11,7 @@ from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
 from agent.gaia.progress import AttemptsPlanned, Display, Ended
-from agent.gaia.report.figures import open_report
+from agent.gaia.report.figures import open_results, report_of
 from agent.gaia.runner import Selection, Totals
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
@@ -33,7 +33,7 @@ async def test_another_choice_adds_to_what_was_chosen_before(bench, openai_serve
     assert sorted(a.task_id for a in second.attempts) == ["t0", "t1", "t3"]
     assert (second.left, second.reachable) == (0, 0)
     assert len(openai_server.requests) == 3
-    assert open_report(Places(bench.output).ledger).overall.of == 3
+    assert len(open_results(Places(bench.output).ledger).cells) == 3
 
 
 async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
@@ -57,7 +57,7 @@ async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
     second = await bench.run(selection=Selection(ids=("t0",)), resume=True)
     assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
     assert [event.epochs for event in bench.events if isinstance(event, AttemptsPlanned)] == [2, 2]
-    assert open_report(Places(bench.output).ledger).overall.of == 4
+    assert len(open_results(Places(bench.output).ledger).cells) == 4
 
 
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
@@ -106,15 +106,9 @@ def comparable(bench):
     starts = [call.at for call in calls]
     assert starts == sorted(starts)
     events = [(call.kind, call.title, call.ok) for call in calls]
-    summary = open_report(places.ledger)
-    figures = (
-        summary.attempted,
-        summary.errors,
-        summary.retried,
-        summary.missing,
-        summary.route[0].name,
-        summary.tools,
-    )
+    told = report_of(open_results(places.ledger)).as_json()
+    figures = [told["facts"][name] for name in ("attempted", "errors", "tried again", "missing")]
+    figures += [told["tables"]["By route"][0]["name"], told["tables"].get("Tools")]
     tried = [event for event in bench.events if isinstance(event, Ended)][-1].attempt
     results = results_of(
         bench.options().dataset, fingerprint_in(bench), bench.options().dataset.tasks, [tried], epochs=1
@@ -172,8 +166,9 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     first = await bench.run(selection=choice)
     await interrupting
     assert [attempt.status for attempt in first.attempts] == ["interrupted"]
-    summary = open_report(Places(bench.output).ledger)
-    assert (summary.attempted, summary.errors, summary.missing, summary.status) == (0, 0, 1, {"interrupted": 1})
+    facts = report_of(open_results(Places(bench.output).ledger)).as_json()["facts"]
+    counts = [facts[name] for name in ("attempted", "errors", "missing", "status")]
+    assert counts == [0, 0, 1, {"interrupted": 1}]
     results = results_of(bench.options().dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
     assert (results["attempted"], results["errors"], results["interrupted"]) == (0, 0, 1)
 

@@ -31,8 +31,9 @@ from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
 from agent.gaia.progress import Display
-from agent.gaia.report import comparison, tables
-from agent.gaia.report.figures import counted, group_of, open_report
+from agent.gaia.report import tables
+from agent.gaia.report.comparison import compare as compared
+from agent.gaia.report.figures import counted, group_of, open_results, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
@@ -197,14 +198,7 @@ def learn(
             choices = replace(choices, resume=False)
         if code := benchmark(dict(own), choices):
             raise typer.Exit(code)
-    _give_shown(
-        comparison.shown(
-            comparison.compare(open_report(before.places.ledger), open_report(after.places.ledger)),
-        ),
-        "terminal",
-        None,
-        _redactor(),
-    )
+    _give(compared(open_results(before.places.ledger), open_results(after.places.ledger)))
 
 
 USUAL_CONCURRENCY = 4
@@ -449,16 +443,10 @@ def report(
     """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
     ledger = ledger_meant(ledger)
     _require_other(output, ledger, questions)
-    opened = open_report(ledger, load_questions(questions, options.settings()).tasks if questions else ())
-    redactor = _redactor()
     if form == "html":
-        path = output or ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.html")
-        write_file(path, tables.as_html(opened, redactor))
-        print_text(str(path))
-    elif form == "json":
-        _give(json.dumps(redactor.json(opened.as_json()), indent=2), output)
-    else:
-        _give_shown(tables.shown(opened), form, output, redactor)
+        output = output or ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.html")
+    selected = load_questions(questions, options.settings()).tasks if questions else ()
+    _give(report_of(open_results(ledger, selected)), form, output)
 
 
 @app.command()
@@ -471,12 +459,7 @@ def compare(
     """Compares two benchmarks on the questions that both attempted (McNemar's exact test)."""
     ledgers = ledger_meant(first), ledger_meant(second)
     _require_other(output, *ledgers)
-    compared = comparison.compare(*map(open_report, ledgers))
-    redactor = _redactor()
-    if form == "json":
-        _give(json.dumps(redactor.json(compared.as_json()), indent=2), output)
-    else:
-        _give_shown(comparison.shown(compared), form, output, redactor)
+    _give(compared(*map(open_results, ledgers)), form, output)
 
 
 def _require_other(output: Path | None, *read: Path | None) -> None:
@@ -485,17 +468,15 @@ def _require_other(output: Path | None, *read: Path | None) -> None:
         raise UsageError(f"{output} is what the report is made from.", remedy="Choose another --output.")
 
 
-def _redactor() -> Redactor:
-    return Redactor(options.settings().secrets)
-
-
-def _give(text: str, output: Path | None) -> None:
+def _give(shown: Shown, form: str = "terminal", output: Path | None = None) -> None:
+    shown = Redactor(options.settings().secrets).values(shown)
+    width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
+    text = {
+        "json": lambda: json.dumps(shown.as_json(), indent=2),
+        "html": lambda: tables.as_html(shown),
+        "markdown": lambda: tables.as_markdown(shown),
+        "terminal": lambda: tables.as_terminal(shown, width=width),
+    }[form]()
     if output is not None:
         write_file(output, text.rstrip("\n") + "\n")
     print_text(text if output is None else str(output))
-
-
-def _give_shown(parts: Shown, form: str, output: Path | None, redactor: Redactor) -> None:
-    parts = redactor.values(parts)
-    width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
-    _give(tables.as_markdown(parts) if form == "markdown" else tables.as_terminal(parts, width=width), output)

@@ -1,20 +1,33 @@
-"""A report: what counts, what it took, and the figures of a benchmark's results; the unknown is None, never 0."""
+"""The figures of a benchmark: what counts, what it took, and the report on both; the unknown is None, never 0."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path, PurePath
 from statistics import fmean, median, stdev
 
 from agent.gaia.attempt import Attempt, Task
 from agent.gaia.ledger import Header, read_ledger
 from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, wilson
+from agent.gaia.report.tables import (
+    UNKNOWN,
+    Fact,
+    Shown,
+    Table,
+    interval_text,
+    number,
+    percent,
+    price,
+    seconds_text,
+    table_of,
+)
+from agent.records import as_plain
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
-SCHEMA = 1
 _SHOWN_FLAWS = 20
 
 _NOT_OF_A_ROUTE = {"plan", "answer", "evaluate"}
@@ -162,189 +175,25 @@ def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, rig
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRecord:
-    """What became of one tool."""
+class Results:
+    """The attempts of a benchmark, and the questions that were selected."""
 
-    name: str
-    created: int
-    reused: int
-    reused_right: int
-    failed: int
+    attempts: Sequence[Attempt]
+    selected: Sequence[Task]
+    epochs: int = 1
+    name: str = ""
+    """Of the ledger."""
+    header: Header = field(default_factory=Header)
+    flaws: Sequence[str] = ()
+    """What is wrong with the ledger, and so with any figure that is made of it, one sentence each."""
 
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Everything that a report says, derived from a ledger and its selected questions; its names are those of JSON."""
-
-    ledger: str
-    """Its name."""
-    created: str
-    """When it was begun; empty where it does not say."""
-    configuration: dict[str, Json]
-    notices: tuple[str, ...]
-    """What a reader must know before believing a figure, one sentence each."""
-    flaws: tuple[str, ...]
-    """Those of them that concern the ledger itself, and any figure that is made of it."""
-    cells: tuple[Counted, ...]
-    overall: Group
-    questions: int
-    epochs: int
-    attempted: int
-    """Questions times epochs with an attempt that was not interrupted."""
-    errors: int
-    missing: int
-    unscored: int
-    """Finished, but without a true answer to compare with: counted as not right."""
-    retried: int
-    """Attempts that a later one replaced; a run that went on is one."""
-    unselected: int
-    """Attempts at questions that were not selected: in no figure."""
-    status: dict[str, int]
-    level: tuple[Group, ...]
-    file_type: tuple[Group, ...]
-    route: tuple[Group, ...]
-    confidence: tuple[Group, ...]
-    """Beside it, the accuracy tells whether the judgement is worth anything."""
-    mean_pass_at_1: float | None
-    pass_at_1_stdev: float | None
-    """Sample standard deviation of the epochs; None of a single one."""
-    pass_at_1_by_epoch: tuple[float, ...]
-    pass_at_k: dict[int, float]
-    """By k, unbiased: at least one of k attempts is right."""
-    pass_hat_k: dict[int, float]
-    """By k, unbiased: all of k attempts are right."""
-    effort: Effort
-    """Of all attempts, the replaced ones too: it was spent. A run that went on is in it once."""
-    tools: tuple[ToolRecord, ...]
-    resolutions: dict[str, int]
-    leaks: dict[str, tuple[str, ...]]
-    leaked_right: int
-    """Right answers of attempts that met a copy of the dataset."""
-    models: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Json]:
-        """The object that `--format json` prints."""
-        told = asdict(replace(self, cells=()))
-        del told["cells"], told["flaws"]
-        attempts = [
-            {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
-            for cell in self.cells
-        ]
-        return {"schema": SCHEMA, **told, "attempts": attempts}
+    @property
+    def cells(self) -> list[Counted]:
+        """Each selected question in each epoch."""
+        return counted(self.attempts, self.selected, self.epochs)
 
 
-def report_of(
-    attempts: Sequence[Attempt],
-    selected: Sequence[Task],
-    *,
-    epochs: int = 1,
-    name: str = "",
-    header: Header | None = None,
-    flaws: Sequence[str] = (),
-) -> Report:
-    """A report of attempts that are at hand."""
-    chosen = {task.task_id for task in selected}
-    mine = [attempt for attempt in attempts if attempt.task_id in chosen]
-    cells = counted(mine, selected, epochs)
-    last = [cell.attempt for cell in cells if cell.attempt is not None]
-    is_scored = not last or any(attempt.correct is not None for attempt in last)
-    overall = group_of("all", cells, is_scored=is_scored)
-    leaks: dict[str, tuple[str, ...]] = {}
-    for attempt in mine:
-        if attempt.leaks:
-            leaks[attempt.task_id] = tuple(dict.fromkeys((*leaks.get(attempt.task_id, ()), *attempt.leaks)))
-    ends = {(attempt.key, attempt.run_id): attempt for attempt in mine}
-    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]
-    questions = list(by_question(cells).values())
-    epochs = len(questions[0]) if questions else epochs
-    by_epoch = tuple(fmean(question[n].right for question in questions) for n in range(epochs)) if questions else ()
-    rights = [sum(cell.right for cell in question) for question in questions]
-    ks = range(1, epochs + 1) if questions else ()
-    unscored = sum(attempt.correct is None and attempt.status == "ok" for attempt in last)
-    unselected = len(attempts) - len(mine)
-    leaked_right = sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells)
-    notices = [*flaws]
-    if is_scored and unscored:
-        notices.append(f"{unscored:,} finished attempts have no true answer to compare with and count as wrong")
-    if unselected:
-        notices.append(f"{unselected:,} attempts at questions that were not selected are not counted")
-    if leaks:
-        notices.append(
-            f"the leak guard met copies of the dataset in {count_of(len(leaks), 'question')}; "
-            f"right attempts among those that met one: {leaked_right:,}"
-        )
-    header = header or Header()
-    return Report(
-        ledger=name,
-        created=header.created,
-        configuration=header.configuration,
-        notices=tuple(notices),
-        flaws=tuple(flaws),
-        cells=tuple(cells),
-        overall=overall,
-        questions=len(chosen),
-        epochs=epochs,
-        attempted=overall.attempted,
-        errors=overall.errors,
-        missing=len(cells) - overall.attempted,
-        unscored=unscored,
-        retried=sum(max(cell.tries - 1, 0) for cell in cells),
-        unselected=unselected,
-        status=_frequent(cell.status for cell in cells),
-        level=tuple(sorted(_groups(cells, lambda cell: cell.level, is_scored), key=lambda group: group.name)),
-        file_type=_groups(cells, lambda cell: cell.file_type, is_scored),
-        route=_groups(cells, lambda cell: cell.route, is_scored),
-        confidence=_groups(cells, lambda cell: cell.confidence, is_scored),
-        mean_pass_at_1=(fmean(by_epoch) if by_epoch else 0.0) if is_scored else None,
-        pass_at_1_stdev=stdev(by_epoch) if len(by_epoch) > 1 else None,
-        pass_at_1_by_epoch=by_epoch,
-        pass_at_k={k: fmean(pass_at_k(right, epochs, k) for right in rights) for k in ks},
-        pass_hat_k={k: fmean(pass_hat_k(right, epochs, k) for right in rights) for k in ks},
-        effort=effort_of(spent),
-        tools=_tools(spent),
-        resolutions=_frequent(attempt.resolution for attempt in last if attempt.resolution),
-        leaks=leaks,
-        leaked_right=leaked_right,
-        models=tuple(dict.fromkeys(attempt.model for attempt in mine if attempt.model)),
-    )
-
-
-def by_question(cells: Iterable[Counted]) -> dict[str, list[Counted]]:
-    """The epochs of each question, in their order."""
-    return _by(cells, lambda cell: cell.task.task_id)
-
-
-def _by(cells: Iterable[Counted], name_of: Callable[[Counted], str]) -> dict[str, list[Counted]]:
-    found: dict[str, list[Counted]] = {}
-    for cell in cells:
-        found.setdefault(name_of(cell), []).append(cell)
-    return found
-
-
-def verdict(epochs: Sequence[Counted]) -> bool:
-    """Whether a question was answered: in more than half of its epochs."""
-    return sum(cell.right for cell in epochs) * 2 > len(epochs)
-
-
-def _groups(cells: Sequence[Counted], name_of: Callable[[Counted], str], is_scored: bool) -> tuple[Group, ...]:
-    groups = (group_of(name, members, is_scored=is_scored) for name, members in _by(cells, name_of).items())
-    return tuple(sorted(groups, key=lambda group: (-group.of, group.name)))
-
-
-def _tools(attempts: Sequence[Attempt]) -> tuple[ToolRecord, ...]:
-    created = Counter(name for attempt in attempts for name in set(attempt.tools_created))
-    reused = Counter(name for attempt in attempts for name in set(attempt.tools_reused))
-    right = Counter(name for attempt in attempts if attempt.correct for name in set(attempt.tools_reused))
-    failed = Counter(name for attempt in attempts for name in set(attempt.tools_failed))
-    names = sorted(created.keys() | reused.keys() | failed.keys(), key=lambda n: (-reused[n], -failed[n], n))
-    return tuple(ToolRecord(name, created[name], reused[name], right[name], failed[name]) for name in names)
-
-
-def _frequent(values: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(values).most_common())
-
-
-def open_report(path: Path, tasks: Sequence[Task] = ()) -> Report:
+def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
     """Reads a ledger.
 
     Args:
@@ -366,11 +215,190 @@ def open_report(path: Path, tasks: Sequence[Task] = ()) -> Report:
             "to count all of them, add --questions FILE"
         )
     known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in attempts}
-    return report_of(
-        attempts,
-        tuple(tasks) or (chosen.tasks if chosen else tuple(known.values())),
-        epochs=chosen.epochs if chosen else 1,
-        name=path.name,
-        header=records.header,
-        flaws=flaws,
+    selected = tuple(tasks) or (chosen.tasks if chosen else tuple(known.values()))
+    return Results(attempts, selected, chosen.epochs if chosen else 1, path.name, records.header or Header(), flaws)
+
+
+def report_of(results: Results) -> Shown:
+    """The report on a benchmark: its accuracy over all selected questions comes first."""
+    cells, chosen = results.cells, {task.task_id for task in results.selected}
+    mine = [attempt for attempt in results.attempts if attempt.task_id in chosen]
+    last = [cell.attempt for cell in cells if cell.attempt is not None]
+    is_scored = not last or any(attempt.correct is not None for attempt in last)
+    overall = group_of("all", cells, is_scored=is_scored)
+    questions = list(by_question(cells).values())
+    epochs = len(questions[0]) if questions else results.epochs
+    ends = {(attempt.key, attempt.run_id): attempt for attempt in mine}
+    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a run that went on is in it once
+    unscored = sum(attempt.correct is None and attempt.status == "ok" for attempt in last)
+    unselected = len(results.attempts) - len(mine)
+    leaks: dict[str, dict[str, None]] = {}  # each place that was met once, in order
+    for attempt in mine:
+        if attempt.leaks:
+            leaks.setdefault(attempt.task_id, {}).update(dict.fromkeys(attempt.leaks))
+    leaked_right = sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells)
+    notices = [*results.flaws]
+    if is_scored and unscored:
+        notices.append(f"{unscored:,} finished attempts have no true answer to compare with and count as wrong")
+    if unselected:
+        notices.append(f"{unselected:,} attempts at questions that were not selected are not counted")
+    if leaks:
+        notices.append(
+            f"the leak guard met copies of the dataset in {count_of(len(leaks), 'question')}; "
+            f"right attempts among those that met one: {leaked_right:,}"
+        )
+    retried, missing = sum(max(cell.tries - 1, 0) for cell in cells), len(cells) - overall.attempted
+    again = f"{count_of(retried, 'attempt')}; tokens, cost and time hold the earlier ones too"
+    status = dict(Counter(cell.status for cell in cells).most_common())
+    models = list(dict.fromkeys(attempt.model for attempt in mine if attempt.model))
+    configuration = results.header.configuration
+    by_epoch = [fmean(question[n].right for question in questions) for n in range(epochs)] if questions else []
+    facts = [
+        Fact("all", as_plain(overall)),
+        Fact("questions", len(chosen)),
+        Fact("epochs", epochs),
+        Fact("attempted", overall.attempted, f"{overall.attempted:,} of {overall.of:,}"),
+        Fact("errors", overall.errors, f"{overall.errors:,}"),
+        Fact("missing", missing, f"{missing:,}"),
+        Fact("without a true answer", unscored),
+        Fact("not selected", unselected),
+        Fact("right after a leak", leaked_right),
+        Fact("status", status, ", ".join(f"{name} {n:,}" for name, n in status.items())),
+        *_pass_at_1(by_epoch, is_scored=is_scored),
+        Fact("model", models, ", ".join(models)),
+        *_took(effort_of(spent)),
+        Fact("tried again", retried, again if retried else ""),
+        Fact("begun", results.header.created, results.header.created),
+        Fact(
+            "configuration", configuration, " · ".join(f"{key} {said}" for key, said in configuration.items() if said)
+        ),
+    ]
+    parts = ("level", "file type", "route", "confidence")
+    tables = [_part(noun, cells, is_scored=is_scored) for noun in parts]
+    if epochs > 1 and is_scored:
+        rights = [sum(cell.right for cell in question) for question in questions]
+        tables.append(table_of("Over the epochs", _over_epochs(by_epoch, rights)))
+    tables.append(_tools(spent))
+    resolved = Counter(attempt.resolution for attempt in last if attempt.resolution).most_common()
+    tables.append(table_of("How attempts resolved", [{"resolution": name, "attempts": n} for name, n in resolved]))
+    tables.append(table_of("Leak guard", [{"question": q, "met": ", ".join(met)} for q, met in leaks.items()]))
+    of = count_of(len(chosen), "selected question") + (f" × {epochs} epochs" if epochs > 1 else "")
+    return Shown(
+        results.name or "Benchmark",
+        _headline(overall, of),
+        notices,
+        facts,
+        [table for table in tables if table.rows],
+        cells,
     )
+
+
+def _headline(group: Group, of: str) -> str:
+    """The one figure that stands first: over all selected questions."""
+    if group.interval95 is None:
+        return f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
+    if not group.of:
+        return "no question was selected"
+    interval = f"95 % interval {interval_text(group.interval95)} (Wilson)"
+    return f"{percent(group.accuracy)} right: {group.right:,} of {group.of:,} ({of}), {interval}"
+
+
+def _pass_at_1(by_epoch: Sequence[float], *, is_scored: bool) -> Iterator[Fact]:
+    """The mean of the epochs and their sample standard deviation, which a single one does not have."""
+    mean = (fmean(by_epoch) if by_epoch else 0.0) if is_scored else None
+    spread = stdev(by_epoch) if len(by_epoch) > 1 else None
+    said = percent(mean)
+    if mean is not None and spread is None:
+        said += " (one epoch: its spread is unknown)"
+    elif spread is not None and is_scored:
+        low, high = percent(min(by_epoch)), percent(max(by_epoch))
+        said += f" ± standard deviation {100 * spread:.1f} points, {low} to {high} over {len(by_epoch)} epochs"
+    yield Fact("mean pass@1", mean, said)
+    yield Fact("standard deviation of pass@1", spread)
+
+
+def _took(effort: Effort) -> Iterator[Fact]:
+    """What all attempts took, the replaced ones too: it was spent."""
+    tokens = f"{effort.input_tokens:,} read + {effort.output_tokens:,} written"
+    waited = f", and {seconds_text(effort.waited)} waiting for endpoints" if effort.waited else ""
+    time = f"{seconds_text(effort.seconds)} of work; median {seconds_text(effort.median_seconds)} a question{waited}"
+    yield Fact("effort", as_plain(effort))
+    yield Fact(
+        "tokens",
+        effort.input_tokens + effort.output_tokens,
+        f"{tokens}; median {number(effort.median_tokens)} a question",
+    )
+    yield Fact("cost", effort.cost, price(effort.cost))
+    yield Fact("time", effort.seconds, time)
+
+
+def _part(noun: str, cells: Sequence[Counted], *, is_scored: bool) -> Table:
+    parts = _by(cells, attrgetter(noun.replace(" ", "_")))
+    groups = [group_of(name, members, is_scored=is_scored) for name, members in parts.items()]
+    groups.sort(key=lambda group: (0 if noun == "level" else -group.of, group.name))
+    return of_groups(f"By {noun}", noun, groups)
+
+
+def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
+    """What became of each group."""
+    rows = [
+        (
+            group.name,
+            UNKNOWN if group.interval95 is None else f"{group.right:,} of {group.of:,}",
+            percent(group.accuracy),
+            interval_text(group.interval95),
+            f"{group.errors:,}",
+            seconds_text(group.effort.median_seconds),
+            number(group.effort.median_tokens),
+            price(group.effort.cost),
+        )
+        for group in groups
+    ]
+    head = (noun, "right", "accuracy", "95 % interval", "errors", "time", "tokens", "cost")
+    return Table(title, head, rows, [as_plain(group) for group in groups], "time and tokens: medians")
+
+
+def _over_epochs(by_epoch: Sequence[float], rights: Sequence[int]) -> list[dict[str, Json]]:
+    """Accuracies, and pass@k and pass^k, from how often each question was right."""
+    epochs = len(by_epoch)
+    told: list[tuple[str, float, str]] = [
+        (f"epoch {n}", accuracy, "accuracy over all selected questions") for n, accuracy in enumerate(by_epoch, 1)
+    ]
+    for k in range(1, epochs + 1):
+        says = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
+        told.append((f"pass@{k}", fmean(pass_at_k(right, epochs, k) for right in rights), says))
+    for k in range(2, epochs + 1):
+        every = fmean(pass_hat_k(right, epochs, k) for right in rights)
+        told.append((f"pass^{k}", every, f"all of {k} attempts are right, unbiased"))
+    return [{"figure": name, "value": value, "what it says": says} for name, value, says in told]
+
+
+def by_question(cells: Iterable[Counted]) -> dict[str, list[Counted]]:
+    """The epochs of each question, in their order."""
+    return _by(cells, lambda cell: cell.task.task_id)
+
+
+def _by(cells: Iterable[Counted], name_of: Callable[[Counted], str]) -> dict[str, list[Counted]]:
+    found: dict[str, list[Counted]] = {}
+    for cell in cells:
+        found.setdefault(name_of(cell), []).append(cell)
+    return found
+
+
+def verdict(epochs: Sequence[Counted]) -> bool:
+    """Whether a question was answered: in more than half of its epochs."""
+    return sum(cell.right for cell in epochs) * 2 > len(epochs)
+
+
+def _tools(attempts: Sequence[Attempt]) -> Table:
+    created = Counter(name for attempt in attempts for name in set(attempt.tools_created))
+    reused = Counter(name for attempt in attempts for name in set(attempt.tools_reused))
+    right = Counter(name for attempt in attempts if attempt.correct for name in set(attempt.tools_reused))
+    failed = Counter(name for attempt in attempts for name in set(attempt.tools_failed))
+    names = sorted(created.keys() | reused.keys() | failed.keys(), key=lambda n: (-reused[n], -failed[n], n))
+    counts = {"created": created, "reused": reused, "reused and right": right, "failed": failed}
+    rows: list[dict[str, Json]] = [
+        {"tool": name, **{what: count[name] for what, count in counts.items()}} for name in names
+    ]
+    note = f"created {created.total():,}, reused {reused.total():,} times, failed {failed.total():,} times"
+    return table_of("Tools", rows, note)

@@ -7,70 +7,95 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.report.comparison import compare, sentence, shown
-from agent.gaia.report.figures import report_of
+from agent.gaia.report.comparison import compare
+from agent.gaia.report.figures import Results
 from agent.gaia.report.statistics import mcnemar
 from agent.gaia.report.tables import as_markdown, as_terminal
 from support.attempts import attempt, tasks
 
 
+def changed(shown, title):
+    """The questions of the table of gained or lost ones."""
+    return [row["question"] for row in shown.as_json()["tables"].get(title, [])]
+
+
 def test_changed_questions_and_the_test_are_told():
-    first = report_of([attempt(f"q{n}", n <= 4) for n in range(1, 11)], tasks(10), name="a.jsonl")
-    second = report_of([attempt(f"q{n}", n >= 4) for n in range(1, 11)], tasks(10), name="b.jsonl")
+    first = Results([attempt(f"q{n}", n <= 4) for n in range(1, 11)], tasks(10), name="a.jsonl")
+    second = Results([attempt(f"q{n}", n >= 4) for n in range(1, 11)], tasks(10), name="b.jsonl")
     found = compare(first, second)
-    assert [c.task_id for c in found.lost] == ["q1", "q2", "q3"]
-    assert [c.task_id for c in found.gained] == ["q5", "q6", "q7", "q8", "q9", "q10"]
-    assert (found.both, found.neither, found.common) == (1, 0, 10)
-    assert found.mcnemar_p == mcnemar(3, 6) == 0.5078125
-    assert sentence(found) == (
+    assert changed(found, "Lost") == ["q1", "q2", "q3"]
+    assert changed(found, "Gained") == ["q5", "q6", "q7", "q8", "q9", "q10"]
+    told = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    assert told["facts"] == {
+        "common questions": 10,
+        "difference": 0.3,
+        "p (McNemar)": mcnemar(3, 6),
+        "not compared": {},
+        "right in both": 1,
+        "right in the first only": 3,
+        "right in the second only": 6,
+        "right in neither": 0,
+    }
+    assert [(run["name"], run["right"]) for run in told["tables"]["On the common questions"]] == [
+        ("a.jsonl", 4),
+        ("b.jsonl", 7),
+    ]
+    assert mcnemar(3, 6) == 0.5078125
+    assert found.headline == (
         "+30.0 points on 10 common questions: 9 questions changed, 6 gained and 3 lost; p = 0.51 "
         "(McNemar, exact, two-sided)"
     )
-    assert "Gained" in as_terminal(shown(found))
-    assert "## Lost" in as_markdown(shown(found))
-    json.dumps(found.as_json(), allow_nan=False)
+    assert "Gained" in as_terminal(found)
+    assert "## Lost" in as_markdown(found)
 
 
 def test_what_is_not_common_is_told_and_not_compared():
-    first = report_of([attempt("q1"), attempt("q2"), attempt("q3", question_sha256="x"), attempt("q4")], tasks(6))
-    second = report_of(
+    first = Results([attempt("q1"), attempt("q2"), attempt("q3", question_sha256="x"), attempt("q4")], tasks(6))
+    second = Results(
         [attempt("q1"), attempt("q3", False, question_sha256="y"), attempt("q4", None), attempt("q5")], tasks(6)
     )
     found = compare(first, second)
-    assert found.common == 1
-    assert (found.only_first, found.only_second) == (("q2",), ("q5",))
-    assert (found.altered, found.unscored) == (("q3",), ("q4",))
-    text = as_terminal(shown(found))
+    told = found.as_json()["facts"]
+    assert told["common questions"] == 1
+    assert told["not compared"] == {
+        "attempted in first run only": ["q2"],
+        "with different text in each run": ["q3"],
+        "without a true answer in one of the runs": ["q4"],
+        "attempted in second run only": ["q5"],
+    }
+    text = as_terminal(found)
     for task_id in ("q2", "q3", "q4", "q5"):
         assert f"not compared: {task_id}" in text
 
 
 def test_a_broken_attempt_counts_as_wrong():
-    first = report_of([attempt("q1")], tasks(1))
-    second = report_of([attempt("q1", None, status="error")], tasks(1))
-    assert [change.task_id for change in compare(first, second).lost] == ["q1"]
+    first, second = Results([attempt("q1")], tasks(1)), Results([attempt("q1", None, status="error")], tasks(1))
+    assert changed(compare(first, second), "Lost") == ["q1"]
 
 
 def test_of_several_epochs_the_majority_counts():
     three = [attempt("q1", n == 1, epoch=n) for n in (1, 2, 3)]
-    found = compare(report_of([attempt("q1")], tasks(1)), report_of(three, tasks(1), epochs=3))
-    assert [change.task_id for change in found.lost] == ["q1"]
-    assert "several epochs" in as_terminal(shown(found))
+    found = compare(Results([attempt("q1")], tasks(1)), Results(three, tasks(1), epochs=3))
+    assert changed(found, "Lost") == ["q1"]
+    assert "several epochs" in as_terminal(found)
 
 
 def test_runs_without_a_common_question_are_not_compared():
-    found = compare(report_of([attempt("q1")], tasks(2)), report_of([attempt("q2")], tasks(2)))
-    assert sentence(found).startswith("The runs have no scored question in common")
-    assert found.mcnemar_p == 1.0
+    found = compare(Results([attempt("q1")], tasks(2)), Results([attempt("q2")], tasks(2)))
+    assert found.headline.startswith("The runs have no scored question in common")
+    assert found.as_json()["facts"]["p (McNemar)"] == 1.0
 
 
 @given(st.lists(st.tuples(st.sampled_from([True, False]), st.sampled_from([True, False])), min_size=1, max_size=12))
 def test_turned_round_gains_are_losses(pairs):
-    reports = [
-        report_of([attempt(f"q{n}", pair[side]) for n, pair in enumerate(pairs, 1)], tasks(len(pairs)))
-        for side in (0, 1)
+    runs = [
+        Results([attempt(f"q{n}", pair[side]) for n, pair in enumerate(pairs, 1)], tasks(len(pairs))) for side in (0, 1)
     ]
-    there, back = compare(*reports), compare(*reversed(reports))
-    assert [c.task_id for c in there.gained] == [c.task_id for c in back.lost]
-    assert (there.mcnemar_p, there.both, there.neither) == (back.mcnemar_p, back.both, back.neither)
-    assert there.second.right - there.first.right == len(there.gained) - len(there.lost)
+    there, back = compare(*runs), compare(*reversed(runs))
+    gained, lost = changed(there, "Gained"), changed(there, "Lost")
+    assert gained == changed(back, "Lost")
+    facts, turned = there.as_json()["facts"], back.as_json()["facts"]
+    for name in ("p (McNemar)", "right in both", "right in neither"):
+        assert facts[name] == turned[name]
+    one, other = there.as_json()["tables"]["On the common questions"]
+    assert other["right"] - one["right"] == len(gained) - len(lost)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.gaia.attempt import Task
 from agent.gaia.ledger import Header
-from agent.gaia.report.figures import report_of
+from agent.gaia.report.figures import Results, report_of
 from agent.gaia.report.tables import as_html
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
@@ -46,7 +46,8 @@ class Seen(HTMLParser):
 
 
 def page_of(attempts: Any, selected: Any, redactor: Redactor | None = None, **more: Any) -> str:
-    return as_html(report_of(attempts, selected, name="l.jsonl", **more), redactor or Redactor())
+    shown = report_of(Results(attempts, selected, name="l.jsonl", **more))
+    return as_html((redactor or Redactor()).values(shown))
 
 
 def test_texts_of_others_are_escaped_wherever_they_stand():
