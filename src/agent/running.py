@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from agent.resources import Resources
     from agent.state import State
     from agent.store.redact import Redactor
+    from agent.web.engines.search_engines import Engines
     from agent.web.leak_guard import LeakGuard
+    from agent.web.page import PageReader
 
 
 PICTURES = "browser"
@@ -292,12 +294,13 @@ class Running:
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
         from agent.recorders.journaled_web import JournaledWeb
-        from agent.web.run_web import RunWeb
 
-        made_with = RunWeb(self.settings, self._folder / WEB, self.tell) if self.live else None
-        if made_with is not None:
-            self._opened.push_async_callback(made_with.aclose)
-        web = JournaledWeb(made_with, self.journal, self.tell, guard, budget=self.budget)
+        def open_web() -> tuple[Engines, PageReader]:
+            from agent.web.engines.search_engines import open_web
+
+            return open_web(self.settings, self._folder / WEB, self.tell)
+
+        web = JournaledWeb(open_web if self.live else None, self.journal, self.tell, guard, budget=self.budget)
         self._opened.push_async_callback(web.aclose)
         return web
 

@@ -21,7 +21,8 @@ _FORKS = multiprocessing.get_context("forkserver")
 _MODES = ("r", "w", "w")
 _SHARED = [
     *(f"agent.cli.verbs.{verb}" for verb in ("ask", "config", "files", "gaia", "mcp", "runs", "tools")),
-    "agent.small.small", "agent.models.openai", "agent.web.run_web", "rich.live", "agent.gaia.forkserver_preload",
+    "agent.small.small", "agent.models.openai", "agent.web.engines.search_engines", "rich.live",
+    "agent.gaia.forkserver_preload",
 ]  # fmt: skip
 """What is imported before the fork. Installed modules only: that process has no folder of the tests on its path."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -21,13 +22,13 @@ from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
 from agent.web.address import canonical
-from agent.web.page import Page, Result, WebProblem
+from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
+    from agent.web.engines.search_engines import Engines
     from agent.web.leak_guard import LeakGuard
-    from agent.web.run_web import RunWeb
 
 
 T = TypeVar("T")
@@ -37,18 +38,27 @@ _LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 
 
 class JournaledWeb:
-    """Searches and reads past the leak guard, or gives what was recorded; a replay has no web."""
+    """Searches and reads past the leak guard, or gives what was recorded.
+
+    Args:
+        open_web: Gives the engines and the reader, before the first search or page; a replay has none.
+        journal: Records what they give.
+        tell: Gets the events.
+        guard: Keeps known leaks from the agent.
+        budget: Limits the time.
+    """
 
     def __init__(
         self,
-        web: RunWeb | None,
+        open_web: Callable[[], tuple[Engines, PageReader]] | None,
         journal: Journal,
         tell: Callable[[Event], None],
         guard: LeakGuard | None = None,
         *,
         budget: Budget | None = None,
     ) -> None:
-        self._web = web
+        self._open_web = open_web
+        self._opened: tuple[Engines, PageReader] | None = None
         self._journal = journal
         self._tell = tell
         self._guard = guard
@@ -60,6 +70,10 @@ class JournaledWeb:
         """What searches found and pages link to, in canonical form, with the pages themselves."""
         self.texts: list[str] = []
         """What engines say of their hits, and what pages say: an address that only stands there is no link."""
+
+    def _web(self) -> tuple[Engines, PageReader]:
+        self._opened = self._opened or made_by(self._open_web)()
+        return self._opened
 
     def _keep(self, url: str, page: Page) -> None:
         self._pages.setdefault(url, page)
@@ -85,10 +99,13 @@ class JournaledWeb:
             self._ahead[key] = asyncio.create_task(work)
 
     async def aclose(self) -> None:
-        """Ends what was begun and is not wanted any more."""
+        """Ends what was begun and is not wanted any more, and closes all connections."""
         for task in self._ahead.values():
             task.cancel()
         await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+        async with contextlib.AsyncExitStack() as closing:
+            for one in self._opened or ():
+                closing.push_async_callback(one.aclose)
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
         """The best hits of the first engine that has any, or of one source; known leaks are left out.
@@ -110,7 +127,7 @@ class JournaledWeb:
             self._tell(event)
 
         async def work() -> Json:
-            asked = made_by(self._web).search(query, hear, limit=limit, freshness=freshness, source=source)
+            asked = self._web()[0].search(query, hear, limit=limit, freshness=freshness, source=source)
             done = await _outcome(self._budget.in_time(asked), lambda results: {"results": as_plain(tuple(results))})
             return done | {"told": as_plain(tuple(told))}
 
@@ -169,7 +186,7 @@ class JournaledWeb:
             KIND,
             {"read": url},
             dict[str, Any],
-            lambda: _outcome(self._budget.in_time(made_by(self._web).read(url)), as_plain),
+            lambda: _outcome(self._budget.in_time(self._web()[1].read(url)), as_plain),
         )
         _raise_problem(output)
         page = from_plain(Page, output)

@@ -46,7 +46,7 @@ class Searching:
 
     async def find(self, pages: Pages, *lines: Any, weak: bool = True, **wanted: Any) -> Evidence:
         self.model = (Weak if weak else ScriptedModel)(list(lines))
-        web = JournaledWeb(pages, self.journal, lambda event: None)
+        web = JournaledWeb(lambda: (pages, pages), self.journal, lambda event: None)
         context = replace(context_with(self.model), web=web)
         sought = Wanted(**{"question": QUESTION} | wanted)
         return await context.strategy(Role.COORDINATOR).research(sought, context)
@@ -192,7 +192,7 @@ async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
         def for_role(self, role: str) -> Any:
             return StoppedModel([])
 
-    web = JournaledWeb(pages, searching.journal, lambda event: None)
+    web = JournaledWeb(lambda: (pages, pages), searching.journal, lambda event: None)
     evidence = await Small().research(Wanted(QUESTION), replace(context, models=Stopped(), web=web))
     assert evidence.read == 1
     assert [quote.text for quote in evidence.sources[0].quotes] == [TOWER]

@@ -28,9 +28,7 @@ def hit(url: str = URL, snippet: str = "") -> Result:
 
 def opened(path: Path, pages: Pages, told: list[Any], **more: Any) -> tuple[JournaledWeb, Journal]:
     journal = Journal.create(path / "journal.jsonl")
-    engines = Engines([pages])
-    engines.read = pages.read
-    return JournaledWeb(engines, journal, told.append, **more), journal
+    return JournaledWeb(lambda: (Engines([pages]), pages), journal, told.append, **more), journal
 
 
 def replayed(path: Path, told: list[Any], **more: Any) -> JournaledWeb:
@@ -168,7 +166,7 @@ async def test_a_resumed_run_reads_the_pages_that_it_had_read_from_its_journal(t
     pages.pages[URL] = Page(URL, "T", "after")
     journal = Journal.resume(tmp_path / "journal.jsonl")
     told: list[Any] = []
-    resumed = JournaledWeb(pages, journal, told.append, LeakGuard(told.append, QUESTION))
+    resumed = JournaledWeb(lambda: (pages, pages), journal, told.append, LeakGuard(told.append, QUESTION))
     assert (await resumed.read(URL)).markdown == "before"
     with pytest.raises(WebProblem, match="is not shown"):
         await resumed.read(leak)

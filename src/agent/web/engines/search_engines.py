@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from agent.configuration.settings import ENGINES, Settings
-from agent.events import Event, WebSearched
+from agent.events import Event, Note, WebSearched
 from agent.files.contents import READERS
 from agent.web.address import is_address
 from agent.web.engines.firecrawl import Firecrawl
@@ -27,6 +27,7 @@ from agent.web.engines.services import INSTALL, Arxiv, Ddgs, Tavily, Wikipedia
 from agent.web.guard import AddressGuard
 from agent.web.http import Http
 from agent.web.page import Page, PageReader, Reason, Result, Search, WebProblem
+from agent.web.reading.reader import WebReader
 from agent.web.reading.videos import video_id
 from mcp_tools.text import one_line, printable
 
@@ -218,6 +219,19 @@ class EngineState(NamedTuple):
     ready: bool
     remedy: str = ""
     needs_nothing: bool = False  # neither key nor place: there is nothing to set
+
+
+def open_web(settings: Settings, folder: Path, tell: Tell) -> tuple[Engines, PageReader]:
+    """The engines and the reader of a run, in the order of the settings; nothing is connected yet.
+
+    Args:
+        settings: With keys, places and what is allowed.
+        folder: Where files of the web are kept; made when the first one comes.
+        tell: Gets what fails, and what takes long.
+    """
+    http = Http(allow_private=settings.allow_private, robots=settings.robots)
+    plain = WebReader(http, folder, chrome=settings.chrome, note=lambda text: tell(Note(text)))
+    return open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
 
 
 def open_engines(
