@@ -214,15 +214,15 @@ async def test_a_page_that_quotes_the_question_is_kept_from_the_agent(indexed, t
     assert not any("Hanna Brook" in prompt or "188 steps. Its" in prompt.replace(question, "") for prompt in prompts)
 
 
-async def test_firecrawl_searches_and_reads_as_its_contract_says(desk, towns):
-    pages = {f"{towns[0].url}/lighthouse": ("Grey Point lighthouse", "# Grey Point\n\nThe lighthouse was lit in 1874.")}
+async def test_firecrawl_searches_and_reads_what_alita_cannot_as_its_contract_says(desk, towns):
+    pages = {f"{towns[0].url}/error": ("Grey Point lighthouse", "# Grey Point\n\nThe lighthouse was lit in 1874.")}
     lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
     with FirecrawlServer(pages, key="fc-right") as server:
         flags = {"engines": "firecrawl", "firecrawl_api_url": server.url, "firecrawl_api_key": "fc-right"}
         answer = await desk.plays(*lines).ask("When was the lighthouse lit?", allow_private=True, **flags)
     assert (answer.text, [source.quote for source in answer.sources]) == ("1874", ["The lighthouse was lit in 1874."])
     assert [page.via for page in desk.of(PageRead)] == ["firecrawl"]
-    assert (server.violations, towns[0].paths()) == ([], [])
+    assert (server.violations, towns[0].paths()) == ([], ["/robots.txt", "/error"])
 
 
 async def test_an_engine_with_a_wrong_key_leaves_the_question_to_the_next_and_its_key_is_nowhere(indexed, towns):

@@ -13,13 +13,11 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event, Note, WebSearched
-from agent.files.contents import READERS
 from agent.web.address import is_address
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.local_index import OwnIndex
@@ -28,7 +26,6 @@ from agent.web.guard import AddressGuard
 from agent.web.http import Http
 from agent.web.page import Page, PageReader, Reason, Result, Search, WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.reading.videos import video_id
 from mcp_tools.text import one_line, printable
 
 Tell = Callable[[Event], None]
@@ -49,13 +46,8 @@ _APART = {"ddgs": 1.0, "arxiv": 3.0}
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
 _NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")  # what another reader must not get round
-_NOT_FOR_IT: tuple[Reason, ...] = ("refused_address", "private_address")
-"""The reader is not for such addresses: this deserves no note."""
+_NOT_FOR_IT: tuple[Reason, ...] = ("refused_address", "private_address")  # the reader is not for such addresses
 _NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # the reader is not asked again
-_FILES = frozenset(READERS) - {"html", "xml"} | {
-    *("jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet")
-}
-"""Endings of files that are no pages."""
 
 
 async def wait_for_turn(engine: str, seconds: float) -> None:
@@ -260,19 +252,18 @@ def open_engines(
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:
-    """The reader of pages: Firecrawl where it can be asked, then the web itself, then the own index.
-
-    Files and videos are read without Firecrawl first: it keeps neither the file nor what is said.
+    """The reader of pages: the web itself, then Firecrawl where it can be asked, then the own index.
 
     Args:
         settings: With keys and places.
         web: Reads pages without any engine.
     """
-    own: list[PageReader] = [_own_index(settings)] if settings.web_index is not None else []
-    if _state("firecrawl", settings).ready and (not settings.engines or "firecrawl" in settings.engines):
-        firecrawl = _firecrawl(settings)
-        return FirstOf([firecrawl, web, *own], for_files=[web, firecrawl, *own])
-    return FirstOf([web, *own]) if own else web
+    readers = [web]
+    if "firecrawl" in names_of(settings) and _state("firecrawl", settings).ready:
+        readers.append(_firecrawl(settings))
+    if settings.web_index is not None:
+        readers.append(_own_index(settings))
+    return FirstOf(readers) if len(readers) > 1 else web
 
 
 def engine_states(settings: Settings) -> list[EngineState]:
@@ -326,53 +317,39 @@ class FirstOf:
 
     Args:
         readers: The first is asked first.
-        for_files: The same in another order, for addresses that are files or videos by their looks; some readers keep
-            these, others only tell what is in them.
     """
 
     name = "first"
 
-    def __init__(self, readers: Sequence[PageReader], *, for_files: Sequence[PageReader] = ()) -> None:
+    def __init__(self, readers: Sequence[PageReader]) -> None:
         self._readers = tuple(readers)
-        self._for_files = tuple(for_files) or self._readers
-        self._aside: dict[str, WebProblem] = {}
+        self._aside: set[str] = set()
 
     async def read(self, url: str) -> Page:
-        """The page, with a note for each reader that failed before.
+        """The page; where another reader than the first gave it, a note says why.
 
         Raises:
-            WebProblem: Of the last reader that could be asked, when none gave the page.
+            WebProblem: Of the first reader for such addresses, when none gave the page.
         """
-        notes: list[str] = []
-        last: WebProblem | None = None
-        for reader in self._for_files if _is_file(url) else self._readers:
+        first: WebProblem | None = None
+        for reader in self._readers:
             if reader.name in self._aside:
-                last = last or self._aside[reader.name]
                 continue
             try:
                 page = await reader.read(url)
             except WebProblem as problem:
-                if problem.reason in _NO_WAY_ROUND:
+                if problem.reason in _NO_WAY_ROUND or problem.path is not None:
                     raise
                 if problem.reason in _NOT_AGAIN:
-                    self._aside[reader.name] = problem
-                if problem.reason in _NOT_FOR_IT:
-                    last = last or problem
-                else:
-                    last = problem
-                    notes.append(f"{reader.name} did not read it: {problem.message.rstrip('.')}.")
+                    self._aside.add(reader.name)
+                if first is None or (first.reason in _NOT_FOR_IT and problem.reason not in _NOT_FOR_IT):
+                    first = problem
             else:
-                return replace(page, notes=(*notes, *page.notes))
-        raise last or WebProblem("no_key", "There is no reader of pages.")
+                if first is None or first.reason in _NOT_FOR_IT:
+                    return page
+                return replace(page, notes=(f"It is read by {reader.name}: {first.message}", *page.notes))
+        raise first or WebProblem("no_key", "There is no reader of pages.")
 
     async def aclose(self) -> None:
         """Closes the readers."""
         await close_all(self._readers)
-
-
-def _is_file(url: str) -> bool:
-    try:
-        name = urlsplit(url).path.rpartition("/")[2]
-    except ValueError:
-        return False
-    return bool(video_id(url)) or ("." in name and name.rpartition(".")[2].lower() in _FILES)

@@ -26,6 +26,8 @@ class Plain:
     async def read(self, url: str) -> Page:
         if url.startswith("file:"):
             raise WebProblem("refused_address", f"{url} is not of the web.")
+        if url.endswith("refused"):
+            raise WebProblem("captcha", f"{url} is behind a CAPTCHA.")
         return Page(url, "Elbe", "read plainly")
 
     async def aclose(self) -> None:
@@ -85,12 +87,13 @@ async def test_a_named_engine_without_its_place_says_so(tmp_path: Path) -> None:
 
 
 async def test_readers_in_order(tmp_path: Path) -> None:
-    """Firecrawl where it can be asked, then the web, and one's own pages for what is in them."""
+    """The web itself, Firecrawl for what refuses programs, and one's own pages for what is in them."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "elbe.txt").write_text("1,094 km")
     web = Plain()
     assert open_reader(settings_of(tmp_path), web) is web
-    with FirecrawlServer({"http://127.0.0.1/a": ("A", "by firecrawl")}) as server:
+    refused = "http://127.0.0.1/refused"
+    with FirecrawlServer({refused: ("A", "by firecrawl")}) as server:
         settings = settings_of(
             tmp_path,
             FIRECRAWL_API_URL=server.url,
@@ -99,10 +102,10 @@ async def test_readers_in_order(tmp_path: Path) -> None:
         )
         reader = open_reader(settings, web)
         assert isinstance(reader, FirstOf)
-        assert (await reader.read("http://127.0.0.1/a")).via == "firecrawl"
-        missing = await reader.read("http://127.0.0.1/b")
-        assert missing.markdown == "read plainly"
-        assert missing.notes[0].startswith("firecrawl did not read it")
+        assert (await reader.read("http://127.0.0.1/b")).markdown == "read plainly"
+        assert server.requests == []
+        page = await reader.read(refused)
+        assert (page.via, page.notes[0]) == ("firecrawl", f"It is read by firecrawl: {refused} is behind a CAPTCHA.")
         own = await reader.read((tmp_path / "pages" / "elbe.txt").as_uri())
         assert (own.via, own.markdown, own.notes) == ("index", "1,094 km", ())
         await reader.aclose()
@@ -111,9 +114,10 @@ async def test_readers_in_order(tmp_path: Path) -> None:
 
 async def test_firecrawl_heeds_the_settings(tmp_path: Path) -> None:
     """Private addresses are refused unless allowed; an engine that is not named does not read either."""
-    with FirecrawlServer({"http://127.0.0.1/a": ("A", "by firecrawl")}) as server:
+    with FirecrawlServer({"http://127.0.0.1/refused": ("A", "by firecrawl")}) as server:
         reader = open_reader(settings_of(tmp_path, FIRECRAWL_API_URL=server.url), Plain())
-        assert (await reader.read("http://127.0.0.1/a")).markdown == "read plainly"
+        with pytest.raises(WebProblem, match="CAPTCHA"):
+            await reader.read("http://127.0.0.1/refused")
         assert server.requests == []
         web = Plain()
         assert open_reader(settings_of(tmp_path, FIRECRAWL_API_URL=server.url, ALITA_ENGINES="ddgs"), web) is web
