@@ -6,7 +6,6 @@ import operator
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from agent.files.previews import Part
 from agent.question import Wish
 from mcp_tools.tool import Json, call_text
 
@@ -93,8 +92,12 @@ class AttachedFile(TypedDict):
     """Its structure, in a few lines."""
     beginning: str
     """Its first words, for rules."""
-    parts: list[Part]
+    parts: list[str]
     """How its sheets, tables or texts begin, as prompts show them."""
+    label: str
+    """How much of it that is: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
+    heads: list[str]
+    """The names and headers of its tables."""
     sections: int | None
     """Pages that can be read; None where they are not counted."""
     facts: dict[str, Json]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, locked, nested_contents, pieces
 from agent.files.kinds import EMPTY, kind_of
-from agent.files.previews import Part, part_of
+from agent.files.previews import Listed, Shown, lists_shown
 from mcp_tools.text import one_line
 
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
@@ -74,9 +74,9 @@ class Archive(Contents):
         """The list of members, then each member's sections, from that number on."""
         yield from (section for number, section in enumerate(self._sections(), 1) if number >= first)
 
-    def preview(self) -> list[Part]:
+    def preview(self) -> Shown:
         """Its members; how they begin is looked at one by one."""
-        return [part_of(self._lines(), len(self._files), "files")]
+        return lists_shown([Listed(self._lines(), len(self._files), "file")])
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the members that are not dangerous, under the names that they have in the archive."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.errors import ModelFixableError
-from agent.files.previews import Part, pages_part, sampled_part, text_part
+from agent.files.previews import Shown, pages_shown, sections_shown, text_shown
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -206,9 +206,9 @@ class Contents:
         """The sections in order, from that number on, one in memory at a time."""
         raise NotImplementedError
 
-    def preview(self) -> list[Part]:
-        """How each of its sheets, tables, lists or texts begins."""
-        return [pages_part(self)]
+    def preview(self) -> Shown:
+        """How it begins."""
+        return pages_shown(self)
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the files for programs: pictures, a transcript, the text by pages, unpacked members."""
@@ -245,14 +245,14 @@ class TextContents(Contents):
         """The sections from that number on."""
         return iter(self.parts[first - 1 :])
 
-    def preview(self) -> list[Part]:
+    def preview(self) -> Shown:
         """How the text begins and ends."""
         if not self.is_all:
-            return [text_part(section.text, None, name=section.name) for section in self.parts]
+            return sections_shown(self.parts)
         text = "\n\n".join(section.text for section in self.parts)
         pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
         headings = [f"- page {number}: {'; '.join(found)}" for number, found in pages if found]
-        return [sampled_part(text, ["Headings:", *headings] if headings else [])]
+        return text_shown(text, ["Headings:", *headings] if headings else [])
 
 
 def module_of(kind: str) -> str:

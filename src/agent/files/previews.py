@@ -1,135 +1,137 @@
-"""Previews: the beginnings of a file's parts, as much of each as is fair, with what is shown and what is not."""
+"""Previews: how a file begins, as much of each of its parts as is fair, and how much of the file that is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
-    from agent.files.contents import Contents
+    from agent.files.contents import Contents, Section
 
 ROOM = 8_000
-"""Characters that a file may have to be shown whole; all its parts together."""
+"""Characters of a preview; a text that has no more is shown whole."""
 DATA = 4_000
 """Characters that data may have to be shown whole: programs read it."""
-_BEGINNING = 2_500  # characters of a text that has more
-_SAMPLE = 800  # characters of the beginning of a text with a long outline
-_PLACES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}
-"""Shares of the beginning and the end, or of the beginning, the middle and the end, of what is shown of a text."""
-FIRST = {"rows": 10, "lines": 5, "entries": 3, "files": 60}
-"""Pieces of a part that has more than can be shown."""
 CELL = 200
 """Characters of a cell, or of an entry of a list."""
-_LABEL = 60  # characters that say what a part is and what of it is shown
-_TEXTS = frozenset({"characters", "pages"})
-_NOTES = 0.4  # share of a part's room that notes may take from its rows
-
-
-class Part(TypedDict):
-    """The beginning of a sheet, a table, a list or a text."""
-
-    name: str
-    """As people say it: `sheet Costs`; empty where the file has one part."""
-    unit: Literal["rows", "lines", "entries", "files", "pages", "characters"]
-    total: int | None
-    """How many of them the file has; None where that is not known."""
-    head: str
-    """What stands above: the header of a table."""
-    pieces: list[str]
-    """The first rows or pages; of a text its first characters, or its beginning, middle and end."""
-    notes: list[str]
-    """What stands below: its colours, its comments."""
-    columns: list[str]
-    """What its columns hold, or what a text is made of, for whoever does not see all of it."""
+_BEGINNING = 2_500  # characters of a text that has more
+_SAMPLE = 800  # characters of a text with a long outline
+_SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # of the beginning and the end, or with the middle between them
+_FIRST = {"row": 10, "line": 5, "entry": 3, "file": 60}  # pieces of a list that has more than can be shown
+_LABEL = 60  # characters that say what a list is and what of it is shown
+_NOTES = 0.4  # share of the room that notes may take from the rows
 
 
 class Shown(NamedTuple):
-    """What there was room for."""
+    """How a file begins."""
 
-    text: str
+    parts: list[str]
+    """A text for each of its sheets, tables or lists; one where the file is one text."""
     label: str
-    """`complete`, `rows 1–10 of 421`; empty where it cannot be said."""
+    """`complete`, `rows 1–10 of 421`; empty where each part says it itself, or it cannot be said."""
+    heads: Sequence[str] = ()
+    """The names and headers of its tables: files of a series have the same."""
 
 
-def part_of(
-    pieces: Iterable[str],
-    total: int | None,
-    unit: Literal["rows", "lines", "entries", "files"] = "rows",
-    *,
-    name: str = "",
-    head: str = "",
-    notes: Sequence[str] = (),
-    columns: Sequence[str] = (),
-) -> Part:
-    """The beginning of a table or a list: all its pieces if they can be shown, else the first ones."""
-    kept: list[str] = []
-    room = DATA
-    for piece in pieces:
-        if room < 0 and len(kept) >= FIRST[unit]:
-            break
-        kept.append(piece)
-        room -= len(piece) + 1
-    if len(kept) != total:
-        kept = kept[: FIRST[unit]]
-    return Part(name=name, unit=unit, total=total, head=head, pieces=kept, notes=list(notes), columns=list(columns))
+@dataclass
+class Listed:
+    """The beginning of a sheet, a table or a list: all its pieces if they can be shown, else the first ones."""
+
+    pieces: InitVar[Iterable[str]]
+    """Its rows, lines or entries; no more are taken than may be shown."""
+    total: int | None
+    """How many of them the file has; None where that is not known."""
+    unit: Literal["row", "line", "entry", "file"] = "row"
+    name: str = ""
+    """As people say it: `sheet Costs`; empty where the file has one list."""
+    head: str = ""
+    """What stands above: the header of a table."""
+    notes: Sequence[str] = ()
+    """What stands below: its colours, its comments."""
+    columns: Sequence[str] = ()
+    """What its columns hold, for whoever does not see all of it."""
+
+    def __post_init__(self, pieces: Iterable[str]) -> None:
+        kept: list[str] = []
+        room = DATA
+        for piece in pieces:
+            if room < 0 and len(kept) >= _FIRST[self.unit]:
+                break
+            kept.append(piece)
+            room -= len(piece) + 1
+        self.first = kept if len(kept) == self.total else kept[: _FIRST[self.unit]]
+        self.below = [*self.notes, *(self.columns if len(self.first) != self.total else ())]
+        lines = (self.name, self.head, *self.first, *self.below)
+        self.size = sum(len(line) + 1 for line in lines if line) + _LABEL
+
+    def shown(self, room: int) -> tuple[str, str]:
+        """What there is room for, and how much of the list that is."""
+        pieces, below, unit = self.first, "\n".join(self.below), self.unit
+        units = f"{unit}s" if unit != "entry" else "entries"
+        of = "an unknown number" if self.total is None else f"{self.total:,}"
+        if self.size > room:
+            below = _notes(self.below, int(room * _NOTES))
+            pieces = _fitting(pieces, room - len(below) - len(self.head) - len(self.name) - _LABEL)[: _FIRST[unit]]
+        if len(pieces) == self.total:
+            label = f"complete, {of} {unit if self.total == 1 else units}" if self.total else f"no {units}"
+        elif pieces or not self.first:
+            label = f"{units} 1–{len(pieces):,} of {of}"
+        else:
+            pieces, label = [f"{self.first[0][: max(room, 40)]}…"], f"the beginning of {unit} 1 of {of}"
+        return "\n".join(filter(None, [self.head, *pieces, below])), label
 
 
-def text_part(text: str, total: int | None, *, name: str = "", outline: Sequence[str] = (), whole: int = ROOM) -> Part:
-    """The beginning of a text; where there is more than `whole` characters of it, with what else it holds.
-
-    `total` is None where the number of characters says nothing: there is more to see than text.
-    """
-    kept = text[: whole if len(text) <= whole else _BEGINNING]
-    return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=list(outline))
-
-
-def sampled_part(text: str, outline: Sequence[str] = ()) -> Part:
-    """A text: whole if it can be shown, else its beginning and its end, with its outline or its middle."""
-    if len(text) <= ROOM:
-        return text_part(text, len(text))
-    shares = [int(_BEGINNING * share) for share in _PLACES[2 if outline else 3]]
-    middle = text.find("\n", len(text) // 2) + 1
-    pieces = [shortened(text, shares[0]), *([] if outline else [shortened(text[middle:], shares[1])])]
-    pieces.append(_ending(text, shares[-1]))
-    return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=list(outline))
+def lists_shown(lists: Sequence[Listed], room: int = ROOM) -> Shown:
+    """The beginnings of lists; what one does not need, the others get."""
+    rooms = shares([one.size for one in lists], room)
+    heads = [f"{one.name}\n{one.head}" for one in lists]
+    shown = [one.shown(room) for one, room in zip(lists, rooms, strict=True)]
+    if len(lists) == 1 and not lists[0].name:
+        return Shown([shown[0][0]], shown[0][1], heads)
+    parts = [f"## {one.name}: {label}\n{text}".rstrip("\n") for one, (text, label) in zip(lists, shown, strict=True)]
+    return Shown(parts, "complete" if all(label.startswith("complete") for _, label in shown) else "", heads)
 
 
-def pages_part(contents: Contents) -> Part:
-    """The first pages of a file: all of them if they can be shown."""
-    pages: list[str] = []
+def text_shown(text: str, outline: Sequence[str] = (), whole: int = ROOM) -> Shown:
+    """A text of at most `whole` characters; else its beginning and its end, with its outline or its middle."""
+    if len(text) <= whole:
+        return Shown([text], "complete")
+    notes = _notes(outline, int(ROOM * _NOTES))
+    room = max(_BEGINNING - len(notes), _SAMPLE)
+    shares = [int(room * share) for share in _SHARES[2 if outline else 3]]
+    kept = [shortened(text, shares[0])]
+    if not outline:
+        kept.append(shortened(text[text.find("\n", len(text) // 2) + 1 :], shares[1]))
+    kept.append(_ending(text, shares[-1]))
+    names = ["at the beginning", *["in the middle"] * (not outline), "at the end"]
+    sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))
+    texts = [*kept[:-1], *([notes] if notes else []), kept[-1]]
+    return Shown(["\n[…]\n".join(texts)], f"characters: {sizes}, of {len(text):,}")
+
+
+def beginning_shown(text: str, of: str = "") -> Shown:
+    """The beginning of a text that has more; `of` says of what."""
+    text = shortened(text, _BEGINNING)
+    return Shown([text], f"the first {len(text):,} characters{of}")
+
+
+def pages_shown(contents: Contents) -> Shown:
+    """The pages of a file, if they can be shown, else how the first ones begin."""
+    text = ""
     for section in contents.sections():
-        pages.append(section.text if contents.count == 1 else f"[{section.name}]\n{section.text}")
-        if sum(map(len, pages)) > ROOM:
-            break
-    return Part(name="", unit="pages", total=contents.count, head="", pieces=pages, notes=[], columns=[])
+        text += section.text if contents.count == 1 else f"\n\n[{section.name}]\n{section.text}"
+        if len(text) > ROOM:
+            return beginning_shown(text.lstrip("\n"), f" of {contents.count:,} pages")
+    return Shown([text.lstrip("\n")], f"complete, {count_of(contents.count or 0, 'page')}")
 
 
-def trimmed(parts: Sequence[Part]) -> list[Part]:
-    """The parts without what no preview of them all will show."""
-    rooms = shares([_size(part) for part in parts], ROOM)
-    return [
-        {**part, "pieces": _fitting(part["pieces"], room) or part["pieces"][:1]} if part["unit"] not in _TEXTS else part
-        for part, room in zip(parts, rooms, strict=True)
-    ]
-
-
-def rendered(parts: Sequence[Part], room: int) -> Shown:
-    """The parts of a file as text of `room` characters; what one part does not need, the others get."""
-    rooms = shares([_size(part) for part in parts], room)
-    shown = [_rendered(part, room) for part, room in zip(parts, rooms, strict=True)]
-    if len(parts) == 1 and not parts[0]["name"]:
-        return shown[0]
-    texts = [
-        "\n".join(filter(None, [f"## {part['name']}: {one.label}".removesuffix(": "), one.text]))
-        for part, one in zip(parts, shown, strict=True)
-    ]
-    is_whole = all(one.label.startswith("complete") for one in shown)
-    return Shown("\n\n".join(texts), "complete" if is_whole else "")
-
-
-def needed(parts: Sequence[Part]) -> int:
-    """The characters that the parts take at most."""
-    return sum(map(_size, parts))
+def sections_shown(sections: Sequence[Section]) -> Shown:
+    """Sections each of which is a part, such as the frames of a picture."""
+    rooms = shares([len(one.text) for one in sections], ROOM)
+    return Shown([f"## {one.name}\n{shortened(one.text, room)}" for one, room in zip(sections, rooms, strict=True)], "")
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:
@@ -139,61 +141,6 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
         given[index] = min(needs[index], room // left)
         room -= given[index]
     return given
-
-
-def _size(part: Part) -> int:
-    is_whole = part["total"] == len(part["pieces"][0] if part["unit"] == "characters" else part["pieces"])
-    columns = [] if is_whole else part["columns"]
-    lines = [part["name"], part["head"], *part["pieces"], *part["notes"], *columns]
-    return sum(len(line) + 1 for line in lines if line) + _LABEL
-
-
-def _rendered(part: Part, room: int) -> Shown:
-    if part["unit"] == "characters":
-        return _text(part, room)
-    total, pieces, unit = part["total"], part["pieces"], part["unit"]
-    notes = "\n".join(part["notes"] if len(pieces) == total else [*part["notes"], *part["columns"]])
-    head = [part["head"]] if part["head"] else []
-    shown = len(pieces)
-    is_cut = _size(part) > room
-    if unit == "pages" and (is_cut or shown != total):
-        text = shortened("\n\n".join(pieces), min(room, _BEGINNING))
-        return Shown(text, f"the first {len(text):,} characters of {_of(total)} pages")
-    if is_cut:
-        notes = _notes([*part["notes"], *part["columns"]], int(room * _NOTES))
-        shown = len(_fitting(pieces, room - len(notes) - sum(map(len, head)) - len(part["name"]) - _LABEL))
-        shown = min(shown, FIRST.get(unit, shown))
-    lines = [*head, *pieces[:shown], *([notes] if notes else [])]
-    if shown == total:
-        counted = f"{total:,} {unit if total != 1 else {'entries': 'entry'}.get(unit, unit[:-1])}"
-        return Shown(
-            ("\n\n" if unit == "pages" else "\n").join(lines), f"complete, {counted}" if total else f"no {unit}"
-        )
-    if not shown and pieces:
-        lines[len(head) :] = [f"{pieces[0][: max(room, 40)]}…", *([notes] if notes else [])]
-        return Shown("\n".join(lines), f"the beginning of {unit[:-1]} 1 of {_of(total)}")
-    return Shown("\n".join(lines), f"{unit} 1–{shown:,} of {_of(total)}")
-
-
-def _text(part: Part, room: int) -> Shown:
-    (text, *later), total = part["pieces"], part["total"]
-    if total is None:
-        text = shortened(text, room)
-        return Shown(text, "" if part["name"] else f"the first {len(text):,} characters")
-    if len(text) == total and total <= room:
-        return Shown(text, "complete")
-    outline_room = room if _size(part) <= min(room, _BEGINNING) else int(room * _NOTES)
-    outline = _notes(part["columns"], outline_room) if part["columns"] else ""
-    text_room = min(room - len(outline), max(_BEGINNING - len(outline), _SAMPLE))
-    if not later:
-        text = shortened(text, text_room)
-        return Shown("\n".join(filter(None, [text, outline])), f"characters 1–{len(text):,} of {total:,}")
-    rooms = [int(text_room * share) for share in _PLACES[len(part["pieces"])]]
-    kept = [*map(shortened, part["pieces"][:-1], rooms), _ending(later[-1], rooms[-1])]
-    names = ["at the beginning", *(["in the middle"] if len(kept) > 2 else []), "at the end"]
-    sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))
-    texts = [*kept[:-1], *([outline] if outline else []), kept[-1]]
-    return Shown("\n[…]\n".join(texts), f"characters: {sizes}, of {total:,}")
 
 
 def shortened(text: str, room: int) -> str:
@@ -209,8 +156,6 @@ def shortened(text: str, room: int) -> str:
 
 def _ending(text: str, room: int) -> str:
     """The end of a text, from the beginning of a line or a word if one is near."""
-    if len(text) <= room:
-        return text
     ending = text[len(text) - room :]
     for mark, near in (("\n", 0.5), (" ", 0.2)):
         if 0 <= (start := ending.find(mark)) < room * near:
@@ -232,7 +177,3 @@ def _fitting(pieces: Sequence[str], room: int) -> list[str]:
             break
         kept.append(piece)
     return kept
-
-
-def _of(total: int | None) -> str:
-    return "an unknown number" if total is None else f"{total:,}"

@@ -16,7 +16,7 @@ from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Sou
 from agent.files.finding import find_words
 from agent.files.media import ocr
 from agent.files.media.speech import AskHost, Speech, use
-from agent.files.previews import shortened, trimmed
+from agent.files.previews import shortened
 from mcp_tools.worker import begin
 
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
@@ -113,12 +113,12 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
             return save_shown(source, request["page"], limits, Path(request["folder"]))
         with contextlib.closing(open_contents(source, limits)) as contents:
             if request["do"] == "preview":
-                parts = trimmed(contents.preview())
+                shown = contents.preview()
                 data = contents.save_data(Path(request["folder"])) if request["folder"] else []
                 return {
                     "size": source.path.stat().st_size,
                     "summary": contents.summary,
-                    "parts": parts,
+                    **shown._asdict(),
                     "sections": contents.count,
                     "facts": contents.facts,
                     "lost": list(dict.fromkeys(contents.lost)),

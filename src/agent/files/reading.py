@@ -10,7 +10,6 @@ from typing import Any
 
 from agent.files.contents import READERS, SECTION, FileProblem, ReadLimits, module_of
 from agent.files.kinds import BINARY, EMPTY, SUFFIXES, TEXTS, kind_of, unopened
-from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.reader_process import read_apart
 from mcp_tools.tool import Json
 
@@ -42,33 +41,36 @@ class Preview:
     """Bytes."""
     summary: str
     """One to five lines about its structure."""
-    parts: list[Part]
-    """How its sheets, tables or texts begin."""
     sections: int | None
     """Pages that `read` can give; None where counting them means reading all."""
+    parts: list[str] = field(default_factory=list)
+    """How its sheets, tables or texts begin, as text."""
+    label: str = ""
+    """How much of it that is: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
+    heads: list[str] = field(default_factory=list)
+    """The names and headers of its tables."""
     facts: dict[str, Json] = field(default_factory=dict)
-    lost: tuple[str, ...] = ()
+    lost: list[str] = field(default_factory=list)
     """What reading does not show, a sentence each."""
-    data: tuple[Path, ...] = ()
+    data: list[Path] = field(default_factory=list)
     """Files for programs that were written into the folder."""
 
     @property
-    def shown(self) -> Shown:
-        """How it begins, and how much of it that is."""
-        return rendered(self.parts, ROOM)
+    def text(self) -> str:
+        """How it begins."""
+        return "\n\n".join(self.parts)
 
 
 @dataclass(frozen=True)
 class Reading:
     """A part of a file."""
 
-    name: str
     where: str
     """`page 3 of 12`, or what was found."""
     text: str
     more: str
     """How to read on; empty at the end."""
-    lost: tuple[str, ...] = ()
+    lost: list[str] = field(default_factory=list)
 
 
 async def preview(
@@ -89,13 +91,13 @@ async def preview(
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
-        return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", [], 0)
+        return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", 0)
     told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr)
     promised = SUFFIXES.get(path.suffix.lower().lstrip("."), kind)
     if promised != kind and not {promised, kind} <= TEXTS:
         told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
-    lost, data = tuple(told.pop("lost")), tuple(map(Path, told.pop("data")))
-    return Preview(name=called, kind=kind, lost=lost, data=data, **told)
+    told["data"] = list(map(Path, told["data"]))
+    return Preview(name=called, kind=kind, **told)
 
 
 async def read(
@@ -129,10 +131,10 @@ async def read(
         raise FileProblem("range", f"There is no page {page}.", remedy="Pages count from 1.")
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
-        return Reading(called, "empty, 0 bytes", "", "")
+        return Reading("empty, 0 bytes", "", "")
     words = " ".join(find.split())
-    told = await _ask(path, called, kind, section, do="read", page=page, to=to, find=words, limit=limit, ocr=ocr)
-    return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
+    asked = {"page": page, "to": to, "find": words, "limit": limit, "ocr": ocr}
+    return Reading(**await _ask(path, called, kind, section, do="read", **asked))
 
 
 async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:

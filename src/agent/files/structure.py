@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from agent.files.contents import Source
-from agent.files.previews import Part, part_of
+from agent.files.previews import Listed
 from mcp_tools.text import one_line
 
 _MOST_ELEMENTS = 60
@@ -50,15 +50,15 @@ def structure_of(source: Source, text: str) -> Structure:
     return Structure(f"{name.get(source.kind, source.kind.upper())}: {lines:,} lines, {len(text.split()):,} words")
 
 
-def parts_of(kind: str, text: str) -> list[Part]:
+def lists_of(kind: str, text: str) -> list[Listed]:
     """How the lists of a long text begin; none where it has no such parts."""
     if kind == "jsonl":
         lines = [_cut(line) for line in text.splitlines() if line.strip()]
-        return [part_of(lines, len(lines), "lines")]
+        return [Listed(lines, len(lines), "line")]
     if kind not in ("json", "jsonld"):
         return []
     try:
-        return _json_parts(json.loads(text))
+        return _json_lists(json.loads(text))
     except (ValueError, RecursionError):
         return []
 
@@ -158,7 +158,7 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
     return f"{{{', '.join(shown)}{more}}}"
 
 
-def _json_parts(value: Any) -> list[Part]:
+def _json_lists(value: Any) -> list[Listed]:
     """How the lists and objects of a value begin; none of a value that is neither."""
     name = ""
     while isinstance(value, dict) and len(value) == 1:
@@ -166,28 +166,21 @@ def _json_parts(value: Any) -> list[Part]:
         if not isinstance(inner, dict | list):
             break
         name, value = f"{name}.{key}".lstrip("."), inner
-    if isinstance(value, list):
-        return [_list_part(value, name)]
     if not isinstance(value, dict):
-        return []
+        return [_listed(value, name)] if isinstance(value, list) else []
     large = {key: one for key, one in value.items() if isinstance(one, dict | list) and len(_dumped(one)) > _SHORT}
     if not large or len(large) > _MOST_PARTS:
-        return [_object_part(value, name)]
+        return [_listed(value, name)]
     small = {key: one for key, one in value.items() if key not in large}
-    parts = [_object_part(small, "other keys")] if small else []
-    for key, one in large.items():
-        inner = f"{name}.{key}".lstrip(".")
-        parts.append(_list_part(one, inner) if isinstance(one, list) else _object_part(one, inner))
-    return parts
+    others = [_listed(small, "other keys")] if small else []
+    return [*others, *(_listed(one, f"{name}.{key}".lstrip(".")) for key, one in large.items())]
 
 
-def _list_part(values: list[Any], name: str) -> Part:
-    return part_of((_cut(_dumped(value)) for value in values), len(values), "entries", name=name)
-
-
-def _object_part(value: dict[str, Any], name: str) -> Part:
-    entries = (_cut(f"{_dumped(key)}: {_dumped(one)}") for key, one in value.items())
-    return part_of(entries, len(value), "entries", name=name)
+def _listed(value: list[Any] | dict[str, Any], name: str) -> Listed:
+    entries: Iterable[str] = map(_dumped, value)
+    if isinstance(value, dict):
+        entries = (f"{_dumped(key)}: {_dumped(one)}" for key, one in value.items())
+    return Listed(map(_cut, entries), len(value), "entry", name)
 
 
 def _cut(text: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.kinds import SAMPLE, Encoding, encoding_of
-from agent.files.previews import DATA, ROOM, Part, sampled_part, text_part
-from agent.files.structure import Structure, parts_of, structure_of
+from agent.files.previews import DATA, ROOM, Shown, beginning_shown, lists_shown, text_shown
+from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
 COUNTED = 32 << 20
@@ -71,21 +71,21 @@ class TextFile(Contents):
                 yield Section(name, block.rstrip("\n"), line)
             line = following
 
-    def preview(self) -> list[Part]:
+    def preview(self) -> Shown:
         """How the text begins; of JSON that is long, how each of its lists does."""
         whole = DATA if self.kind in _DATA else ROOM
         with self._encoding.open(self._path) as stream:
             text = stream.read(whole + 1)
-            if len(text) > whole and self.count is not None:
+            if len(text) > whole:
+                if self.count is None:
+                    return beginning_shown(text)
                 text += stream.read()
-                if parts := parts_of(self.kind, text):
-                    return parts
+                if lists := lists_of(self.kind, text):
+                    return lists_shown(lists)
         text = text.rstrip("\n")
-        if self.count is None or self.kind in _DATA:
-            return [text_part(text, None if self.count is None else len(text), outline=self._outline, whole=whole)]
-        if len(text) <= whole or self.kind == "source":
-            return [sampled_part(text)]
-        return [sampled_part(text, _headings(text.split("\n")))]
+        if self.kind in (*_DATA, "source") or len(text) <= whole:
+            return text_shown(text, self._outline, whole)
+        return text_shown(text, _headings(text.split("\n")))
 
     def _blocks(self) -> Iterator[str]:
         with self._encoding.open(self._path) as stream:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.events import FileRead
-from agent.files.previews import needed, rendered, shares
+from agent.files.previews import shares
 from agent.material.pictures import PICTURES, places_in, seen_pictures
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State, Step
 from mcp_tools.prompt import DataText, data_block, data_blocks
-from mcp_tools.text import printable
+from mcp_tools.text import middle_left_out, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -221,39 +221,33 @@ def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataTe
     for file in files:
         name = file["name"]
         archive = next((one for one in archives if name.startswith(f"{one}/")), name)
-        heads = [(part["name"], part["head"]) for part in file["parts"]]
         form = [file["facts"].get(key) for key in ("delimiter", "decimal", "encoding", "header")]
-        key = json.dumps([archive, file["kind"], _letters(name), heads, form])
+        key = json.dumps([archive, file["kind"], _letters(name), file["heads"], form])
         if archive == name or file["problem"] or first.setdefault(key, name) == name:
             alike[name] = []
         else:
             alike[first[key]].append(name.removeprefix(f"{archive}/"))
     shown = [file for file in files if file["name"] in alike]
-    rooms = shares([needed(file["parts"]) for file in shown], room)
+    rooms = shares([sum(map(len, file["parts"])) for file in shown], room)
     return data_blocks(
         data_block(file["name"], _described(file, given, alike[file["name"]]))
         for file, given in zip(shown, rooms, strict=True)
     )
 
 
-def shown_of(file: AttachedFile) -> list[str]:
-    """What of a file a prompt may show."""
-    parts = [[part["name"], part["head"], *part["pieces"], *part["notes"], *part["columns"]] for part in file["parts"]]
-    return [file["name"], file["summary"], *("\n".join(texts) for texts in parts)]
-
-
 def _described(file: AttachedFile, room: int, alike: Sequence[str]) -> str:
     if file["problem"]:
         where = "" if is_missing(file) else f"path: {file['path']}, {file['size']:,} bytes\n"
         return f"{where}It cannot be read: {printable(file['problem'])}"
-    text, label = rendered(file["parts"], room)
+    sizes, label = [len(part) for part in file["parts"]], file["label"] if sum(map(len, file["parts"])) <= room else ""
+    parts = [middle_left_out(part, most) for part, most in zip(file["parts"], shares(sizes, room), strict=True)]
     pages = f", {file['sections']:,} pages to read" if (file["sections"] or 0) > 1 else ""
     lines = [
         f"path: {file['path']}",
         f"kind: {file['kind']}, {file['size']:,} bytes{pages}",
         file["summary"],
         f"Shown: {label}" if label else "",
-        text,
+        "\n\n".join(parts),
         f"Not shown: {' '.join(file['lost'])}" if file["lost"] else "",
         _for_programs(file),
         f"Of the same form, not shown: {', '.join(alike)}" if alike else "",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import words_of_user
 from agent.consent.provenance import Origins
-from agent.material.attached import shown_of
 from agent.material.pages import is_page_read
 from agent.state import Known, State, Step
 from agent.web.evidence import credibility_of
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def origins_of(state: State, context: Context) -> Origins:
     """Where everything comes from that the run knows so far."""
-    files = [text for file in state.get("attached", []) for text in shown_of(file)]
+    files = [text for file in state.get("attached", []) for text in (file["name"], file["summary"], *file["parts"])]
     steps, known = state.get("steps", []), state.get("known", Known(foreign=[], private=[]))
     own = [done["finding"] for done in steps if is_private(done, state)]
     told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]

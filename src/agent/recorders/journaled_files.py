@@ -55,6 +55,8 @@ class JournaledFiles:
             "summary": "",
             "beginning": "",
             "parts": [],
+            "label": "",
+            "heads": [],
             "sections": None,
             "facts": {},
             "lost": [],
@@ -71,16 +73,22 @@ class JournaledFiles:
             seen = await self._budget.in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
             made = seen.data
             if seen.kind in _WRITTEN_OUT:
-                made = (*made, *await self._budget.in_time(_as_text(path, name, folder)))
+                made = [*made, await self._budget.in_time(_as_text(path, name, folder))]
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
-            told = {"beginning": seen.shown.text[:_BEGINNING], "data": [str(found) for found in made[:_MOST_NAMED]]}
-            return nothing | asdict(seen) | {"lost": list(seen.lost), **told}
+            told = {"beginning": seen.text[:_BEGINNING], "data": [str(found) for found in made[:_MOST_NAMED]]}
+            return nothing | asdict(seen) | told
 
         def unread(problem: FileProblem) -> dict[str, Json]:
             return {**nothing, "facts": {"problem": problem.reason}, "problem": _told(problem)}
 
-        request = {"do": "look", "path": str(path), "name": name, "section": section, **({} if ocr else {"ocr": False})}
+        request = {
+            "do": "preview",
+            "path": str(path),
+            "name": name,
+            "section": section,
+            **({} if ocr else {"ocr": False}),
+        }
         seen: AttachedFile = await self._call(request, perform, unread, f"{name} was not read")
         return seen
 
@@ -101,8 +109,7 @@ class JournaledFiles:
             from agent.files.reading import read
 
             reading = read(path, name=name, page=page, find=find, limit=limit, section=section, ocr=ocr)
-            part = await self._budget.in_time(reading)
-            return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
+            return asdict(await self._budget.in_time(reading))
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **({} if ocr else {"ocr": False})}
@@ -167,7 +174,7 @@ class JournaledFiles:
             return failed(FileProblem("timeout", f"{stopped}: {limit.message}."))
 
 
-async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
+async def _as_text(path: Path, name: str, folder: Path) -> Path:
     """The text of a document as a file, for programs that search and count in it."""
     from agent.files.reading import read
 
@@ -175,7 +182,7 @@ async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
     target = folder / "text.md"
     cut = f"\n\n(Cut here: these are the first {_LONGEST_TEXT:,} characters of {name}.)\n" if part.more else ""
     write_file(target, part.text + cut)
-    return (target,)
+    return target
 
 
 def _size(path: Path) -> int:

@@ -120,7 +120,7 @@ async def test_links_in_a_zip_are_left_out(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr(info, "/etc/passwd")
         archive.writestr("b.txt", "b")
-    assert (await preview(tmp_path / "a.zip")).lost == ("soft is left out: it is a link.",)
+    assert (await preview(tmp_path / "a.zip")).lost == ["soft is left out: it is a link."]
 
 
 async def test_a_password_is_told(tmp_path: Path) -> None:

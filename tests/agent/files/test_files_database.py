@@ -40,7 +40,7 @@ async def test_the_schema_comes_first_then_rows(shop: Path) -> None:
     before = digest(shop)
     seen = await preview(shop)
     assert seen.summary == 'SQLite database, 2 tables, 1 views: tea (700 rows), odd "name" (0 rows)'
-    assert 'CREATE TABLE "odd ""name""" (a)' in seen.shown.text
+    assert 'CREATE TABLE "odd ""name""" (a)' in seen.text
     second = await read(shop, page=2)
     assert second.where.endswith("(table tea, rows 1-100)")
     assert "| 1 | 1 | 00001 | 0.25 | x'000102030405060708090a0b0c0d0e0f'… (40 bytes) |" in second.text

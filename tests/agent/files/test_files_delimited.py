@@ -24,7 +24,7 @@ async def test_text_stays_text_and_the_dialect_is_told(tmp_path: Path) -> None:
     seen = await preview(path)
     assert "2 rows × 3 columns, semicolon-separated" in seen.summary
     assert (seen.facts["delimiter"], seen.facts["decimal"]) == (";", ",")
-    assert seen.shown == ('id;name;price\n00001;"Tea; green";1,50\n00002;Coffee;2,75', "complete")
+    assert (seen.text, seen.label) == ('id;name;price\n00001;"Tea; green";1,50\n00002;Coffee;2,75', "complete")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ async def test_encodings_are_found(encoding: str, name: str, tmp_path: Path) -> 
     seen = await preview(path)
     assert seen.facts["encoding"] == name
     assert seen.facts["header"] == ["品名", "値段", "産地"]
-    assert "紅茶,250,鹿児島県" in seen.shown.text
+    assert "紅茶,250,鹿児島県" in seen.text
 
 
 async def test_latin_1_and_mixed_bytes_are_read(tmp_path: Path) -> None:

@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.styles import PatternFill
 
-from agent.files.previews import ROOM, Part, part_of, rendered, shares, text_part
+from agent.files.previews import ROOM, Listed, lists_shown, shares
 from agent.files.reading import preview
 from agent.files.tables.rows import columns_told
+from agent.material.attached import files_text
+from agent.recorders.journaled_files import JournaledFiles
+from agent.store.journal import Journal
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -29,8 +32,8 @@ def sales(path: Path, rows: int = 421) -> Path:
 
 async def test_of_a_long_table_the_first_rows_and_what_its_columns_hold(tmp_path: Path) -> None:
     seen = await preview(sales(tmp_path / "sales.csv"))
-    lines = seen.shown.text.splitlines()
-    assert seen.shown.label == "rows 1–10 of 421"
+    lines = seen.text.splitlines()
+    assert seen.label == "rows 1–10 of 421"
     assert lines[:3] == ["day,region,units,note", "2024-01-01,North,0,checked by 0", "2024-01-02,South,1,"]
     assert lines[11:] == [
         "Columns:",
@@ -45,7 +48,8 @@ async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None
     content = 'id;name\n007;"Tea; green"\n008;\n'
     path = tmp_path / "a.csv"
     path.write_text(content)
-    assert (await preview(path)).shown == (content.rstrip("\n"), "complete")
+    seen = await preview(path)
+    assert (seen.text, seen.label) == (content.rstrip("\n"), "complete")
 
 
 @pytest.mark.parametrize(
@@ -67,14 +71,14 @@ async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None
 async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("key;value;more\n" + "".join(f"k{i};{cell};{'x' * 9}\n" for i, cell in enumerate(cells)))
-    assert f"- value: {told}" in (await preview(path)).shown.text
+    assert f"- value: {told}" in (await preview(path)).text
 
 
 async def test_odd_values_far_down_in_a_large_table_are_told(tmp_path: Path) -> None:
     cells = [f"{n},{n % 900},2024-03-{1 + n % 28:02}" for n in range(50_000)]
     cells[31_000], cells[42_000], cells[49_000] = "31000,n/a,2024-03-01", '42000,"12,5",2024-03-01', "49000,7,1.4.2024"
     (tmp_path / "a.csv").write_text("id,amount,day\n" + "\n".join(cells) + "\n")
-    text = (await preview(tmp_path / "a.csv")).shown.text
+    text = (await preview(tmp_path / "a.csv")).text
     assert "- amount: number 0 to 899 (49,998) and text (2); 902 different; not number: n/a, 12,5\n" in text
     assert text.endswith("- day: date 2024-03-01 to 2024-03-28 (49,999) and text (1); 29 different; not date: 1.4.2024")
 
@@ -100,14 +104,14 @@ async def test_each_sheet_gets_its_first_rows_and_the_colours_are_all_told_or_co
     book.create_sheet("Nothing")
     book.save(tmp_path / "a.xlsx")
     seen = await preview(tmp_path / "a.xlsx")
-    assert "## sheet Orders: rows 1–10 of 401\n|  | A | B |\n| 1 | day | region |\n" in seen.shown.text
-    assert "## sheet Rates: complete, 3 rows\n|  | A | B |\n| 1 | region | rate |" in seen.shown.text
-    assert "## sheet Nothing: no rows" in seen.shown.text
-    assert "- #FFFF00 (yellow): A2, A4, A6, A8, A10, A12, A14, A16, A18, A20 and 19 more" in seen.shown.text
-    assert "- #FF0000 (red): B300" in seen.shown.text
-    assert "- B region: text; 4 values: East (100)" in seen.shown.text
-    assert "Merged" not in seen.shown.text
-    assert seen.shown.label == ""
+    assert "## sheet Orders: rows 1–10 of 401\n|  | A | B |\n| 1 | day | region |\n" in seen.text
+    assert "## sheet Rates: complete, 3 rows\n|  | A | B |\n| 1 | region | rate |" in seen.text
+    assert "## sheet Nothing: no rows" in seen.text
+    assert "- #FFFF00 (yellow): A2, A4, A6, A8, A10, A12, A14, A16, A18, A20 and 19 more" in seen.text
+    assert "- #FF0000 (red): B300" in seen.text
+    assert "- B region: text; 4 values: East (100)" in seen.text
+    assert "Merged" not in seen.text
+    assert seen.label == ""
 
 
 async def test_a_database_shows_its_schema_once_and_rows_of_each_table(tmp_path: Path) -> None:
@@ -122,7 +126,7 @@ async def test_a_database_shows_its_schema_once_and_rows_of_each_table(tmp_path:
     connection.commit()
     connection.close()
     seen = await preview(tmp_path / "a.sqlite")
-    told = f"{seen.summary}\n{seen.shown.text}"
+    told = f"{seen.summary}\n{seen.text}"
     assert told.count("id INTEGER PRIMARY KEY") == 1
     assert "## table orders: rows 1–10 of 500\nCREATE TABLE orders" in told
     assert "| 1 | North | 0.1 |" in told
@@ -137,9 +141,9 @@ async def test_json_tells_all_kinds_of_entries_and_shows_each_of_its_lists(tmp_p
     assert 'events: list of 301: {type: text ("note": 43, "order": 257), text: text (in 43), ' in seen.summary
     assert "(300) or text (1)" in seen.summary
     assert 'stock: {400 keys such as "A0", "A1", "A2": {left: number 0 to 399}}' in seen.summary
-    assert '## other keys: complete, 1 entry\n"version": 3' in seen.shown.text
-    assert '## events: entries 1–3 of 301\n{"type": "note", "text"' in seen.shown.text
-    assert '## stock: entries 1–3 of 400\n"A0": {"left": 0}' in seen.shown.text
+    assert '## other keys: complete, 1 entry\n"version": 3' in seen.text
+    assert '## events: entries 1–3 of 301\n{"type": "note", "text"' in seen.text
+    assert '## stock: entries 1–3 of 400\n"A0": {"left": 0}' in seen.text
 
 
 async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> None:
@@ -149,28 +153,40 @@ async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> 
         "".join(f'{{"n": {i}, "is": {"true" if i % 2 else "null"}}}\n' for i in range(900))
     )
     long, whole, lines = [await preview(tmp_path / name) for name in ("a.txt", "b.txt", "c.jsonl")]
-    assert long.shown.label == "characters: 1,490 at the beginning, 482 in the middle, 482 at the end, of 20,999"
-    assert long.shown.text.endswith("more words")
-    assert whole.shown == ("ä" * ROOM, "complete")
-    assert lines.shown.label == "lines 1–5 of 900"
+    assert long.label == "characters: 1,490 at the beginning, 482 in the middle, 482 at the end, of 20,999"
+    assert long.text.endswith("more words")
+    assert (whole.text, whole.label) == ("ä" * ROOM, "complete")
+    assert lines.label == "lines 1–5 of 900"
     assert "each {n: number 0 to 899, is: null (450) or true or false (450)}" in lines.summary
 
 
-def rows(name: str, count: int, width: int = 20) -> Part:
-    return part_of([f"{n:03} {'.' * width}" for n in range(count)], count, name=name, head="head")
+def rows(name: str, count: int, width: int = 20) -> Listed:
+    return Listed([f"{n:03} {'.' * width}" for n in range(count)], count, name=name, head="head")
 
 
 def test_a_part_that_needs_little_leaves_room_to_the_others() -> None:
-    shown = rendered([rows("large", 400), rows("small", 4)], 700)
-    assert "## small: complete, 4 rows" in shown.text
-    assert "## large: rows 1–10 of 400" in shown.text
-    assert len(shown.text) <= 700
+    large, small = lists_shown([rows("large", 400), rows("small", 4)], 700).parts
+    assert small.startswith("## small: complete, 4 rows")
+    assert large.startswith("## large: rows 1–10 of 400")
+    assert len(large + small) <= 700
 
 
 def test_with_hardly_any_room_the_beginning_is_shown_and_it_is_said() -> None:
-    assert rendered([rows("", 400, width=300)], 90) == ("head\n000 " + "." * 86 + "…", "the beginning of row 1 of 400")
-    text, label = rendered([text_part("word " * 5000, 25_000)], 50)
-    assert (len(text) <= 50, label) == (True, f"characters 1–{len(text)} of 25,000")
+    shown = lists_shown([rows("", 400, width=300)], 90)
+    assert (shown.parts, shown.label) == (["head\n000 " + "." * 86 + "…"], "the beginning of row 1 of 400")
+
+
+async def test_many_files_in_one_prompt_are_cut_fairly_and_it_is_said(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "journal.jsonl")
+    files = JournaledFiles(tmp_path / "made", journal)
+    (tmp_path / "long.txt").write_text("word " * 1500)
+    (tmp_path / "short.txt").write_text("Tea is 3.")
+    seen = [await files.look(tmp_path / name, name) for name in ("long.txt", "short.txt")]
+    await journal.aclose()
+    text = files_text(seen, 1000)
+    assert "of 7,500 characters left out …]" in text
+    assert text.count("Shown: complete") == 1
+    assert len(text) < 1600
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=12), st.integers(0, 20_000))
@@ -186,7 +202,7 @@ def test_shares_are_fair(needs: list[int], room: int) -> None:
 
 async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"[{n:05}] something happened\n" for n in range(9000)))
-    first, middle, last = (await preview(tmp_path / "a.log")).shown.text.split("\n[…]\n")
+    first, middle, last = (await preview(tmp_path / "a.log")).text.split("\n[…]\n")
     assert first.startswith("[00000] ")
     assert middle.startswith("[04500] ")
     assert last.endswith("[08999] something happened")
@@ -205,8 +221,8 @@ async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path)
         '- bom/part × 200: <part id="B0" kind="a">\n'
         "- bom/part/price × 200: <price>0.0\n"
         "- bom/note × 1: <note>Odd one"
-    ) in seen.shown.text
-    assert seen.shown.label.startswith("characters 1–")
+    ) in seen.text
+    assert seen.label.startswith("characters: ")
 
 
 async def test_records_tell_their_values_at_any_depth(tmp_path: Path) -> None:
@@ -223,9 +239,9 @@ async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -
     text = "".join(f"<h2>Part {n}</h2><p>{'Words and more words. ' * 60}</p>" for n in range(30))
     (tmp_path / "a.html").write_text(f"<html><h1>All</h1>{text}<h2>Annex 1</h2><p>Fees</p></html>")
     seen = await preview(tmp_path / "a.html", section=8000)
-    assert "Headings:\n- page 1: All; Part 0; Part 1;" in seen.shown.text
-    assert "- page 8: Part 27; Part 28; Part 29; Annex 1" in seen.shown.text
-    assert len(seen.shown.text) < 3_000
+    assert "Headings:\n- page 1: All; Part 0; Part 1;" in seen.text
+    assert "- page 8: Part 27; Part 28; Part 29; Annex 1" in seen.text
+    assert len(seen.text) < 3_000
 
 
 @pytest.mark.parametrize("marks", ["1. {}", "## {}", "{}\n-----"], ids=["numbered", "markdown", "underlined"])
@@ -235,16 +251,16 @@ async def test_a_long_text_shows_its_beginning_its_headings_with_their_lines_and
     names = ["Definitions", "Fees and payment", "Governing law"]
     parts = "".join(f"\n{marks.format(name)}\n\n{'The parties agree on this, and on that. ' * 90}\n" for name in names)
     (tmp_path / "contract.txt").write_text(f"Agreement of A and B.\n{parts}\nSigned on 3 May 2024 by Jane Roe.\n")
-    text, label = (await preview(tmp_path / "contract.txt")).shown
-    beginning, headings, end = text.split("\n[…]\n")
+    seen = await preview(tmp_path / "contract.txt")
+    beginning, headings, end = seen.text.split("\n[…]\n")
     assert beginning.startswith("Agreement of A and B.")
     found = [line.partition(": ") for line in headings.splitlines()[1:]]
     assert [name.removeprefix("1. ") for _, _, name in found] == names
     lines = (tmp_path / "contract.txt").read_text().split("\n")
     assert all(name in lines[int(number.strip("- ")) - 1] for number, _, name in found)
     assert end.endswith("Signed on 3 May 2024 by Jane Roe.")
-    assert label.startswith("characters: ")
-    assert len(text) <= 2_550
+    assert seen.label.startswith("characters: ")
+    assert len(seen.text) <= 2_550
 
 
 async def test_of_many_wide_sheets_each_shows_the_beginning_of_its_first_row(tmp_path: Path) -> None:
@@ -255,5 +271,5 @@ async def test_of_many_wide_sheets_each_shows_the_beginning_of_its_first_row(tmp
             sheet.append([f"row {row} of sheet {number} " + "x" * 150])
     book.save(tmp_path / "wide.xlsx")
     seen = await preview(tmp_path / "wide.xlsx")
-    assert "1–0" not in seen.shown.text
-    assert "the beginning of row 1 of" in seen.shown.text
+    assert "1–0" not in seen.text
+    assert "the beginning of row 1 of" in seen.text

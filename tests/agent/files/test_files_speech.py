@@ -152,7 +152,7 @@ async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")
     endpoint.answers = [(200, VERBOSE)]
     seen = await preview(FOX)
-    assert seen.shown.text == "[0:00-0:01] The quick brown fox."
+    assert seen.text == "[0:00-0:01] The quick brown fox."
     assert str(seen.facts["transcript_by"]).endswith(" whisper-1")
     assert endpoint.keys == ["Bearer sk-test-speech-key"]
 

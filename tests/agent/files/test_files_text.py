@@ -51,8 +51,8 @@ PDB = (
 async def test_the_structure_is_told(name: str, content: str, summary: str, tmp_path: Path) -> None:
     seen = await preview(file(tmp_path / name, content))
     assert summary in seen.summary
-    assert seen.shown.text == content.rstrip("\n")
-    assert seen.lost == ()
+    assert seen.text == content.rstrip("\n")
+    assert seen.lost == []
 
 
 @pytest.mark.parametrize(

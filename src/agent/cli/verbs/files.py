@@ -36,18 +36,18 @@ def show(
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file))
         form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
-        form |= {"beginning": seen.shown.text, "shown": seen.shown.label, "pages": seen.sections, "facts": seen.facts}
+        form |= {"beginning": seen.text, "shown": seen.label, "pages": seen.sections, "facts": seen.facts}
         pages = "" if seen.sections is None else f", {count_of(seen.sections, 'page')}"
-        shown = f"; shown: {seen.shown.label}" if seen.shown.label else ""
-        text = f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.shown.text}"
+        shown = f"; shown: {seen.label}" if seen.label else ""
+        text = f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.text}"
         before = more = ""
         lost = seen.lost
     else:
         part = exits.run(read(file, page=page or 1, to=to, find=find))
-        form = {"name": part.name, "where": part.where, "text": part.text, "more": part.more}
-        before, text, more, lost = f"{part.name}: {part.where}", part.text, part.more, part.lost
+        form = {"name": file.name, "where": part.where, "text": part.text, "more": part.more}
+        before, text, more, lost = f"{file.name}: {part.where}", part.text, part.more, part.lost
     if as_json:
-        print_json({"ok": True, **form, "lost": list(lost)})
+        print_json({"ok": True, **form, "lost": lost})
         return
     if before:
         print_note(before)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agent.files.contents import ReadLimits, Section, Source
-from agent.files.previews import Part, part_of
+from agent.files.previews import Listed
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import one_line
 
@@ -54,10 +54,10 @@ class Database(SheetsContents):
             before=[Section("schema", text[: limits.section])],
         )
 
-    def preview(self) -> list[Part]:
+    def lists(self) -> list[Listed]:
         """How each table was made, how it begins, and what its columns hold; then what else the schema has."""
-        rest = part_of(self._others, len(self._others), "entries", name="the rest of the schema")
-        return [*super().preview(), *([rest] if self._others else [])]
+        rest = Listed(self._others, len(self._others), "entry", "the rest of the schema")
+        return [*super().lists(), *([rest] if self._others else [])]
 
     def close(self) -> None:
         """Lets go of the file."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from agent.files.contents import Contents, Section
-from agent.files.previews import CELL, Part, part_of
+from agent.files.previews import CELL, Listed, Shown, lists_shown
 from agent.files.tables.rows import as_table, columns_told, has_header, line_of, looked_at, rows_per_page
 
 _SAMPLE_ROWS = 100
@@ -79,9 +79,13 @@ class SheetsContents(Contents):
                 rows = sheet.rows(start * size)
                 yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
 
-    def preview(self) -> list[Part]:
+    def preview(self) -> Shown:
         """How each sheet begins, and what its columns hold."""
-        return [_part(sheet) for sheet, _ in self._sheets]
+        return lists_shown(self.lists())
+
+    def lists(self) -> list[Listed]:
+        """The sheets as lists of rows."""
+        return [_listed(sheet) for sheet, _ in self._sheets]
 
     def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
         first, last = rows[0][0], rows[-1][0]
@@ -100,7 +104,7 @@ def _pages(sheet: Sheet, size: int) -> int:
     return max(1, -(-sheet.listed // size))
 
 
-def _part(sheet: Sheet) -> Part:
+def _listed(sheet: Sheet) -> Listed:
     names = sheet.heads
     rows = list(islice(sheet.rows(), looked_at(len(names))))
     cells = [[_FORMULA.sub("", cell) if "[" in cell else cell for cell in row] for _, row in rows]
@@ -109,7 +113,7 @@ def _part(sheet: Sheet) -> Part:
     if not sheet.made and has_header(cells[:200]):
         names = [f"{letter} {name}" for letter, name in zip(names, cells.pop(0), strict=True)]
         total -= 1
-    return part_of(
+    return Listed(
         (line_of(number, row, CELL) for number, row in rows),
         sheet.listed,
         name=sheet.title,
