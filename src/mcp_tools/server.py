@@ -30,7 +30,7 @@ from mcp_tools.serving.calling import Calling, Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
 from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
-from mcp_tools.serving.resources import Completions, Prompt, Prompts, Resources
+from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
@@ -48,7 +48,7 @@ class Extra:
     tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     """By name."""
-    resources: type[Resources] = Resources
+    resources: type[ToolResources] = ToolResources
 
 
 class ToolServer(Server[dict[str, Any]]):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
-from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
+from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped, Note
 from agent.models.protocol import Usage
@@ -32,7 +32,9 @@ BROWSER_USE = "agent.browser.inside"
 """The module whose `main` drives the browser with browser-use."""
 
 
-async def operate(task: BrowserTask, module: str, ask: Ask, tell: Tell, blocks: Blocks | None = None) -> BrowserOutcome:
+async def operate(
+    task: BrowserTask, module: str, ask: AskModel, tell: Tell, blocks: Blocks | None = None
+) -> BrowserOutcome:
     """Does a task in a browser; what goes wrong on the way is in the outcome.
 
     Args:
@@ -101,7 +103,7 @@ async def _before(work: Awaitable[T], process: Driver, seconds: float) -> T | No
         await asyncio.gather(working, ending, return_exceptions=True)
 
 
-async def _answer(ask: Ask, asked: dict[str, Any], spent: list[Usage]) -> dict[str, Json]:
+async def _answer(ask: AskModel, asked: dict[str, Any], spent: list[Usage]) -> dict[str, Json]:
     try:
         completion = await ask(**{name: value for name, value in asked.items() if value is not None})
     except ModelOutputError as unusable:

@@ -15,7 +15,7 @@ from agent.models.protocol import Completion, Message, Usage
 from agent.web.address import canonical
 
 
-class Ask(Protocol):
+class AskModel(Protocol):
     """Asks the browser role's model; see `agent.context.Context.complete` for what it raises."""
 
     def __call__(

@@ -65,10 +65,10 @@ class Activity:
         return one_line(" · ".join(filter(None, parts)), width)
 
 
-Ask = Callable[["Listener"], Coroutine[Any, Any, Answer]]
+StartRun = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
-class Turn:
+class RunDisplay:
     """Shows a run while it works, and ends it when asked to; `hears` gets each event, too."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Turn:
         self.is_draining = False
         self.is_cancelled = False
 
-    async def take(self, ask: Ask) -> Answer:
+    async def take(self, ask: StartRun) -> Answer:
         """Gives the answer; one that was stopped says so in its status. What made a run fail is in `failure`."""
         self._task = asyncio.create_task(ask(self._listen))
         self._screen.begin_work(self._describe)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.project_choice import ProjectChoice
 from mcp_tools.clients.config_files import configured
-from mcp_tools.clients.definitions import Reply, plain_schema
+from mcp_tools.clients.definitions import ServerReply, plain_schema
 from mcp_tools.clients.trust import FILE, Decisions, standing_of
 from mcp_tools.tool import Json
 
@@ -67,21 +67,21 @@ class ExternalTools:
 
         return list((await self._recorded({"search": query, "limit": limit}, perform))["tools"])
 
-    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
+    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Calls a tool, or gives the recorded reply; whatever goes wrong is in it."""
 
         async def perform() -> Json:
             if self._servers is None:
-                reply = Reply(False, f"the server of {name} is not configured here any more", kind="unknown")
+                reply = ServerReply(False, f"the server of {name} is not configured here any more", kind="unknown")
                 return {"reply": asdict(reply), "notes": []}
             if refusal := await self._consent.refusal_of_call(name, arguments, self._servers):
-                reply = Reply(False, refusal, kind="refused")
+                reply = ServerReply(False, refusal, kind="refused")
             else:
                 reply = await self._servers.call(name, arguments, seconds)
             refused = [reply.text] if reply.kind == "refused" else []
             return {"reply": asdict(reply), "notes": [*self._servers.notes(), *refused]}
 
-        return Reply(**(await self._recorded({"call": name, "arguments": arguments}, perform))["reply"])
+        return ServerReply(**(await self._recorded({"call": name, "arguments": arguments}, perform))["reply"])
 
     async def _recorded(self, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> dict[str, Any]:
         output: dict[str, Any] = await self._journal.call(KIND, request, perform)

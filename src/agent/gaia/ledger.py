@@ -59,7 +59,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CountedTasks:
     """Which questions count, as the runner was told at a start."""
 
     tasks: tuple[Task, ...]
@@ -78,7 +78,7 @@ class Records:
 
     header: Header | None = None
     """None while the file is empty."""
-    chosen: Choice | None = None
+    chosen: CountedTasks | None = None
     """All that was ever chosen, in the order of the newest choice; None if nothing was."""
     attempts: tuple[Attempt, ...] = ()
     """In the order of writing; where a question and epoch has several, the last one counts."""
@@ -98,7 +98,7 @@ def read_ledger(path: Path) -> Records:
     with os_errors_as(RunError, f"The ledger {path} cannot be read"):
         raw = path.read_bytes()
     header: Header | None = None
-    choices: list[Choice] = []
+    choices: list[CountedTasks] = []
     made: list[Attempt | Begun] = []
     lessons: list[Lesson] = []
     problems: list[str] = []
@@ -118,7 +118,7 @@ def read_ledger(path: Path) -> Records:
                     _require_known(line, path)
                     header = from_line(Header, line)
                 case "selection":
-                    choices.append(from_line(Choice, line))
+                    choices.append(from_line(CountedTasks, line))
                 case "attempt":
                     made.append(from_line(Attempt, line))
                 case "lesson":
@@ -132,7 +132,7 @@ def read_ledger(path: Path) -> Records:
     begun = tuple(one for one in newest.values() if isinstance(one, Begun))
     tasks = {task.task_id: task for choice in reversed(choices) for task in choice.tasks}
     epochs = max((choice.epochs for choice in choices), default=1)
-    chosen = Choice(tuple(tasks.values()), epochs, choices[-1].fingerprint) if choices else None
+    chosen = CountedTasks(tuple(tasks.values()), epochs, choices[-1].fingerprint) if choices else None
     return Records(header, chosen, attempts, begun, tuple(lessons), tuple(problems))
 
 
@@ -215,7 +215,7 @@ class Ledger:
     def select(self, tasks: Sequence[Task], epochs: int) -> None:
         """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen."""
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
-        chosen = Choice(kept, epochs, self._fingerprint)
+        chosen = CountedTasks(kept, epochs, self._fingerprint)
         if self.chosen != chosen:
             self._write(chosen.as_json())
             self.chosen = chosen

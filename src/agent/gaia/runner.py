@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.errors import RunError, UsageError
 from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of, worker_settings
-from agent.gaia.ledger import Choice, Fingerprint, Ledger
+from agent.gaia.ledger import CountedTasks, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
 from agent.gaia.pool import AttemptJob, Pool
 from agent.gaia.progress import AttemptsPlanned, Began, Ended, Event, Said
@@ -227,7 +227,7 @@ class Benchmark:
             unlearned=tuple(self._lessons.unlearned),
         )
 
-    def _counting(self, before: Choice | None, done: Done) -> tuple[tuple[Task, ...], int]:
+    def _counting(self, before: CountedTasks | None, done: Done) -> tuple[tuple[Task, ...], int]:
         """The questions and epochs that count from now on: chosen before, done, or to be done now.
 
         A ledger is one benchmark: what an earlier run of it chose stays in the denominator. What is chosen now but

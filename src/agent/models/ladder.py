@@ -102,7 +102,7 @@ class RungRequest:
     """What a model is told whose reply does not fit."""
 
 
-Ask = Callable[[RungRequest], Awaitable[Completion]]
+Send = Callable[[RungRequest], Awaitable[Completion]]
 """Sends one request, repeats what can be repeated, raises Failure."""
 Hold = Callable[[Rung, Completion], None]
 """Remembers a rung, given its first fitting reply."""
@@ -110,7 +110,7 @@ Ladder: TypeAlias = tuple[Sequence[Rung], Callable[[Rung], RungRequest], Rung | 
 
 
 async def climb(
-    ask: Ask,
+    ask: Send,
     rungs: Sequence[Rung],
     step: Callable[[Rung], RungRequest],
     held: Rung | None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.browser.logins import read_logins
 from agent.browser.outside import operate
-from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask, is_among
+from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
 from agent.consent.provenance import Origins
 from agent.events import Event, PageRead, WebSearched
@@ -229,7 +229,7 @@ class JournaledBrowser:
     guard: LeakGuard | None = None
 
     async def do(
-        self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, driver: str, origins: Origins
+        self, question: str, url: str, files: tuple[Path, ...], ask: AskModel, *, driver: str, origins: Origins
     ) -> BrowserOutcome:
         """Does a task, or gives what came of it.
 

@@ -8,20 +8,19 @@ apart, and the rest is looked at again.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from agent.answer import has_words, plain
+from agent.browser.tasks import AskModel
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound
-from agent.models.protocol import Completion
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line, printable
 
 Texts = Sequence[tuple[str, str]]
 """Sources, and what they say."""
-Ask = Callable[..., Awaitable[Completion]]
 Tell = Callable[[InstructionFound], None]
 LOOKS = 3
 """How often texts are looked at again without what was set apart."""
@@ -38,7 +37,7 @@ _LABEL = re.compile(r"!?\[[^\[\]]*\](?:\[\d{1,7}\]|\([^()]*\))")
 _TELLING = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 
 
-async def without_instructions(answer: str, texts: Texts, question: str, ask: Ask, tell: Tell) -> Texts | None:
+async def without_instructions(answer: str, texts: Texts, question: str, ask: AskModel, tell: Tell) -> Texts | None:
     """None where the answer may be believed; else the texts without the passages that tell the reader to give it."""
     texts = [(source, printable(text)) for source, text in texts]
     asked = set(plain(question).split())
@@ -95,7 +94,7 @@ def _parts(text: str) -> list[str]:
     return [line[a:b] for line, of in zip(lines, ends, strict=True) for a, b in pairwise(of) if a < b]
 
 
-async def _is_stated(value: str, passage: str, ask: Ask) -> bool:
+async def _is_stated(value: str, passage: str, ask: AskModel) -> bool:
     blocks = {"passage": data_block("lines", passage), "value": data_block("value", value)}
     messages = load_prompt("agent.small", "states").render(**blocks)
     form: dict[str, Any] = {"type": "string", "enum": ["fact", "order"]}

@@ -24,7 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import Reply, reply_of
+from mcp_tools.clients.definitions import ServerReply, reply_of
 from mcp_tools.clients.pipes import LONGEST_MESSAGE, Pipes
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
@@ -261,7 +261,7 @@ class Connection:
                         break
         return found
 
-    async def call(self, tool: str, arguments: dict[str, Json], seconds: float) -> Reply:
+    async def call(self, tool: str, arguments: dict[str, Json], seconds: float) -> ServerReply:
         """Calls a tool.
 
         Raises:
@@ -274,7 +274,7 @@ class Connection:
         most = self._server.entry.limits.result_chars
         reply = reply_of(result.content, structured, is_error=bool(result.is_error), most=most)
         value = hide(reply.value) if isinstance(reply.value, str) else reply.value
-        return Reply(reply.ok, hide(reply.text), value, reply.kind)
+        return ServerReply(reply.ok, hide(reply.text), value, reply.kind)
 
     async def _result(self, tool: str, arguments: dict[str, Json]) -> types.CallToolResult:
         """The result of a call. What the server asks back is answered with a refusal."""

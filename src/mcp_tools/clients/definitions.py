@@ -244,7 +244,7 @@ _LONGEST_VALUE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     """The outcome of one call, as plain JSON values."""
 
     ok: bool
@@ -256,7 +256,7 @@ class Reply:
     seconds: float = 0.0
 
 
-def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: int) -> Reply:
+def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: int) -> ServerReply:
     """The reply that a result stands for.
 
     Of its text `most` characters are kept.
@@ -265,8 +265,8 @@ def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: 
     text = _joined(told, structured)
     cut = middle_left_out(printable(text), most)
     if is_error:
-        return Reply(False, cut or "the tool failed without a word", kind="tool")
-    return Reply(True, cut or "(an empty result)", _single(told, structured))
+        return ServerReply(False, cut or "the tool failed without a word", kind="tool")
+    return ServerReply(True, cut or "(an empty result)", _single(told, structured))
 
 
 def _shown(block: Any) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import ExternalTool, Listing, Reply, listing_of
+from mcp_tools.clients.definitions import ExternalTool, Listing, ServerReply, listing_of
 from mcp_tools.clients.trust import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library.arguments import validate_arguments
@@ -81,7 +81,7 @@ class Link:
         """
         return await (await self._connected()).definitions()
 
-    async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
+    async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Calls a tool. Whatever goes wrong is in the reply."""
         started = time.perf_counter()
         own = self._server.entry.limits.call_seconds
@@ -91,13 +91,13 @@ class Link:
             async with self._calls:
                 reply = await self._called(tool, arguments, limit)
         except ArgumentsError as misfit:
-            reply = Reply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
+            reply = ServerReply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
         except ServerError as failure:
             message = f"it did not answer within {limit:g} seconds" if failure.kind == "timeout" else failure.message
-            reply = Reply(False, message, kind=failure.kind)
+            reply = ServerReply(False, message, kind=failure.kind)
         return replace(reply, seconds=round(time.perf_counter() - started, 6))
 
-    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float) -> Reply:
+    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float) -> ServerReply:
         connection = await self._connected()
         try:
             return await connection.call(tool.tool, arguments, limit)
@@ -272,12 +272,12 @@ class Servers:
             found += [tool for tool in tools.values() if tool not in found]
         return found
 
-    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
+    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Calls a tool by its `server__tool` name; whatever goes wrong is in the reply."""
         if not await self.has(name):
             near = difflib.get_close_matches(name, self._tools, n=3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
-            return Reply(False, f"no external tool is called {one_line(name, 80)}{hint}", kind="unknown")
+            return ServerReply(False, f"no external tool is called {one_line(name, 80)}{hint}", kind="unknown")
         tool, link = self._tools[name]
         return await link.call(tool, arguments, seconds)
 

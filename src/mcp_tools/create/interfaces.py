@@ -116,7 +116,7 @@ class Examiner(Protocol):
         """
 
 
-Choice = Literal["reuse", "create", "scratch", "one_off", "refused"]
+CreationChoice = Literal["reuse", "create", "scratch", "one_off", "refused"]
 """`scratch`: a program answered the question, and was not kept. `one_off`: nor should it be. `refused`: nor may it."""
 
 
@@ -128,7 +128,7 @@ class Creation:
     """The arguments of the present question."""
     tool: Tool | None
     """The registered tool; None when none was good enough to keep."""
-    choice: Choice
+    choice: CreationChoice
     value: Json = None
     """The result for the present question."""
     reason: str = ""

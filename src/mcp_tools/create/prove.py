@@ -14,7 +14,16 @@ from dataclasses import replace
 from mcp_tools.checks import check
 from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
 from mcp_tools.create.examiner import told
-from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, RefusedToolError, Shelf, Tell, Test
+from mcp_tools.create.interfaces import (
+    Creation,
+    CreationChoice,
+    Examiner,
+    Proposal,
+    RefusedToolError,
+    Shelf,
+    Tell,
+    Test,
+)
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Examination, Trial, fitted_call
@@ -203,10 +212,10 @@ class _Proof:
         return self._creation(tool, "create", first, reason)
 
     def _scratch(self, first: Outcome, *, refused: bool = False) -> Creation:
-        unkept: Choice = "refused" if refused else "one_off" if self.examination.serves_one_question else "scratch"
-        return self._creation(None, unkept, first, _listed(self.problems))
+        unkept: CreationChoice = "one_off" if self.examination.serves_one_question else "scratch"
+        return self._creation(None, "refused" if refused else unkept, first, _listed(self.problems))
 
-    def _creation(self, tool: Tool | None, choice: Choice, first: Outcome, reason: str) -> Creation:
+    def _creation(self, tool: Tool | None, choice: CreationChoice, first: Outcome, reason: str) -> Creation:
         return Creation(
             self.trial.arguments,
             tool,

@@ -118,7 +118,7 @@ def _vary_list(value: list[Json], random: Random) -> list[Json]:
     return [vary(inner, random) if i == position else inner for i, inner in enumerate(value)]
 
 
-Run = Callable[[TrialCall], Awaitable[Outcome | None]]
+RunCall = Callable[[TrialCall], Awaitable[Outcome | None]]
 """Calls the tool; None where its schema does not take the arguments."""
 
 _FEWEST = 2
@@ -132,7 +132,7 @@ _WIDE: dict[type, tuple[Json, ...]] = {
 
 
 async def without_effect(
-    schema: dict[str, Json], bases: Sequence[TrialCall], run: Run, *, fixed: Collection[str] = ()
+    schema: dict[str, Json], bases: Sequence[TrialCall], run: RunCall, *, fixed: Collection[str] = ()
 ) -> list[str]:
     """The parameters that change no result, whatever values they take beside the others.
 
@@ -152,7 +152,7 @@ async def without_effect(
     return found
 
 
-async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[TrialCall], run: Run) -> bool:
+async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[TrialCall], run: RunCall) -> bool:
     compared = 0
     known = [base.arguments[name] for base in bases if name in base.arguments]
     for base in bases:

@@ -17,7 +17,7 @@ from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.client_call import (
     BuiltinTool,
     ClientCall,
-    Reply,
+    ClientReply,
     ServerLimits,
     error_reply,
     heartbeat,
@@ -196,7 +196,7 @@ class BuiltinTools:
             BuiltinTool(_RUN_CODE, self._run),
         ]
 
-    async def _search(self, call: ClientCall) -> Reply:
+    async def _search(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
         hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
         names = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))]
@@ -204,7 +204,7 @@ class BuiltinTools:
         brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
         return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
 
-    async def _describe(self, call: ClientCall) -> Reply:
+    async def _describe(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
         name = call.arguments["name"]
         if name not in self._catalogue:
@@ -213,7 +213,7 @@ class BuiltinTools:
         calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
         return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
 
-    async def _call(self, call: ClientCall) -> Reply | InputRequiredResult:
+    async def _call(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         name, files = call.arguments["name"], call.arguments.get("files", [])
         tool = await self._catalogue.tool(name)
         if tool is None:
@@ -222,12 +222,12 @@ class BuiltinTools:
             return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
         return await self._runner.run(tool, call.arguments.get("arguments", {}), call, files=files)
 
-    def _unknown(self, name: str) -> Reply:
+    def _unknown(self, name: str) -> ClientReply:
         near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)
         hint = f"Did you mean {', '.join(near)}? " if near else ""
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
-    async def _ask(self, call: ClientCall) -> Reply | InputRequiredResult:
+    async def _ask(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         """Both calls of the agent: `ask` and `create_tool`."""
         if self._agent is None:
             return error_reply("no_agent", "this server has no agent", remedy="Use the tools of its library.")
@@ -259,7 +259,7 @@ class BuiltinTools:
             return error_reply(kind, str(failure), remedy=remedy)
         return self._reply(content)
 
-    async def _run(self, call: ClientCall) -> Reply:
+    async def _run(self, call: ClientCall) -> ClientReply:
         source, arguments = call.arguments["source"], call.arguments.get("arguments")
         names, functions = _imports_and_functions(source)
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
@@ -275,7 +275,7 @@ class BuiltinTools:
             return reply
         return self._reply({key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}, meta)
 
-    def _reply(self, content: dict[str, Json], meta: dict[str, Json] | None = None) -> Reply:
+    def _reply(self, content: dict[str, Json], meta: dict[str, Json] | None = None) -> ClientReply:
         return value_reply(content, limit=self._limits.result_bytes, meta=meta)
 
 

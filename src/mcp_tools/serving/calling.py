@@ -30,7 +30,7 @@ from mcp_tools.serving.client_call import (
     META_SANDBOX,
     BuiltinTool,
     ClientCall,
-    Reply,
+    ClientReply,
     ServerLimits,
     error_reply,
     heartbeat,
@@ -61,7 +61,7 @@ class Runner:
 
     async def run(
         self, tool: Tool, arguments: dict[str, Json], call: ClientCall, *, files: Sequence[str] = ()
-    ) -> Reply | InputRequiredResult:
+    ) -> ClientReply | InputRequiredResult:
         """Runs one call of a tool. A call that is cancelled kills its process.
 
         If the tool reads files, a person is asked about those that its arguments name, and about `files`.
@@ -133,7 +133,7 @@ class Calling:
             reply = await _while_connected(
                 self._reply(ClientCall(params.arguments or {}, context, params), len(given)), context
             )
-            if not isinstance(reply, Reply):
+            if not isinstance(reply, ClientReply):
                 outcome = "asks"
                 return reply
             outcome, sent = reply.outcome, reply.size
@@ -160,7 +160,7 @@ class Calling:
                     detail=detail,
                 )
 
-    async def _reply(self, call: ClientCall, size: int) -> Reply | InputRequiredResult:
+    async def _reply(self, call: ClientCall, size: int) -> ClientReply | InputRequiredResult:
         if size > (limit := self._limits.argument_bytes):
             message = f"the arguments have {size:,} bytes, and a call takes at most {limit:,}"
             return error_reply("argument_size", message, remedy="Give less at once.")
@@ -179,8 +179,8 @@ class Calling:
 
 
 async def _while_connected(
-    work: Coroutine[Any, Any, Reply | InputRequiredResult], context: ServerRequestContext[Any, Any]
-) -> Reply | InputRequiredResult:
+    work: Coroutine[Any, Any, ClientReply | InputRequiredResult], context: ServerRequestContext[Any, Any]
+) -> ClientReply | InputRequiredResult:
     """What comes of a call, which ends when its client goes away: over HTTP, the SDK would let it run on."""
     gone: asyncio.Event | None = (getattr(context.request, "scope", None) or {}).get(GONE)
     if gone is None:
@@ -196,7 +196,7 @@ async def _while_connected(
     return error_reply("cancelled", "the client went away") if working.cancelled() else working.result()
 
 
-def _internal(failure: Exception, error_id: str, tool: str) -> Reply:
+def _internal(failure: Exception, error_id: str, tool: str) -> ClientReply:
     """Tells stderr all of a failure, and the client none of it but its id."""
     text = str(failure) if isinstance(failure, AlitaError) else "".join(traceback.format_exception(failure))
     print(f"alita: error {error_id} in a call of {one_line(tool, 128)}: {text}", file=sys.stderr, flush=True)

@@ -76,7 +76,7 @@ class ClientCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ClientReply:
     """What came of one call: the result for the client, and how the audit log calls it."""
 
     result: dict[str, Json]
@@ -89,7 +89,7 @@ class BuiltinTool:
     """A tool of the server itself, which every client sees whatever the library holds."""
 
     definition: dict[str, Json]
-    call: Callable[[ClientCall], Awaitable[Reply | InputRequiredResult]]
+    call: Callable[[ClientCall], Awaitable[ClientReply | InputRequiredResult]]
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ def value_reply(
     *,
     limit: int,
     meta: dict[str, Json] | None = None,
-) -> Reply:
+) -> ClientReply:
     """A result as structured content, and the same JSON as text for clients that show only text."""
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
@@ -129,12 +129,12 @@ def value_reply(
     }
     if meta:
         result["_meta"] = meta
-    return Reply(result, "ok", size)
+    return ClientReply(result, "ok", size)
 
 
 def error_reply(
     kind: str, message: str, *, remedy: str | None = None, meta: dict[str, Json] | None = None, detail: str = ""
-) -> Reply:
+) -> ClientReply:
     """An error that the calling model can act on: what happened, and what to do next.
 
     Without a remedy the client is told what that kind of error usually wants.
@@ -150,10 +150,10 @@ def error_reply(
         "isError": True,
         "_meta": {**(meta or {}), META_ERROR: {"kind": kind, "message": message, "remedy": remedy}},
     }
-    return Reply(result, kind, len(text.encode("utf-8", "replace")))
+    return ClientReply(result, kind, len(text.encode("utf-8", "replace")))
 
 
-def problem_reply(problem: Problem, *, who: str, meta: dict[str, Json] | None = None) -> Reply:
+def problem_reply(problem: Problem, *, who: str, meta: dict[str, Json] | None = None) -> ClientReply:
     """A failure of tool code: its own message and traceback are its output, and the caller's to read."""
     detail = problem.traceback[-4000:] if problem.traceback else ""
     return error_reply(problem.kind, f"{who} failed: {problem.message[:4000]}", meta=meta, detail=detail)

@@ -20,7 +20,7 @@ from mcp_types import (
     InputRequiredResult,
 )
 
-from mcp_tools.serving.client_call import ClientCall, Reply, error_reply
+from mcp_tools.serving.client_call import ClientCall, ClientReply, error_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -65,7 +65,7 @@ async def elicited(
 
 async def granted(
     call: ClientCall, files: Sequence[str], who: str, seconds: float
-) -> tuple[Path, ...] | Reply | InputRequiredResult:
+) -> tuple[Path, ...] | ClientReply | InputRequiredResult:
     """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again."""
     if len(files) > _MOST_FILES:
         message = f"{len(files)} files are named, and a call reads at most {_MOST_FILES}"
@@ -89,7 +89,7 @@ async def granted(
     return real
 
 
-def _refusal(message: str) -> Reply:
+def _refusal(message: str) -> ClientReply:
     return error_reply("denied", message, remedy="Give what is in them as arguments or in the question instead.")
 
 

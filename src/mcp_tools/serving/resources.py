@@ -50,7 +50,7 @@ _TEMPLATES: list[Json] = [
 ]
 
 
-class Resources:
+class ToolResources:
     """The resources of the tools that are offered."""
 
     def __init__(self, catalogue: Catalogue, limits: ServerLimits) -> None:
@@ -173,7 +173,7 @@ PROMPTS = {
 class Prompts:
     """The prompts of the server."""
 
-    def __init__(self, resources: Resources, extra: Mapping[str, Prompt] | None = None) -> None:
+    def __init__(self, resources: ToolResources, extra: Mapping[str, Prompt] | None = None) -> None:
         self._resources = resources
         self.by_name: dict[str, Prompt] = {**PROMPTS, **(extra or {})}
 

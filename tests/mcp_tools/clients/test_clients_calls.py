@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from mcp_tools.clients.definitions import Reply
+from mcp_tools.clients.definitions import ServerReply
 from support.external import WebServer, is_alive, modern, plain, starts
 
 
-async def call(servers, name, **arguments) -> Reply:
+async def call(servers, name, **arguments) -> ServerReply:
     return await servers.call(name, arguments)
 
 

@@ -59,14 +59,14 @@ def _file(name: str, folder: Path) -> Path | None:
         return None
 
 
-class Choice(NamedTuple):
+class Suggestion(NamedTuple):
     """One thing that may come next."""
 
     text: str
     summary: str = ""
 
 
-Source = Callable[[], Iterable[Choice]]
+Source = Callable[[], Iterable[Suggestion]]
 MOST = 200
 NEWEST = 50
 _AFTER_AT = re.compile(r'(?:^|\s)@(?:"([^"\n]*)|([^\s"]*))$')
@@ -74,11 +74,11 @@ _COMMAND = re.compile(r"/([a-z]*)")
 _ARGUMENT = re.compile(r"/([a-z]+)[ \t]+(.*)", re.DOTALL)
 
 
-class Choices(Completer):
+class Suggestions(Completer):
     """Finds what may come next: a command, an argument of its kind (`files`, or one of the sources), or a file."""
 
     def __init__(
-        self, commands: Iterable[Choice], kinds: Mapping[str, str], sources: Mapping[str, Source], folder: Path
+        self, commands: Iterable[Suggestion], kinds: Mapping[str, str], sources: Mapping[str, Source], folder: Path
     ) -> None:
         self._commands = list(commands)
         self._kinds = kinds
@@ -92,7 +92,7 @@ class Choices(Completer):
             shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
             yield Completion(choice.text, -len(typed), display=shown, display_meta=meta)
 
-    def find(self, before: str) -> tuple[str, list[Choice]]:
+    def find(self, before: str) -> tuple[str, list[Suggestion]]:
         """What is replaced, and what may take its place."""
         if command := _COMMAND.fullmatch(before):
             return before, [choice for choice in self._commands if choice.text.startswith(command[0])]
@@ -108,11 +108,11 @@ class Choices(Completer):
             return typed, begin or [choice for choice in known if typed in choice.text]
         if mention := _AFTER_AT.search(before):
             typed = mention[2] if mention[1] is None else mention[1]
-            found = [Choice(f'"{c.text}"' if re.search(r"\s", c.text) else c.text) for c in self._files(typed)]
+            found = [Suggestion(f'"{c.text}"' if re.search(r"\s", c.text) else c.text) for c in self._files(typed)]
             return typed if mention[1] is None else f'"{typed}', found
         return "", []
 
-    def _files(self, typed: str) -> list[Choice]:
+    def _files(self, typed: str) -> list[Suggestion]:
         """Files and folders that a path may go on with; a folder ends with a slash."""
         head, _, name = typed.rpartition("/")
         start = f"{head}/" if "/" in typed else ""
@@ -121,7 +121,7 @@ class Choices(Completer):
         except (OSError, RuntimeError, ValueError):
             return []
         return [
-            Choice(f"{start}{entry.name}{'/' if entry.is_dir() else ''}")
+            Suggestion(f"{start}{entry.name}{'/' if entry.is_dir() else ''}")
             for entry in entries
             if entry.name.isprintable() and entry.name.startswith(name or "") and (name or entry.name[0] != ".")
         ]
@@ -134,7 +134,7 @@ MODES: dict[ApprovalMode, str] = {
 }
 
 
-def choices_of(settings: Settings) -> Choices:
+def suggestions_of(settings: Settings) -> Suggestions:
     """What may come next, from the registry of commands and from what alita keeps."""
     from agent.cli.interactive.commands import COMMANDS
     from agent.models.protocol import EMBEDDED, ROLES
@@ -145,17 +145,17 @@ def choices_of(settings: Settings) -> Choices:
     named = {name for role in ROLES for name in settings.models_for(role)}
     models = sorted({EMBEDDED, settings.model, *settings.models, *named})
     sources: dict[str, Source] = {
-        "commands": lambda: [Choice(command.name, command.summary) for command in COMMANDS],
-        "models": lambda: map(Choice, models),
-        "modes": lambda: [Choice(mode, meaning) for mode, meaning in MODES.items()],
+        "commands": lambda: [Suggestion(command.name, command.summary) for command in COMMANDS],
+        "models": lambda: map(Suggestion, models),
+        "modes": lambda: [Suggestion(mode, meaning) for mode, meaning in MODES.items()],
         "runs": lambda: [
-            Choice(run.run_id, one_line(run.question, 80)) for run in list_runs(settings.runs_dir, limit=NEWEST)
+            Suggestion(run.run_id, one_line(run.question, 80)) for run in list_runs(settings.runs_dir, limit=NEWEST)
         ],
-        "sessions": lambda: [Choice(s.id, s.title) for s in list_sessions(settings.sessions_dir, limit=NEWEST)],
+        "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings.sessions_dir, limit=NEWEST)],
         "tools": lambda: [
-            Choice(tool.name, one_line(tool.description, 80))
+            Suggestion(tool.name, one_line(tool.description, 80))
             for tool in Library(settings.tools_dir, settings.approvals_file).list()
         ],
     }
-    commands = [Choice(f"/{command.name}", command.summary) for command in COMMANDS]
-    return Choices(commands, {command.name: command.completes for command in COMMANDS}, sources, Path.cwd())
+    commands = [Suggestion(f"/{command.name}", command.summary) for command in COMMANDS]
+    return Suggestions(commands, {command.name: command.completes for command in COMMANDS}, sources, Path.cwd())

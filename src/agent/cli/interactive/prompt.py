@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent as Press
     from prompt_toolkit.output import Output
 
-    from agent.cli.interactive.completion import Choices
+    from agent.cli.interactive.completion import Suggestions
     from agent.cli.interactive.terminal import Terminal
 
 
@@ -120,7 +120,7 @@ class PromptReader:
     def __init__(
         self,
         terminal: Terminal,
-        choices: Choices,
+        choices: Suggestions,
         history: History,
         *,
         source: Input | None = None,

@@ -17,14 +17,14 @@ from agent.answer import Answer
 from agent.cli import exits
 from agent.cli.confirmations import ask_about_project, ask_before_fetching
 from agent.cli.interactive.commands import command_of, show_turns
-from agent.cli.interactive.completion import choices_of, mentioned
+from agent.cli.interactive.completion import mentioned, suggestions_of
 from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
 from agent.cli.screen import Screen
-from agent.cli.turn import Turn, listen, on_interrupt, unechoed
+from agent.cli.turn import RunDisplay, listen, on_interrupt, unechoed
 from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove
-from agent.conversation import Turn as Asked
+from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.question import Wish, files_named
 from agent.store.redact import Redactor
@@ -60,7 +60,7 @@ class Terminal:
         self.refused: list[str] = []
         self.redactor = Redactor(settings.secrets)
         self._alita: Alita | None = None
-        self._turn: Turn | None = None
+        self._turn: RunDisplay | None = None
         self._saved = session is not None
         self.reader = reader(self)
 
@@ -99,7 +99,7 @@ class Terminal:
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
-        turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
+        turn = self._turn = RunDisplay(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         try:
             with unechoed() if self.screen.animated else contextlib.nullcontext():
@@ -109,7 +109,7 @@ class Terminal:
         finally:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
             if answer.run_id or answer.status == "answered":  # what was refused before it began is no turn
-                self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
+                self.session.conversation.add(Turn.of(self.redactor.text(question), answer))
                 self.save()
         if answer.text and answer.status in {"answered", "limit"}:
             self.screen.answer(answer.text)
@@ -275,7 +275,7 @@ def open_terminal(
         """The one that suits the screen."""
         if not screen.animated:
             return LineReader(terminal, history, stream)
-        return PromptReader(terminal, choices_of(settings), history, output=create_output(stdout=stream))
+        return PromptReader(terminal, suggestions_of(settings), history, output=create_output(stdout=stream))
 
     terminal = Terminal(flags, screen, reader, settings=settings, session=session)
     terminal.verbose = verbose

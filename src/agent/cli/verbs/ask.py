@@ -20,7 +20,7 @@ from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.screen import Screen
-from agent.cli.turn import Turn
+from agent.cli.turn import RunDisplay
 from agent.cli.verbs.completion import run_ids
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
@@ -110,12 +110,12 @@ def ask(
 
 
 async def _continued(alita: Alita, text: str, asked: dict[str, Any]) -> Answer:
-    from agent.conversation import Turn as Asked
+    from agent.conversation import Turn
     from agent.store.sessions import go_on
 
     with go_on(alita.settings) as conversation:
         found = await alita.ask(text, conversation=conversation, **asked)
-        conversation.add(Asked.of(text, found))
+        conversation.add(Turn.of(text, found))
     return found
 
 
@@ -178,7 +178,7 @@ def _piped(*, typed: bool) -> str:
         ) from None
 
 
-Ask = Callable[["Alita", "Listener"], Coroutine[Any, Any, Answer]]
+AskAlita = Callable[["Alita", "Listener"], Coroutine[Any, Any, Answer]]
 
 _CLOSING = 10.0
 
@@ -194,7 +194,7 @@ class Output:
     file: Path | None = None
 
 
-def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = False) -> int:
+def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: bool = False) -> int:
     """Runs `ask` with an open Alita, prints what came of it, and gives the exit code."""
     _require_writable(output)
     ask_about_project(flags)
@@ -216,11 +216,11 @@ class _Run:
         self._output = output
         self._alita: Alita | None = None
         self._screen: Screen | None = None
-        self._turn: Turn | None = None
+        self._turn: RunDisplay | None = None
         self._result: Answer | None = None
         self._ends = math.inf
 
-    async def finish(self, flags: dict[str, Any], ask: Ask) -> tuple[Answer, AlitaError | None]:
+    async def finish(self, flags: dict[str, Any], ask: AskAlita) -> tuple[Answer, AlitaError | None]:
         """Gives the answer, and what made the run fail."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
@@ -242,7 +242,7 @@ class _Run:
         someone = confirm if has_keyboard() else None
         async with await Alita.open(settings, streams=streams, confirm=someone) as alita:
             self._alita = alita
-            self._turn = turn = Turn(alita, screen, verbose=self._output.verbose, hears=hear)
+            self._turn = turn = RunDisplay(alita, screen, verbose=self._output.verbose, hears=hear)
             result = await turn.take(lambda listen: ask(alita, listen))
             self._result = result
             self._ends = min(self._ends, time.monotonic() + _CLOSING)

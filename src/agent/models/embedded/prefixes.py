@@ -43,7 +43,7 @@ _MARK = "\u2016"
 _SUFFIX = ".kv"
 _BLOCK = 1 << 22
 
-Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+AskServer = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Sends JSON to a path of the server and gives what it answers; raises `OSError` when it refuses."""
 
 
@@ -137,7 +137,7 @@ class KeptPrefixes:
         """Those that are not kept yet."""
         return [prefix for prefix in fixed_prefixes() if self._file(prefix) is None]
 
-    def make(self, prefix: Prefix, ask: Ask, stop: Callable[[], bool]) -> bool:
+    def make(self, prefix: Prefix, ask: AskServer, stop: Callable[[], bool]) -> bool:
         """Has the server read a prefix and keeps it; stops soon when it is told to, and says whether it is done.
 
         Raises:

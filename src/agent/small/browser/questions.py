@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.answer import plain
 from agent.browser.logins import PASSWORD, USER, Login
-from agent.browser.tasks import Ask
+from agent.browser.tasks import AskModel
 from agent.small.browser.actions import Action
 from agent.small.browser.task import Memory, field_for, is_asked, quotes
 from agent.small.browser.view import Element, View
@@ -144,7 +144,7 @@ VALUE_FORM: dict[str, Any] = {"type": "string", "maxLength": 200}
 _NOTHING = re.compile(r"(?:nothing|unknown|none|not (?:stated|given|known|found)|n/?a)?[.\s]*", re.IGNORECASE)
 
 
-async def ask_next(ask: Ask, memory: Memory, view: View, part: str, possible: Sequence[str]) -> Action:
+async def ask_next(ask: AskModel, memory: Memory, view: View, part: str, possible: Sequence[str]) -> Action:
     """What is to be done next.
 
     Raises:
@@ -167,7 +167,7 @@ def step_form(possible: Sequence[str]) -> dict[str, Any]:
     return object_schema({"found": {"type": "string", "maxLength": _FOUND}, "next": {"enum": list(possible)}})
 
 
-async def with_text(ask: Ask, question: str, action: Action) -> Action:
+async def with_text(ask: AskModel, question: str, action: Action) -> Action:
     """The action with what is typed or selected: by rule where the task names it, else as the model says."""
     if action.on is None or action.deed not in {"type", "select"}:
         return action

@@ -29,7 +29,7 @@ from agent.web.reading.reader import WebReader
 from mcp_tools.text import one_line, printable
 
 Tell = Callable[[Event], None]
-Ask = Callable[[Search, dict[str, WebProblem]], Awaitable[list[Result]]]
+AskEngine = Callable[[Search, dict[str, WebProblem]], Awaitable[list[Result]]]
 
 _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("no_key", "bad_key", "quota", "tls"), math.inf),
@@ -118,7 +118,7 @@ class Engines:
         """Closes the engines."""
         await close_all(self._engines)
 
-    async def _first(self, engines: Sequence[Search], ask: Ask) -> list[Result]:
+    async def _first(self, engines: Sequence[Search], ask: AskEngine) -> list[Result]:
         problems: dict[str, WebProblem] = {}
         passed_over: set[str] = set()
         for engine in engines:

@@ -6,23 +6,23 @@ import pytest
 from prompt_toolkit.document import Document
 
 from agent.cli.interactive.commands import COMMANDS
-from agent.cli.interactive.completion import MOST, Choice, Choices, choices_of
+from agent.cli.interactive.completion import MOST, Suggestion, Suggestions, suggestions_of
 from agent.configuration.settings_sources import read_settings
 from agent.store.runs import create_run
 
 
 @pytest.fixture
-def finder(tmp_path: Path) -> Choices:
+def finder(tmp_path: Path) -> Suggestions:
     for name in ["alpha.txt", "beta two.txt", ".hidden", "bad\nname"]:
         (tmp_path / name).write_text("")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "inner.txt").write_text("")
-    sources = {"tools": lambda: [Choice("area", "of a circle"), Choice("nth_prime")]}
-    commands = [Choice("/show", "a tool"), Choice("/save"), Choice("/exit")]
-    return Choices(commands, {"show": "tools", "save": "files"}, sources, tmp_path)
+    sources = {"tools": lambda: [Suggestion("area", "of a circle"), Suggestion("nth_prime")]}
+    commands = [Suggestion("/show", "a tool"), Suggestion("/save"), Suggestion("/exit")]
+    return Suggestions(commands, {"show": "tools", "save": "files"}, sources, tmp_path)
 
 
-def texts(finder: Choices, before: str) -> tuple[int, list[str]]:
+def texts(finder: Suggestions, before: str) -> tuple[int, list[str]]:
     typed, found = finder.find(before)
     return len(typed), [choice.text for choice in found]
 
@@ -49,33 +49,33 @@ def texts(finder: Choices, before: str) -> tuple[int, list[str]]:
         ("", (0, [])),
     ],
 )
-def test_choices(finder: Choices, before: str, expected: tuple[int, list[str]]) -> None:
+def test_choices(finder: Suggestions, before: str, expected: tuple[int, list[str]]) -> None:
     assert texts(finder, before) == expected
 
 
-def test_names_that_could_steer_the_terminal_and_hidden_ones_are_not_offered(finder: Choices) -> None:
+def test_names_that_could_steer_the_terminal_and_hidden_ones_are_not_offered(finder: Suggestions) -> None:
     assert texts(finder, "@")[1] == ["alpha.txt", '"beta two.txt"', "folder/"]
 
 
 def test_a_folder_of_many_files_offers_some(tmp_path: Path) -> None:
     for number in range(MOST + 5):
         (tmp_path / f"f{number:03}").write_text("")
-    assert len(list(Choices([], {}, {}, tmp_path).get_completions(Document("@")))) == MOST
+    assert len(list(Suggestions([], {}, {}, tmp_path).get_completions(Document("@")))) == MOST
 
 
 def test_runs_are_completed_with_their_questions() -> None:
     settings = read_settings({"model": "embedded"})
     run = create_run(settings.runs_dir, "What is\x1b[2J 1 + 1?", model="m")
-    _, found = choices_of(settings).find("/trace ")
-    assert found == [Choice(run.run_id, "What is 1 + 1?")]
+    _, found = suggestions_of(settings).find("/trace ")
+    assert found == [Suggestion(run.run_id, "What is 1 + 1?")]
 
 
 def test_every_kind_of_argument_has_a_source() -> None:
     kinds = {command.completes for command in COMMANDS} - {"", "files"}
-    assert kinds <= set(choices_of(read_settings())._sources)
+    assert kinds <= set(suggestions_of(read_settings())._sources)
 
 
 def test_what_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
     (tmp_path / "tools").write_text("a file")
     settings = read_settings({"tools_dir": tmp_path / "tools"})
-    assert choices_of(settings).find("/show ") == ("", [])
+    assert suggestions_of(settings).find("/show ") == ("", [])

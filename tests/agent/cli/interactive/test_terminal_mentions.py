@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.interactive.completion import Choices, mentioned
+from agent.cli.interactive.completion import Suggestions, mentioned
 
 
 @pytest.fixture
@@ -49,5 +49,5 @@ def test_an_absolute_path_is_taken_as_it_is(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["data.csv", "two words.txt"])
 def test_a_name_as_it_is_completed_is_found(folder: Path, name: str) -> None:
-    _, (choice,) = Choices([], {}, {}, folder).find(f"@{name[:2]}")
+    _, (choice,) = Suggestions([], {}, {}, folder).find(f"@{name[:2]}")
     assert mentioned(f"@{choice.text}", folder).files == (folder / name,)

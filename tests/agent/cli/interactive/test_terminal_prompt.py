@@ -11,7 +11,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from agent.cli.interactive.commands import KEYS
-from agent.cli.interactive.completion import Choice, Choices
+from agent.cli.interactive.completion import Suggestion, Suggestions
 from agent.cli.interactive.prompt import History, Interrupted, PromptReader
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
@@ -31,7 +31,7 @@ class Desk:
         self.errors: list[AlitaError] = []
         self.history = History(folder / "data", Redactor())
         (folder / "two words.txt").write_text("")
-        choices = Choices([Choice("/help", "tells"), Choice("/show", "a tool")], {}, {}, folder)
+        choices = Suggestions([Suggestion("/help", "tells"), Suggestion("/show", "a tool")], {}, {}, folder)
         self.screen = SimpleNamespace(error=self.errors.append)
         self.reader = PromptReader(self, choices, self.history, source=keyboard, output=Narrow())
 
