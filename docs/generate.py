@@ -1,9 +1,8 @@
 """Writes what comes from the code: tables of the documentation, and what `alita --help` prints. `make docs` calls it.
 
-`--check` only says what is out of date.
+`--check` only reports what is out of date.
 
-A table stands between `<!-- NAME: written by docs/generate.py -->` and `<!-- end -->`; the rest of a page is written by
-hand.
+Tables are written between `<!-- NAME: written by docs/generate.py -->` and `<!-- end -->`; the rest is written by hand.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def settings() -> str:
     """Each setting with its default and its variables."""
     rows = [("setting", "what it is", "default", "variables", "in `alita.toml`")]
     for name, field in Settings.model_fields.items():
-        default = "" if field.default in (None, (), "", {}) or name.endswith("_dir") else str(field.default)
+        default = "" if field.default in (None, (), "", {}) or name.endswith(("_dir", "_file")) else str(field.default)
         names = ", ".join(f"`{variable}`" for variable in variables(name)) or "—"
         allowed = "no" if name in NOT_FOR_PROJECTS else "yes"
         rows.append((f"`{name}`", field.description or "", default, names, allowed))
@@ -71,7 +70,7 @@ def exit_codes() -> str:
 
 def rules() -> str:
     """Each rule of the checks."""
-    return table(("rule", "what it asks for"), *((f"`{r.id}`", r.description) for r in RULES))
+    return table(("rule", "what it requires"), *((f"`{r.id}`", r.description) for r in RULES))
 
 
 def limits() -> str:
@@ -83,11 +82,11 @@ def limits() -> str:
         word, _, unit = field.name.rpartition("_")
         rows.append((names.get(word, word), f"{field.default:,.0f} {units.get(unit, unit)}"))
     rows.append(("the scratch folder", f"{QUOTA_BYTES:,} bytes, {QUOTA_FILES:,} files"))
-    return table(("limit of a call", "usually"), *rows)
+    return table(("limit of a call", "default"), *rows)
 
 
 def problems() -> str:
-    """Each kind of problem, with the comment that stands beside it in the source."""
+    """Each kind of problem, with its comment in the source."""
     source = inspect.getsource(protocol)
     kinds = re.search(r"ProblemKind = Literal\[\n(.*?)\n\]", source, re.DOTALL)
     assert kinds, "sandbox/protocol.py has no ProblemKind"
@@ -110,7 +109,7 @@ def clients() -> str:
 def definition_rules() -> str:
     """Each rule of the definition linter."""
     return table(
-        ("rule", "what it asks for", "severity"), *((f"`{r.id}`", r.description, r.severity) for r in LINT_RULES)
+        ("rule", "what it requires", "severity"), *((f"`{r.id}`", r.description, r.severity) for r in LINT_RULES)
     )
 
 
@@ -154,7 +153,7 @@ def help_text() -> str:
     help_ = asked[asked.rindex("-h, --help") :]
     version = "-V, --version".ljust(help_.index("Show this"))
     longest = max(len(verb.name) for verb in VERBS)
-    verbs = "".join(f"  {verb.name:<{longest}} {verb.summary}\n" for verb in VERBS)
+    verbs = "".join(f"  {verb.name:<{longest}}  {verb.summary}\n" for verb in VERBS)
     codes = "".join(f"  {code:>3}  {meaning}\n" for code, _, meaning in EXIT_CODES)
     return (
         f"{asked}\n  {version}Show the version and exit.\n\n"

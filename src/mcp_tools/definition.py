@@ -86,19 +86,19 @@ class Flag:
 
 
 LINT_RULES: tuple[LintRule, ...] = (
-    LintRule("shape", "error", "a definition is an object of JSON values with texts where MCP wants texts"),
-    LintRule("name", "error", "a tool's name is 1 to 128 of the characters A–Z a–z 0–9 . _ -"),
-    LintRule("parameter-name", "error", "a parameter's name has no letters beyond ASCII: they pass for others"),
+    LintRule("shape", "error", "a definition is a JSON object with text wherever MCP requires text"),
+    LintRule("name", "error", "a tool's name has 1 to 128 characters of A–Z a–z 0–9 . _ -"),
+    LintRule("parameter-name", "error", "a parameter's name is ASCII: other letters can pass for ASCII ones"),
     LintRule("schema-root", "error", 'the root of a schema says "type": "object"'),
     LintRule("reference", "error", "a $ref stays inside its schema"),
-    LintRule("length", "error", "no text is longer than a reader would read"),
+    LintRule("length", "error", "no text is too long to be read"),
     LintRule("depth", "error", "nothing is nested deeper than 60 levels"),
-    LintRule("hidden", "error", "no characters that cannot be seen, steer a terminal, or have no agreed meaning"),
-    LintRule("instruction", "warning", "no orders to the model that reads it"),
-    LintRule("concealment", "warning", "nothing that is to be kept from the user"),
-    LintRule("markup", "warning", "no tags and markers that speak to a model, such as <IMPORTANT>"),
-    LintRule("other-tools", "warning", "nothing that steers the use of other tools"),
-    LintRule("secret-path", "warning", "no files in which secrets are kept"),
+    LintRule("hidden", "error", "no characters that are invisible, control a terminal, or have no agreed meaning"),
+    LintRule("instruction", "warning", "no orders to the model"),
+    LintRule("concealment", "warning", "no request to hide something from the user"),
+    LintRule("markup", "warning", "no tags or markers aimed at a model, such as <IMPORTANT>"),
+    LintRule("other-tools", "warning", "no advice on using other tools"),
+    LintRule("secret-path", "warning", "no paths of files that hold secrets"),
 )
 
 SEVERITIES: dict[str, Severity] = {rule.id: rule.severity for rule in LINT_RULES}

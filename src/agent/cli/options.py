@@ -38,11 +38,11 @@ Verbose = Annotated[bool, opt("-v --verbose", "Also show model calls.", _OUTPUT)
 Colour = Annotated[
     Literal["auto", "always", "never"], opt("--color WHEN", "Use colour: auto, always or never.", _OUTPUT)
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
 
 _SETTINGS: dict[str, Any] = {
     "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
-    "model": Annotated[str | None, opt("-m --model NAME", "Model: a name, embedded, or scripted:FILE.", _MODEL)],
+    "model": Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)],
     "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
     "base_url": Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)],
     "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps (one model reply each).", _LIMITS)],

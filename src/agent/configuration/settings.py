@@ -120,7 +120,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), validate_default=True)
 
-    model: str = Field("", description="Model to use: a name, embedded, or scripted:FILE.")
+    model: str = Field("", description="Model name, `embedded`, or scripted:FILE.")
     fallback: Names = Field((), description="Models to try when the model fails.")
     base_url: Address = Field(None, description="OpenAI-compatible endpoint.")
     api_key: Key = Field(None, description="API key for the endpoint.")
@@ -131,15 +131,15 @@ class Settings(BaseModel):
 
     models: dict[str, NamedModel] = Field({}, description="Named models, each in a table `[models.NAME]`.")
 
-    conversation: Names = Field((), description="Models that restate follow-ups and summarize conversations.")
-    planner: Names = Field((), description="Models for the planner.")
-    coordinator: Names = Field((), description="Models for the coordinator.")
+    conversation: Names = Field((), description="Models that rewrite follow-ups and summarise conversations.")
+    planner: Names = Field((), description="Models that plan.")
+    coordinator: Names = Field((), description="Models that decide what to do next.")
     writer: Names = Field((), description="Models that write tools.")
     examiner: Names = Field((), description="Models that write tests.")
     vision: Names = Field((), description="Models that read pictures.")
-    media: Names = Field((), description="Models that watch films and hear sounds; else those that say they do.")
+    media: Names = Field((), description="Models for video and audio (default: those with `watches = true`).")
     browser: Names = Field((), description="Models that drive the browser.")
-    overseer: Names = Field((), description="Models that say what went wrong in a benchmark.")
+    overseer: Names = Field((), description="Models that diagnose wrong benchmark answers.")
 
     max_steps: Count = Field(12, description="Limit on steps per run; all calls in one model reply count as one step.")
     max_tokens: int | None = Field(None, ge=1, description="Limit on tokens per run, input plus output.")
@@ -157,7 +157,7 @@ class Settings(BaseModel):
         "auto", description="How to isolate tools from the machine."
     )
     approval: Literal["ask", "auto", "never"] = Field(
-        "auto", description="Whether to keep a new tool: ask first, always (auto) or never."
+        "auto", description="Whether to keep a new tool: ask, auto (always) or never."
     )
     gaps: Literal["auto", "reviewed", "off"] = Field(
         "auto", description="Gap records that the planner sees: all but rejected (auto), approved (reviewed), or none."
@@ -173,10 +173,10 @@ class Settings(BaseModel):
     plain: bool = Field(False, description="Write whole sentences without animation or symbols, for screen readers.")
     use_cache: bool = Field(True, description="Answer repeated questions from the cache.")
     keep_runs: Annotated[str, BeforeValidator(_retention)] = Field(
-        "90d", description="Runs to keep: those of the last 90d, 12w …; a number of the newest; or all."
+        "90d", description="Runs to keep: those of the last 90d, 12w …, this many of the newest, or all."
     )
 
-    log_days: int = Field(14, ge=0, description="Days to keep the logs of what runs did; 0 writes none.")
+    log_days: int = Field(14, ge=0, description="Days to keep logs; 0 writes none.")
 
     engines: Names = Field(
         (),
@@ -199,9 +199,9 @@ class Settings(BaseModel):
     speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
         "auto", description="What transcribes speech in audio and video."
     )
-    speech_model: str = Field("", description="Model for `speech`, if it offers several.")
+    speech_model: str = Field("", description="Model for transcription, if there are several.")
     speech_base_url: Address = Field(None, description="OpenAI-compatible endpoint that transcribes speech.")
-    speech_api_key: Key = Field(None, description="API key for that endpoint.")
+    speech_api_key: Key = Field(None, description="API key for `speech_base_url`.")
 
     tools_dir: Path = Field(Path("generated_tools"), description="Folder for created tools.")
     config_dir: Path = Field(Path(), description="Folder with your settings file.")

@@ -149,7 +149,7 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
     answer = in_asked_format(value_text(outcome.value), question) if outcome.ok else ""
     if answer_key(printed) not in {answer_key(outcome.value), answer_key(answer)}:
         raise _NotKeptError(f"{call.name} alone does not give the answer")
-    context.emit(Note(f"the answer is {one_line(printed)}; now {call.name} is made a tool"))
+    context.emit(Note(f"the answer is {one_line(printed)}; turning {call.name} into a tool"))
     creation = await prove(
         Proposal(
             question=question,

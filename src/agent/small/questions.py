@@ -145,7 +145,7 @@ def _sure(state: State) -> Decision | None:
         if steps[-1]["action"] == "use_tool":
             text = in_asked_format(text, state["question"])
         if text.strip():
-            return Decision("answer", "The evidence holds the result.", answer=text)
+            return Decision("answer", "The last step computed the result.", answer=text)
     if (over_files := by_files(state)) is not None:
         return over_files
     if not state.get("attached") and unread(state.get("files", []), steps):

@@ -65,7 +65,7 @@ def nesting(source: Source) -> Iterator[Remark]:
 
 
 def one_public_function(source: Source) -> Iterator[Remark]:
-    """One public function is the tool: the one of the wanted name, else the one that uses the others."""
+    """One public function is the tool: the one with the requested name, or the one that uses the others."""
     public = [function.name for function in source.public_functions]
     wanted = source.function
     if wanted and wanted not in {function.name for function in source.functions}:
@@ -93,7 +93,7 @@ def function_name(source: Source) -> Iterator[Remark]:
 
 
 def plain_function(source: Source) -> Iterator[Remark]:
-    """A plain function: whoever imports the tool calls it without an event loop."""
+    """A plain function, not async: callers have no event loop."""
     if isinstance(source.entry, ast.AsyncFunctionDef):
         yield Remark(source.entry.lineno, f"{source.entry.name!r} is async; make it a plain `def`")
 
@@ -109,7 +109,7 @@ def named_parameters(source: Source) -> Iterator[Remark]:
 
 
 def typed(source: Source) -> Iterator[Remark]:
-    """Each parameter and the return of the public function is annotated."""
+    """Each parameter and the result of the public function are annotated."""
     if not source.entry:
         return
     for parameter in parameters(source.entry):
@@ -122,7 +122,7 @@ def typed(source: Source) -> Iterator[Remark]:
 
 
 def docstring(source: Source) -> Iterator[Remark]:
-    """A docstring: its first line tells when to use the tool."""
+    """A docstring whose first line says when to use the tool."""
     if source.entry and not (ast.get_docstring(source.entry) or "").strip():
         yield Remark(
             source.entry.lineno,
@@ -131,7 +131,7 @@ def docstring(source: Source) -> Iterator[Remark]:
 
 
 def returns_value(source: Source) -> Iterator[Remark]:
-    """It returns its result; printing is no result."""
+    """It returns its result; printing does not count."""
     if not source.entry or isinstance(source.entry, ast.AsyncFunctionDef):
         return
     nodes = list(_own_nodes(source.entry))
@@ -162,7 +162,7 @@ _ACTING_METHODS = words("read_text read_bytes write_text write_bytes unlink rmdi
 
 
 def nothing_on_import(source: Source) -> Iterator[Remark]:
-    """Importing the file defines and computes constants: it prints, asks, opens and waits for nothing."""
+    """Importing the file only defines things: no output, input, files or waiting."""
     waiting: list[ast.AST] = [statement for statement in source.tree.body if statement not in source.guards]
     for node in waiting:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

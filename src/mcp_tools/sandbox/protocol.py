@@ -49,17 +49,17 @@ class Limits:
 
 
 ProblemKind = Literal[
-    "exception",  # the code raised: message and traceback are the code's own
+    "exception",  # the code raised an exception; message and traceback are its own
     "syntax",  # the source does not compile
     "missing_function",  # the source has no such function
     "arguments",  # the function cannot be called with these arguments
-    "result",  # not JSON, not finite, too deep, cyclic, surrogate
+    "result",  # the result is not JSON, not finite, too deep, cyclic, or has surrogates
     "result_size",  # the result is larger than its limit
     "wall_time",  # the call took longer than its limit
-    "cpu_time",  # the call computed longer than its limit
-    "memory",  # the call wanted more memory than its limit
-    "exit",  # sys.exit, os._exit or a signal: no result came
-    "denied",  # a file, the network, a process: PermissionError and its kin from the sandbox
+    "cpu_time",  # the call used more processor time than its limit
+    "memory",  # the call needed more memory than its limit
+    "exit",  # sys.exit, os._exit or a signal ended the call without a result
+    "denied",  # the sandbox refused a file, the network or a process
     "sandbox",  # the sandbox itself failed
 ]
 

@@ -72,7 +72,7 @@ def ask(
     verbose: options.Verbose = False,
     color: options.Colour = "auto",
 ) -> None:
-    """Answers a question. Piped text is the question, or is added to it. Without a question, opens a session."""
+    """Answers a question. Text piped in is the question, or is appended to it. Without a question, opens a session."""
     if (as_json and json_stream) or (quiet and verbose):
         both = "--json and --json-stream" if as_json and json_stream else "--quiet and --verbose"
         raise UsageError(f"{both} cannot be used together.", remedy="Use only one of them.")
@@ -140,7 +140,7 @@ def resume(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
+    """Continues a run that was interrupted or hit a limit. Finished calls are not repeated."""
     shown = Output(as_json, json_stream, quiet, verbose)
     raise typer.Exit(answer(flags, lambda alita, listen: alita.resume(run, on_event=listen), shown))
 

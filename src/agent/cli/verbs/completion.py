@@ -15,7 +15,7 @@ from typer.main import get_command
 from agent.cli import options
 from agent.cli.main import COMMANDS, load
 
-app = options.new_app("Prints the completion script of a shell: source <(alita completion bash)")
+app = options.new_app("Prints a shell's completion script; `source <(alita completion bash)` loads it.")
 
 VARIABLE = "_ALITA_COMPLETE"
 """The environment variable in which a shell says what it wants; `main` looks for it."""
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Prints a shell's completion script: source <(alita completion bash), or: alita completion fish | source."""
+    """Prints a shell's completion script; `source <(alita completion bash)` loads it."""
     complete(f"source_{shell}")
 
 

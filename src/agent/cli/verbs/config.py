@@ -141,12 +141,12 @@ def path(as_json: options.AsJson = False) -> None:
 def trust(
     yes: Annotated[bool, opt("--yes -y", "Allow without asking.")] = False, as_json: options.AsJson = False
 ) -> None:
-    """Shows which model this folder's settings choose, and asks you to allow it."""
+    """Shows which model this folder's settings choose, and asks whether to allow it."""
     settings = options.settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
     allowed = choice is None or yes or (is_terminal() and ask_about_choice(choice, decisions))
     if choice is None:
-        print_note("No file in this folder chooses which model answers.")
+        print_note("No file in this folder chooses a model.")
     elif not allowed and not is_terminal():
         raise UsageError(f"This would allow: {choice.told}", remedy="If you trust it: alita config trust --yes")
     elif allowed:
@@ -182,7 +182,7 @@ def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> N
     place = keys.keep(name, value)
     told = "the keyring" if place == "keyring" else keys.path
     wins = f"\nThe exported variable {name} takes precedence over it." if os.environ.get(name) else ""
-    print_done(as_json, f"Kept in {told}.{wins}", variable=name, place=place)
+    print_done(as_json, f"Stored in {told}.{wins}", variable=name, place=place)
 
 
 @keys_app.command("list")

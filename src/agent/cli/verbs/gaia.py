@@ -1,4 +1,4 @@
-"""`alita gaia run|report|compare`, which is `gaia-benchmark` and `python src/gaia_benchmark.py`."""
+"""`alita gaia run|report|compare|learn`, which is `gaia-benchmark` and `python src/gaia_benchmark.py`."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class _Benchmark(options.Commands):
 
 app = options.new_app("The GAIA benchmark.", cls=_Benchmark)
 
-Resume = Annotated[bool, opt("--resume", "Continue the existing ledger; failed questions are retried.")]
+Resume = Annotated[bool, opt("--resume", "Continue the existing ledger and retry failed questions.")]
 Verbose = Annotated[bool, opt("-v --verbose", "Print a line for every step.")]
-MaxQuestions = Annotated[int | None, opt("--max-questions N", "Stop after N unanswered questions.", min=1)]
+MaxQuestions = Annotated[int | None, opt("--max-questions N", "Ask at most N of the remaining questions.", min=1)]
 Concurrency = Annotated[
     int | None,
     opt("--concurrency N", "Questions to run in parallel (default 4; 1 with the embedded model).", min=1, max=1000),
@@ -87,8 +87,10 @@ def run(
     attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder with the questions' files.")] = None,
     output: Annotated[Path | None, opt("-o --output FILE", "Results file; the ledger goes next to it.")] = None,
     submission: Annotated[Path | None, opt("--submission FILE", "Also write a file for the leaderboard.")] = None,
-    with_traces: Annotated[bool, opt("--with-traces", "Put the steps into the submission: reasoning_trace.")] = False,
-    details: Annotated[Path | None, opt("--details FILE", "Questions, true answers, responses and steps.")] = None,
+    with_traces: Annotated[bool, opt("--with-traces", "Add the steps to the submission (reasoning_trace).")] = False,
+    details: Annotated[
+        Path | None, opt("--details FILE", "Also write questions, true answers, responses and steps.")
+    ] = None,
     resume: Resume = False,
     verbose: Verbose = False,
     max_questions: MaxQuestions = None,
@@ -143,26 +145,22 @@ def run(
 @options.with_settings("model", "base_url", *options.LIMITS, "no_isolation")
 def learn(
     flags: dict[str, Any],
-    jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="The questions, with their true answers.")],
-    attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder of their files.")] = None,
-    output: Annotated[Path | None, opt("-o --output FILE", "What the names of all files begin with.")] = None,
-    split: Annotated[
-        float, opt("--split SHARE", "Share of the questions that is learned from.", min=0.1, max=0.9)
-    ] = 0.5,
+    jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with true answers.")],
+    attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder with the questions' files.")] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "Prefix for the names of all output files.")] = None,
+    split: Annotated[float, opt("--split SHARE", "Share of the questions to learn from.", min=0.1, max=0.9)] = 0.5,
     epochs: Annotated[
-        int, opt("--epochs N", "How often each scored question is asked, each time with a seed.", min=1)
+        int, opt("--epochs N", "Ask each scored question N times, each time with another seed.", min=1)
     ] = 1,
-    seed: Annotated[int, opt("--seed N", "Seed of the split, and first seed of model calls.", min=0)] = 0,
-    max_questions: Annotated[
-        int | None, opt("--max-questions N", "Only so many questions, of both parts.", min=2)
-    ] = None,
+    seed: Annotated[int, opt("--seed N", "Seed for the split, and first seed for model calls.", min=0)] = 0,
+    max_questions: Annotated[int | None, opt("--max-questions N", "Use at most N questions in all.", min=2)] = None,
     concurrency: Concurrency = None,
     resume: Resume = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measures what learning is worth: on one part it learns, and the other is answered with and without that.
+    """Measures how much learning helps: learns from some questions, answers the rest with and without what it learned.
 
-    No question of the scored part is learned from. What is learned stays beside the results: gap records and tools.
+    Nothing is learned from the scored questions. The gap records and tools stay next to the results.
     """
     stem = (output or Path(f"{jsonl_file.stem}.learn.json")).with_suffix("")
     ids = [task.task_id for task in load_questions(jsonl_file, read_settings(flags)).tasks]
@@ -430,15 +428,13 @@ Output = Annotated[Path | None, opt("-o --output FILE", "File to write (default:
 
 @app.command()
 def report(
-    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger of a benchmark.")],
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger or results file of a benchmark.")],
     form: Annotated[
         Literal["terminal", "json", "markdown", "html"],
         opt("--format -f", "Output format; html is one self-contained page."),
     ] = "terminal",
     output: Output = None,
-    questions: Annotated[
-        Path | None, opt("--questions FILE", "Question file; all its questions count as selected.")
-    ] = None,
+    questions: Annotated[Path | None, opt("--questions FILE", "Count all questions of this file as selected.")] = None,
 ) -> None:
     """Reports a benchmark: accuracy over all selected questions, time, tokens, cost, and each result."""
     ledger = ledger_meant(ledger)
@@ -451,8 +447,8 @@ def report(
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="The ledger of the first run.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The ledger of the second run.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="Ledger or results file of the first run.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Ledger or results file of the second run.")],
     form: Annotated[Literal["terminal", "json", "markdown"], opt("--format -f", "Output format.")] = "terminal",
     output: Output = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`alita gaps …`: the gap records, which tell what went wrong with questions of a kind."""
+"""`alita gaps …`: gap records, which say what went wrong with a kind of question."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mcp_tools.text import count_of, one_line
 if TYPE_CHECKING:
     from agent.learning.gap_records import Help
 
-app = options.new_app("Gap records: what went wrong with questions of a kind, and what to do instead.")
+app = options.new_app("Gap records: what went wrong with a kind of question, and what to do instead.")
 
-Ids = Annotated[list[str], typer.Argument(metavar="RECORD...", help="Ids, or their beginnings.")]
-Id = Annotated[str, typer.Argument(metavar="RECORD", help="The id or its beginning.")]
-_STATUS = "new, approved or rejected; all if not given."
+Ids = Annotated[list[str], typer.Argument(metavar="RECORD...", help="Ids of records, or their beginnings.")]
+Id = Annotated[str, typer.Argument(metavar="RECORD", help="Id of a record, or its beginning.")]
+_STATUS = "List only these: new, approved or rejected."
 _FIELDS = "id kind situation pattern advice status seen created updated"
 
 
@@ -48,7 +48,7 @@ def list_(
 
 @app.command()
 def show(record: Id, as_json: options.AsJson = False) -> None:
-    """Shows a record, and how the questions went that were planned with it."""
+    """Shows a record, and how questions planned with it turned out."""
     records = _records()
     found = records.get(record)
     known = records.help_of([found.id])[found.id]
@@ -77,13 +77,13 @@ def _told(known: Help) -> str:
 
 @app.command()
 def approve(records: Ids, as_json: options.AsJson = False) -> None:
-    """Lets the planner see records even where only reviewed ones count (gaps = "reviewed")."""
+    """Approves records: the planner sees them even with gaps = "reviewed"."""
     _marked(records, "approved", as_json)
 
 
 @app.command()
 def reject(records: Ids, as_json: options.AsJson = False) -> None:
-    """Keeps records from the planner, and from being written again."""
+    """Rejects records: the planner no longer sees them, and they are not learned again."""
     _marked(records, "rejected", as_json)
 
 
@@ -107,7 +107,7 @@ def edit(
     given = {"situation": situation, "pattern": pattern, "advice": advice}
     wanted = {name: text for name, text in given.items() if text is not None}
     if not wanted:
-        raise UsageError("Nothing is to be changed.", remedy="Name what: --situation, --pattern or --advice.")
+        raise UsageError("No change was given.", remedy="Give --situation, --pattern or --advice.")
     records = _records()
     changed = records.change(records.get(record).id, **wanted)
     print_done(as_json, f"Changed {changed.id}.", **fields(changed, _FIELDS))
@@ -115,7 +115,7 @@ def edit(
 
 @app.command()
 def merge(record: Id, others: Ids, as_json: options.AsJson = False) -> None:
-    """Makes records one, which keeps the first one's words and the counts of all."""
+    """Merges records into the first, keeping its wording and adding up the counts."""
     kept = _records().merge(record, others)
     print_done(as_json, f"Merged into {kept.id}, which was found {kept.seen} times.", **fields(kept, _FIELDS))
 
@@ -132,9 +132,9 @@ def delete(records: Ids, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def export(
-    output: Annotated[Path | None, opt("-o --output FILE", "Where to write them; stdout if not given.")] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "File to write (default: stdout).")] = None,
 ) -> None:
-    """Writes all records as JSON lines; of their questions only hashes are in them."""
+    """Exports all records as JSON lines. Their questions appear only as hashes."""
     text = "".join(json.dumps(line) + "\n" for line in _records().exported())
     if output is None:
         print_text(text) if text else print_note("There are no gap records.")
@@ -145,10 +145,10 @@ def export(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines, as export writes them; - for stdin.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines as written by export; - for stdin.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """Adds records, which count as new: approve those that you trust. What is no record is told and left out."""
+    """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
     with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
         text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
     records, taken, problems = _records(), list[GapRecord](), list[str]()
@@ -158,24 +158,24 @@ def import_(
         try:
             values = json.loads(line)
             if not isinstance(values, dict):
-                raise UsageError("it is no JSON object.")
+                raise UsageError("it is not a JSON object.")
             taken.append(records.take(values))
         except (ValueError, RecursionError):
-            problems.append(f"line {number}: it is no JSON")
+            problems.append(f"line {number}: it is not JSON")
         except AlitaError as error:
             problems.append(f"line {number}: {error.message}")
     for problem in problems:
         print_note(f"{file}: {problem}")
     ids = [record.id for record in taken]
-    rest = f"; {count_of(len(problems), 'line')} without one" if problems else ""
-    print_done(as_json, f"Took {count_of(len(ids), 'record')}{rest}.", records=ids, problems=list(problems))
+    rest = f"; skipped {count_of(len(problems), 'invalid line')}" if problems else ""
+    print_done(as_json, f"Imported {count_of(len(ids), 'record')}{rest}.", records=ids, problems=list(problems))
     if problems and not taken:
         raise typer.Exit(1)
 
 
 @app.command()
 def stats(as_json: options.AsJson = False) -> None:
-    """Tells for each record whether questions that were planned with it went better than others of its kind."""
+    """Shows, for each record, whether questions planned with it did better than others of its kind."""
     records = _records()
     found = records.all()
     helped = records.help_of(record.id for record in found)

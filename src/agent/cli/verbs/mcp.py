@@ -293,7 +293,7 @@ Client = Annotated[
     str,
     typer.Argument(
         metavar="CLIENT",
-        help="One of claude-desktop, claude-code, cursor, vscode, gemini, codex and goose.",
+        help="claude-desktop, claude-code, cursor, vscode, gemini, codex or goose.",
         autocompletion=lambda incomplete: [name for name in NAMES if name.startswith(incomplete)],
     ),
 ]

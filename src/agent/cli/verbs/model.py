@@ -45,7 +45,7 @@ class Name(StrEnum):
     SPEECH = "speech"
 
 
-Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that transcribes speech.")]
+Which = Annotated[Name, typer.Argument(help="embedded or speech.")]
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WhisperWeights:
@@ -184,7 +184,7 @@ def serve(
     stop: Annotated[bool, opt("--stop", "Stop the server instead of starting it.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Starts the embedded model's server in the background, so that the next question does not wait for it."""
+    """Starts the embedded model's server in the background, so the next question does not wait for it."""
     if stop:
         ended = stop_servers(options.settings().runtime_dir)
         print_done(as_json, f"Stopped {ended} server(s).", ended=ended)

@@ -1,4 +1,4 @@
-"""What was asked before: `alita runs …`, `alita sessions …`, `alita cache …`, `alita stats` and `alita traces …`."""
+"""Past questions: `alita runs …`, `alita sessions …`, `alita cache …`, `alita stats` and `alita traces …`."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def replay(
 @app.command("export")
 def export_run(
     run: RunId = None,
-    output: Annotated[Path | None, opt("-o --output FILE", "The archive; RUN.tar.gz here if not given.")] = None,
+    output: Annotated[Path | None, opt("-o --output FILE", "Archive to write (default: RUN.tar.gz).")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Writes a run as one archive: question, answer, journal and files. Unpacked into the folder of runs it replays."""
+    """Exports a run as one archive. Unpack it into another `runs` folder to replay it there."""
     folder = options.settings().runs_dir
     run_id = find_run(folder, run)
     target = output or Path(f"{run_id}.tar.gz")
@@ -131,19 +131,21 @@ def export_run(
 
 @app.command()
 def prune(
-    keep: Annotated[int | None, opt("--keep N", "Keep the N newest.", min=0)] = None,
+    keep: Annotated[int | None, opt("--keep N", "Keep the N newest runs.", min=0)] = None,
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
-    dry_run: Annotated[bool, opt("--dry-run", "Remove nothing, and tell what would be removed.")] = False,
+    dry_run: Annotated[bool, opt("--dry-run", "Remove nothing; say what would be removed.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Removes old runs; without options those that keep_runs does not keep. Never one that can go on or is in use.
+    """Removes old runs: by default all that keep_runs does not cover. Runs in use or resumable are kept.
 
-    Runs that a session refers to, or that another run was forked from, stay too.
+    Runs that a session refers to, or that another run was forked from, are kept too.
     """
     settings = options.settings()
     if keep is None and older is None:
         if settings.keep_runs == "all":
-            raise UsageError("keep_runs is all: nothing is too much.", remedy="Say how much: --keep N or --older 30d")
+            raise UsageError(
+                "keep_runs is all, so there is nothing to remove.", remedy="Say what to remove: --keep N or --older 30d"
+            )
         keep, seconds = retention.limits_of(settings.keep_runs)
     else:
         seconds = options.period(older, "--older")
@@ -235,7 +237,7 @@ def _shown(turn: Turn) -> str:
     return "\n".join([*lines, f"  ({turn.status.replace('_', ' ')}{run})"])
 
 
-cache_app = options.new_app("The answer cache: a question repeated within a day is answered from it.")
+cache_app = options.new_app("The answer cache, which answers a question repeated within a day.")
 
 
 @cache_app.command("list")
@@ -262,7 +264,7 @@ def clear_cache(
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Removes cached answers, and the programs kept for questions of the same form. Runs stay."""
+    """Removes cached answers, and programs kept for similar questions. Runs are kept."""
     folder, seconds = options.settings().cache_dir, options.period(older, "--older") or 0.0
     answers = AnswerCache(folder / "answers").clear(older=seconds)
     programs = AnsweredPrograms(folder / "programs").clear(older=seconds)
@@ -270,14 +272,14 @@ def clear_cache(
     print_done(as_json, told, answers=answers, programs=programs)
 
 
-stats_app = options.new_app("Statistics of the questions that were asked.")
+stats_app = options.new_app("Statistics about the questions you asked.")
 
 
 @stats_app.command()
 def stats(
     since: Annotated[
         str | None,
-        opt("--since PERIOD", "From 7d, 12h … ago, or a day such as 2026-11-01; all kept runs if not given."),
+        opt("--since PERIOD", "Start: 7d or 12h ago, or a day such as 2026-11-01 (default: all kept runs)."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -329,13 +331,13 @@ def show_trace(
 @traces_app.command("table")
 def table_(
     ledger: Annotated[
-        Path | None, typer.Argument(metavar="LEDGER", help="A benchmark's ledger; the newest runs if not given.")
+        Path | None, typer.Argument(metavar="LEDGER", help="Ledger of a benchmark (default: the newest runs).")
     ] = None,
     limit: options.Limit = 50,
-    as_csv: Annotated[bool, opt("--csv", "Every column as CSV.")] = False,
+    as_csv: Annotated[bool, opt("--csv", "Print every column as CSV.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Shows a row for each attempt: brief, plans, calls, raw and final answer, truth, resolution, diagnosis, record."""
+    """Shows a row for each attempt: brief, plans, calls, raw, final and true answer, resolution, diagnosis, record."""
     from agent.gaia.report import attempts
 
     runs = options.settings().runs_dir

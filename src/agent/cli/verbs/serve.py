@@ -52,7 +52,7 @@ def serve(
     """Serves the tool library to MCP clients over stdin and stdout, or over HTTP with --http.
 
     Clients get every approved tool, and also search_tools, describe_tool, call_tool, create_tool, ask and
-    run_code. The limits hold for each question that a client asks.
+    run_code. Limits apply to each question.
     """
     run(flags, http=http, token_file=token_file, no_token=no_token, allow_host=tuple(allow_host or ()), tools=tools)
 

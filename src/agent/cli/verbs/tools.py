@@ -237,7 +237,7 @@ def approve(
     grant_read: TestsMayRead = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Shows changes to tools, checks and tests them, and lets agents and MCP clients use them."""
+    """Shows what changed in tools, checks and tests them, and approves them for agents and MCP clients."""
     settings = options.settings(flags)
     library = _library(settings)
     if bool(names) == everything:
