@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from agent.web.page import WebProblem
 from mcp_tools import child
@@ -142,7 +143,7 @@ def _using(profile: Path) -> Iterator[int]:
 
 _SECONDS = 900.0
 _failed: list[str] = []  # why none could be fetched; it is tried once in a process
-_fetching = asyncio.Lock()
+_fetching = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
 
 async def ready_chromium(chrome: Path | None, note: Callable[[str], None]) -> Chromium:
@@ -155,7 +156,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None]) -> Ch
     Raises:
         WebProblem: There is none, and none can be had (`browser`).
     """
-    async with _fetching:
+    async with _fetching.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         try:
             return find_chromium(chrome)
         except WebProblem:

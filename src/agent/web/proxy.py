@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import re
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from agent.web.address import split_address
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 
@@ -27,7 +27,6 @@ _ADDRESSES = 4
 _OF_CONNECTION = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
 )
-_MOST_REFUSED = 100
 
 
 class _Side(NamedTuple):
@@ -44,22 +43,15 @@ class GuardedProxy:
 
     def __init__(self, guard: AddressGuard) -> None:
         self.url = ""  # its address, for the browser's settings
-        self._refused: list[str] = []
+        self._refused: dict[str, str] = {}
+        """Why a host was not connected to."""
         self._guard = guard
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task[None]] = set()
 
     def refusal_of(self, url: str) -> str:
         """Why a page's host was not connected to; empty where it was. A browser asks for other hosts by itself too."""
-        host = (urlsplit(url).hostname or url).lower()
-        return next(
-            (
-                why
-                for why in reversed(self._refused)
-                if re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", why.lower())
-            ),
-            "",
-        )
+        return self._refused.get(split_address(url).hostname or "", "")
 
     async def __aenter__(self) -> GuardedProxy:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD)
@@ -87,7 +79,7 @@ class GuardedProxy:
             finally:
                 there.writer.close()
         except WebProblem as problem:
-            self._refused = [*self._refused[1 - _MOST_REFUSED :], problem.message]
+            self._refused[request.host] = problem.message
             status = "403 Forbidden" if problem.reason == "private_address" else "502 Bad Gateway"
             await _answer(here, status, problem.message)
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:

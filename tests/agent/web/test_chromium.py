@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,19 @@ def test_without_any_the_message_says_how_to_install_one() -> None:
         find_chromium()
     assert caught.value.reason == "browser"
     assert "apt-get install chromium" in caught.value.remedy
+
+
+def test_each_event_loop_of_a_process_may_fetch_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def outcome(name: str, command: list[str]) -> str:
+        await asyncio.sleep(0)
+        return f"{name}: no network"
+
+    async def twice() -> list[BaseException | chromium.Chromium]:
+        both = (chromium.ready_chromium(None, [].append) for _ in range(2))
+        return await asyncio.gather(*both, return_exceptions=True)
+
+    monkeypatch.setattr(chromium, "_outcome", outcome)
+    monkeypatch.setattr(chromium, "_ways", lambda: {"vendor": ["fetch"]})
+    for _ in range(2):
+        monkeypatch.setattr(chromium, "_failed", [])
+        assert [type(problem) for problem in asyncio.run(twice())] == [WebProblem, WebProblem]
