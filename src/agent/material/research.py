@@ -16,14 +16,13 @@ from agent.state import CitedSource
 from agent.web.address import canonical, source_of
 from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
-from agent.web.queries import Plan, Terms, broader, stems_of, terms_of, usable, words_of
+from agent.web.queries import Terms, broader, freshness_of, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
 from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.context import Context
-    from agent.recorders.journaled_web import JournaledWeb
 
 T = TypeVar("T")
 Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]  # by the page's address; the most telling first
@@ -107,8 +106,7 @@ class Hits:
 async def research(
     wanted: Wanted,
     context: Context,
-    web: JournaledWeb,
-    plan: Plan,
+    queries: Sequence[str],
     *,
     quotes: int = 3,
     follow_ups: int = 2,
@@ -118,16 +116,15 @@ async def research(
 
     Args:
         wanted: What is to be found out.
-        context: The run's consent and budget.
-        web: Searches and reads.
-        plan: How the search begins.
+        context: The run's web, consent and budget.
+        queries: What is searched for first.
         quotes: Quotations of the best page; of each other page one less.
         follow_ups: Further queries where something named is missing.
         answer: Copies the answer from the quotations; empty where they do not state it.
     """
-    inquiry = _Inquiry(wanted, context, web, quotes)
+    inquiry = _Inquiry(wanted, context, quotes)
     try:
-        await inquiry.run(plan, follow_ups)
+        await inquiry.run(queries, follow_ups)
         if answer is not None and any(inquiry.quotes.values()):
             inquiry.evidence.answer = await answer(inquiry.pages, inquiry.quotes)
     except StoppedError as stopped:
@@ -139,26 +136,25 @@ async def research(
 class _Inquiry:
     """One search under way."""
 
-    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb, most: int) -> None:
+    def __init__(self, wanted: Wanted, context: Context, most: int) -> None:
         self.evidence = Evidence()
         self.pages: list[ReadPage] = []
         self.quotes: dict[str, tuple[Quote, ...]] = {}
         self._wanted = wanted
         self._context = context
-        self._web = web
         self._most = most
         self._terms = terms_of(wanted.aim)
         self._hits = Hits()
 
-    async def run(self, plan: Plan, follow_ups: int) -> None:
-        """From the plan to the last follow-up."""
-        await self._round(plan.queries, _PAGES, plan.freshness)
+    async def run(self, queries: Sequence[str], follow_ups: int) -> None:
+        """From the first queries to the last follow-up."""
+        await self._round(queries, _PAGES, freshness_of(self._wanted.aim))
         if not any(read.passages for read in self.pages):
-            await self._round([broader(query, self._terms) for query in plan.queries], _PAGES + 1)
+            await self._round([broader(query, self._terms) for query in queries], _PAGES + 1)
         self._assess()
-        while follow_ups > 0 and (queries := self._missing_queries()[:follow_ups]):
-            follow_ups -= len(queries)
-            if not await self._round(queries, _MORE_PAGES):
+        while follow_ups > 0 and (more := self._missing_queries()[:follow_ups]):
+            follow_ups -= len(more)
+            if not await self._round(more, _MORE_PAGES):
                 break
             self._assess()
 
@@ -179,7 +175,7 @@ class _Inquiry:
         ):
             return []
         try:
-            return await self._web.search(query, limit=HITS, freshness=freshness, source=self._wanted.source)
+            return await self._context.web.search(query, limit=HITS, freshness=freshness, source=self._wanted.source)
         except WebProblem as problem:
             self.evidence.failed.append(f"search {query!r}: {one_line(problem.message, 160)}")
             return []
@@ -205,7 +201,7 @@ class _Inquiry:
 
     async def _page(self, result: Result) -> Page | None:
         try:
-            return await self._web.read(result.url)
+            return await self._context.web.read(result.url)
         except WebProblem as problem:
             self.evidence.failed.append(f"{result.url}: {one_line(problem.message, 160)}")
             return None

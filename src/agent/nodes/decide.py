@@ -108,8 +108,7 @@ def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -
                 if of_address(url, origins) == FINE:
                     context.web.read_ahead(url)
             elif decision.action == "search" and of_query(decision.query, origins) == FINE:
-                from agent.web.queries import plan_as_asked
+                from agent.web.queries import freshness_of, usable
 
-                plan = plan_as_asked(decision.query)
-                for query in plan.queries:
-                    context.web.search_ahead(query, freshness=plan.freshness, source=decision.source)
+                for query in usable([decision.query]):
+                    context.web.search_ahead(query, freshness=freshness_of(decision.query), source=decision.source)

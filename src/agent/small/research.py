@@ -16,7 +16,7 @@ from agent.errors import ModelOutputError
 from agent.material.research import Quotes, Wanted, research
 from agent.small.questions import filled
 from agent.web.evidence import Evidence
-from agent.web.queries import plan_by_rule, stems_of
+from agent.web.queries import queries_by_rule, stems_of
 from agent.web.quoting import ReadPage
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
 
@@ -34,7 +34,7 @@ async def research_by_rule(wanted: Wanted, context: Context) -> Evidence:
     async def copied(pages: Sequence[ReadPage], quotes: Quotes) -> str:
         return await _copied(wanted, pages, quotes, context)
 
-    return await research(wanted, context, context.web, plan_by_rule(wanted.aim), answer=copied)
+    return await research(wanted, context, queries_by_rule(wanted.aim), answer=copied)
 
 
 async def with_next_query(wanted: Wanted, context: Context) -> Wanted:

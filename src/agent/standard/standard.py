@@ -166,9 +166,9 @@ class Standard(Strategy):
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """What the best pages say, quoted by rules."""
         from agent.material.research import research
-        from agent.web.queries import plan_as_asked
+        from agent.web.queries import usable
 
-        return await research(wanted, context, context.web, plan_as_asked(wanted.aim), quotes=8, follow_ups=0)
+        return await research(wanted, context, usable([wanted.aim]), quotes=8, follow_ups=0)
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context

@@ -132,20 +132,7 @@ _FRESH = {
 _CLAUSES = re.compile(r"\?\s+|;\s+|,?\s+and\s+(?=(?:what|which|who|whom|when|where|how|why|in which|at which)\b)", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a search begins."""
-
-    queries: tuple[str, ...]
-    freshness: str = ""
-
-
-def plan_as_asked(aim: str) -> Plan:
-    """The one query that a capable model wrote, as it is."""
-    return Plan(usable([aim]), freshness_of(aim))
-
-
-def plan_by_rule(aim: str) -> Plan:
+def queries_by_rule(aim: str) -> tuple[str, ...]:
     """Queries by the question's form: one for each clause, or for each of the things that are compared."""
     names = [name for name in names_in(aim) if not name.isdigit()]
     if _COMPARES.search(aim) and 2 <= len(names) <= QUERIES:
@@ -155,7 +142,7 @@ def plan_by_rule(aim: str) -> Plan:
             parts.append(_COMPARES.sub(" ", re.sub(others, " ", aim)))
     else:
         parts = [part for one in _CLAUSES.split(aim) if len((part := one.strip(" ?.,;")).split()) > 1] or [aim]
-    return Plan(usable(map(words_of, parts)) or (aim[:_LONGEST_QUERY],), freshness_of(aim))
+    return usable(map(words_of, parts)) or (aim[:_LONGEST_QUERY],)
 
 
 def freshness_of(aim: str) -> str:
