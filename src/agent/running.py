@@ -305,18 +305,20 @@ class Running:
         return web
 
     def _reader(self) -> JournaledFiles:
+        from agent.files.media.speech import from_settings
         from agent.files.reader_process import unconfined
 
+        speech = from_settings(self.settings)
+
         async def before_speech() -> None:
-            from agent.files.media.speech import from_settings
             from agent.model_downloads import fetch_speech
 
             with self.budget.standing_still():
-                await fetch_speech(from_settings(self.settings), self.tell, self.resources.stopping)
+                await fetch_speech(speech, self.tell, self.resources.stopping)
 
         if self.run.files and self.live and (gap := unconfined()):
             self.tell(Note(f"The processes that read files are not sandboxed on this machine: {gap}."))
-        return JournaledFiles(self._folder / FILES, self.journal, before_speech, budget=self.budget)
+        return JournaledFiles(self._folder / FILES, self.journal, before_speech, speech=speech, budget=self.budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:

@@ -6,12 +6,15 @@ import asyncio
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import READERS, SECTION, FileProblem, ReadLimits, module_of
 from agent.files.kinds import BINARY, EMPTY, SUFFIXES, TEXTS, kind_of, unopened
 from agent.files.reader_process import read_apart
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.files.media.speech import Speech
 
 _SPOKEN = ("audio", "video")
 _LIMITS = {
@@ -74,7 +77,13 @@ class Reading:
 
 
 async def preview(
-    path: Path, *, name: str = "", folder: Path | None = None, section: int = SECTION, ocr: bool = True
+    path: Path,
+    *,
+    name: str = "",
+    folder: Path | None = None,
+    section: int = SECTION,
+    ocr: bool = True,
+    speech: Speech | None = None,
 ) -> Preview:
     """What a file is, how it is built, and how it begins.
 
@@ -84,6 +93,7 @@ async def preview(
         folder: Where to write what programs can use better than the file itself; must exist.
         section: Characters of a page.
         ocr: Whether the text of pictures is read.
+        speech: What writes down speech; nothing does unless given.
 
     Raises:
         FileProblem: It cannot be read.
@@ -92,7 +102,7 @@ async def preview(
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", 0)
-    told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr)
+    told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr, speech=speech)
     promised = SUFFIXES.get(path.suffix.lower().lstrip("."), kind)
     if promised != kind and not {promised, kind} <= TEXTS:
         told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
@@ -110,6 +120,7 @@ async def read(
     limit: int = 12_000,
     section: int = SECTION,
     ocr: bool = True,
+    speech: Speech | None = None,
 ) -> Reading:
     """Pages of a file, or the lines of it that have some words; what is not told here is as for `preview`.
 
@@ -122,6 +133,7 @@ async def read(
         limit: Characters of text.
         section: Characters of a page: pages have the numbers that a preview with the same ones told.
         ocr: Whether the text of pictures is read.
+        speech: What writes down speech; nothing does unless given.
 
     Raises:
         FileProblem: It cannot be read, or has no such page.
@@ -134,7 +146,7 @@ async def read(
         return Reading("empty, 0 bytes", "", "")
     words = " ".join(find.split())
     asked = {"page": page, "to": to, "find": words, "limit": limit, "ocr": ocr}
-    return Reading(**await _ask(path, called, kind, section, do="read", **asked))
+    return Reading(**await _ask(path, called, kind, section, do="read", speech=speech, **asked))
 
 
 async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:
@@ -160,15 +172,16 @@ def limits_of(kind: str) -> ReadLimits:
     return _LIMITS.get(kind) or _LIMITS.get(module_of(kind)) or ReadLimits()
 
 
-async def _ask(path: Path, name: str, kind: str, section: int, **asked: Any) -> dict[str, Any]:
+async def _ask(
+    path: Path, name: str, kind: str, section: int, *, speech: Speech | None = None, **asked: Any
+) -> dict[str, Any]:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
     read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
     if module_of(kind) in (*_SPOKEN, "mail", "archive"):
-        from agent.configuration.settings_sources import read_settings
-        from agent.files.media.speech import from_settings, weights_of
+        from agent.files.media.speech import Speech, weights_of
         from agent.files.media.speech import serve as ask_endpoint
 
-        speech = from_settings(read_settings())
+        speech = speech or Speech(engine="none")
         request["speech"] = asdict(replace(speech, api_key=""))
         read += weights_of(speech)
         serve = partial(ask_endpoint, speech=speech)

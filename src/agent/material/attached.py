@@ -202,11 +202,8 @@ def unread_files(state: State) -> list[AttachedFile]:
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
     """Whether a step has read in a file, or tried to."""
-    head = f"read_file {file['name']}"
-    return any(
-        step["action"] == "read_file" and (step["input"] == head or step["input"].startswith(f"{head} "))
-        for step in steps
-    )
+    reads = re.compile(rf"read_file {re.escape(file['name'])}(?: find .*)?(?: page \d+)?", re.DOTALL)
+    return any(step["action"] == "read_file" and reads.fullmatch(step["input"]) for step in steps)
 
 
 def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:

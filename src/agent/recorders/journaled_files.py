@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.budget import Budget
 from agent.errors import StoppedError
@@ -14,6 +14,9 @@ from agent.state import AttachedFile
 from agent.store.journal import Journal
 from agent.user_files import numbered_folder, write_file
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.files.media.speech import Speech
 
 KIND = "file"
 _WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
@@ -37,11 +40,13 @@ class JournaledFiles:
         journal: Journal,
         before_speech: Callable[[], Awaitable[None]] | None = None,
         *,
+        speech: Speech | None = None,
         budget: Budget | None = None,
     ) -> None:
         self._folder = folder
         self._journal = journal
         self._before_speech = before_speech
+        self._speech = speech
         self._budget = budget or Budget()
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
@@ -70,10 +75,12 @@ class JournaledFiles:
             folder = numbered_folder(self._folder)
             if self._before_speech is not None and await may_speak(path):
                 await self._before_speech()
-            seen = await self._budget.in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
+            seen = await self._budget.in_time(
+                preview(path, name=name, folder=folder, section=section, ocr=ocr, speech=self._speech)
+            )
             made = seen.data
             if seen.kind in _WRITTEN_OUT:
-                made = [*made, await self._budget.in_time(_as_text(path, name, folder))]
+                made = [*made, await self._budget.in_time(_as_text(path, name, folder, self._speech))]
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
             told = {"beginning": seen.text[:_BEGINNING], "data": [str(found) for found in made[:_MOST_NAMED]]}
@@ -108,8 +115,8 @@ class JournaledFiles:
         async def perform() -> Json:
             from agent.files.reading import read
 
-            reading = read(path, name=name, page=page, find=find, limit=limit, section=section, ocr=ocr)
-            return asdict(await self._budget.in_time(reading))
+            options: dict[str, Any] = {"page": page, "find": find, "limit": limit, "section": section, "ocr": ocr}
+            return asdict(await self._budget.in_time(read(path, name=name, speech=self._speech, **options)))
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **({} if ocr else {"ocr": False})}
@@ -174,11 +181,11 @@ class JournaledFiles:
             return failed(FileProblem("timeout", f"{stopped}: {limit.message}."))
 
 
-async def _as_text(path: Path, name: str, folder: Path) -> Path:
+async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -> Path:
     """The text of a document as a file, for programs that search and count in it."""
     from agent.files.reading import read
 
-    part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT)
+    part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT, speech=speech)
     target = folder / "text.md"
     cut = f"\n\n(Cut here: these are the first {_LONGEST_TEXT:,} characters of {name}.)\n" if part.more else ""
     write_file(target, part.text + cut)

@@ -137,7 +137,7 @@ def read_on(state: State) -> Decision | None:
         done = [s for s in steps if s["action"] == "read_file" and was_read(file, [s])]
         if not done or len(done) >= _MOST_READINGS or not _is_long(file):
             continue
-        pages = [s for s in done if " find " not in s["input"]]
+        pages = [s for s in done if not s["input"].removeprefix(f"read_file {file['name']}").startswith(" find ")]
         page = len(pages) + 1
         if page == 1 or (page <= (file["sections"] or 1) and pages[-1]["ok"]):
             return Decision("read_file", "The answer may stand in another part.", file=file["name"], page=page)

@@ -151,10 +151,18 @@ async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     monkeypatch.setenv("ALITA_SPEECH_API_KEY", "sk-test-speech-key")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")
     endpoint.answers = [(200, VERBOSE)]
-    seen = await preview(FOX)
+    seen = await preview(FOX, speech=from_settings(read_settings()))
     assert seen.text == "[0:00-0:01] The quick brown fox."
     assert str(seen.facts["transcript_by"]).endswith(" whisper-1")
     assert endpoint.keys == ["Bearer sk-test-speech-key"]
+
+
+async def test_the_options_of_a_run_say_where_its_recordings_go(desk: Any, endpoint: Transcriber) -> None:
+    """Not the settings alone: the endpoint may be one that only an option names."""
+    endpoint.answers = [(200, VERBOSE)]
+    answer = await desk.plays({"text": "A fox."}).ask("What jumps?", files=[FOX], speech="api", base_url=endpoint.url)
+    assert answer.text == "A fox."
+    assert len(endpoint.asked) == 1
 
 
 def test_the_settings_choose() -> None:

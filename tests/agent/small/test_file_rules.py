@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.material.attached import was_read
 from agent.small.rules import by_files, read_on, words_to_find
 from agent.state import Decision
 from support.decisions import done
@@ -66,6 +67,12 @@ def test_what_failed_is_read_instead_and_then_left_to_the_model():
     assert by_files(state).input == "read_file a.csv"
     state["steps"] = [ran, done("read_file", "read_file a.csv", number=2)]
     assert by_files(state) is None
+
+
+def test_a_file_is_not_taken_for_one_whose_name_begins_like_its_own():
+    steps = [done("read_file", "read_file a.csv notes.txt")]
+    assert not was_read(CSV, steps)
+    assert was_read(CSV, [done("read_file", "read_file a.csv find 'x' page 2")])
 
 
 def test_a_file_that_cannot_be_read_ends_in_the_best_answer():

@@ -10,7 +10,9 @@ import typer
 from agent.cli import exits, options
 from agent.cli.options import opt
 from agent.cli.output import print_json, print_note, print_text
+from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
+from agent.files.media.speech import from_settings
 from agent.files.reading import preview, read
 from mcp_tools.text import count_of
 
@@ -33,8 +35,9 @@ def show(
     """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
     if to is not None and to < (page or 1):
         raise UsageError(f"Page {to} comes before page {page or 1}.", remedy="Give --to the last page to show.")
+    speech = from_settings(read_settings())
     if page is None and to is None and not find.strip():
-        seen = exits.run(preview(file))
+        seen = exits.run(preview(file, speech=speech))
         form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
         form |= {"beginning": seen.text, "shown": seen.label, "pages": seen.sections, "facts": seen.facts}
         pages = "" if seen.sections is None else f", {count_of(seen.sections, 'page')}"
@@ -43,7 +46,7 @@ def show(
         before = more = ""
         lost = seen.lost
     else:
-        part = exits.run(read(file, page=page or 1, to=to, find=find))
+        part = exits.run(read(file, page=page or 1, to=to, find=find, speech=speech))
         form = {"name": file.name, "where": part.where, "text": part.text, "more": part.more}
         before, text, more, lost = f"{file.name}: {part.where}", part.text, part.more, part.lost
     if as_json:

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event, Note, WebSearched
+from agent.files.media.speech import from_settings
 from agent.web.address import is_address
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.local_index import OwnIndex
@@ -222,7 +223,9 @@ def open_web(settings: Settings, folder: Path, tell: Tell) -> tuple[Engines, Pag
         tell: Gets what fails, and what takes long.
     """
     http = Http(allow_private=settings.allow_private, robots=settings.robots)
-    plain = WebReader(http, folder, chrome=settings.chrome, note=lambda text: tell(Note(text)))
+    plain = WebReader(
+        http, folder, chrome=settings.chrome, note=lambda text: tell(Note(text)), speech=from_settings(settings)
+    )
     return open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
 
 

@@ -29,6 +29,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     import httpx2
 
+    from agent.files.media.speech import Speech
     from agent.web.reading.markdown import Extracted
 
 ARCHIVE = "https://archive.org"
@@ -75,6 +76,7 @@ class WebReader:
         youtube: str = YOUTUBE,
         archive: str = ARCHIVE,
         note: Callable[[str], None] = lambda _: None,
+        speech: Speech | None = None,
     ) -> None:
         self._http = http
         self._folder = folder
@@ -82,6 +84,7 @@ class WebReader:
         self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
         self._archive = archive.rstrip("/")
         self._youtube = youtube
+        self._speech = speech
 
     async def read(self, url: str) -> Page:
         """The page at an address; see `PageReader`."""
@@ -123,7 +126,7 @@ class WebReader:
         kind = await asyncio.to_thread(kind_of, came.path)
         if not (kind == "html" or (kind in _TEXT_KINDS and came.is_called_page)):
             called = f"The server calls it {media_type(came.content_type)}; by its content it is {kind}."
-            return await _file_page(came.path, came.url, kind, [called] if came.is_called_page else [])
+            return await _file_page(came.path, came.url, kind, [called] if came.is_called_page else [], self._speech)
         body = await asyncio.to_thread(came.path.read_bytes)
         came.path.unlink()
         if len(body) > MOST:
@@ -253,12 +256,12 @@ def page_of(found: Extracted, *notes: str) -> Page:
     return replace(found.page, notes=notes)
 
 
-async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str]) -> Page:
+async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str], speech: Speech | None) -> Page:
     from agent.files.reading import read
 
     shown = one_line(url, 200)
     try:
-        reading = await read(path, to=1_000_000, limit=_MOST_TEXT)
+        reading = await read(path, to=1_000_000, limit=_MOST_TEXT, speech=speech)
     except FileProblem as problem:
         reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
         said = f"{shown}: {problem.message} It is kept as {path}."
