@@ -41,24 +41,13 @@ def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     from langgraph.graph import END, START, StateGraph
 
     graph: StateGraph[State, Context, Any, Any] = StateGraph(State, context_schema=Context)
-    graph.add_node("plan", plan)
-    graph.add_node("decide", decide)
-    graph.add_node("search", search)
-    graph.add_node("browse", browse)
-    graph.add_node("read_file", read_file)
-    graph.add_node("use_tool", use_tool)
-    graph.add_node("create_tool", create_tool)
-    graph.add_node("run_code", run_code)
-    graph.add_node("ask", ask)
-    graph.add_node("answer", answer)
-    graph.add_node("evaluate", evaluate)
-    graph.add_node("keep", keep)
-
+    graph.add_sequence([plan, decide])
     graph.add_edge(START, "plan")
-    graph.add_edge("plan", "decide")
-    for action in ("search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask"):
-        graph.add_edge(action, "decide")
-    graph.add_edge("answer", "evaluate")
+    for action in (search, browse, read_file, use_tool, create_tool, run_code, ask):
+        graph.add_node(action)
+        graph.add_edge(action.__name__, "decide")
+    graph.add_sequence([answer, evaluate])
+    graph.add_node(keep)
     graph.add_conditional_edges("evaluate", _after_evaluation, ["decide", "keep", END])
     graph.add_edge("keep", END)
     return graph.compile()

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from agent.consent.external_tools import ExternalTools
-from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.model_downloads import fetch_weights
 from agent.models.protocol import EMBEDDED, ROLES
 from agent.models.roles import Models
-from agent.user_files import write_file
-from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.json_file import JsonFile
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status
@@ -54,16 +51,12 @@ def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
     if settings.isolation != "auto":
         return ""
     levels = list(Level)  # from the strongest
-    path = settings.data_dir / "isolation.json"
-    try:
-        before = Level(json.loads(path.read_text("utf-8"))["level"])
-    except (OSError, ValueError, KeyError, TypeError):
-        before = levels[-1]
+    file = JsonFile(settings.data_dir / "isolation.json", dict[str, Level], empty={})
+    before = file.remembered().get("level", levels[-1])
     if levels.index(isolation.level) <= levels.index(before):
         if isolation.level is not before:
-            with contextlib.suppress(OSError, StorageError):
-                private_folder(path.parent)
-                write_file(path, json.dumps({"level": isolation.level}) + "\n")
+            with contextlib.suppress(OSError), file.changing() as kept:
+                kept["level"] = isolation.level
         return ""
     return (
         f"tools are less isolated than before: {isolation.level} ({isolation.backend}), it was {before}; "

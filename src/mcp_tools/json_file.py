@@ -65,7 +65,7 @@ class JsonFile(Generic[T]):
         from filelock import FileLock
 
         private_folder(self.path.parent)
-        with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_SECONDS):
+        with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_SECONDS, mode=0o600):
             try:
                 value = self.read()
             except ValueError:

@@ -19,8 +19,7 @@ from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.json_text import NoJsonError, Schema, fitting_json, misfit, without_nulls
 from agent.models.protocol import Completion, Message, Usage
-from agent.records import as_plain, from_plain
-from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.json_file import JsonFile
 
 Rung = Literal["native", "schema", "text"]
 RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
@@ -42,6 +41,8 @@ class Traits:
     """The rung that holds for functions; None before the first call of one."""
     is_blind: bool = False
     """Whether the endpoint refused pictures for this model."""
+    at: float = field(default=0.0, compare=False)
+    """When it was learned, in seconds since 1970."""
 
 
 class TraitsCache:
@@ -51,13 +52,14 @@ class TraitsCache:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+        self._file = JsonFile(path, dict[str, Traits], empty={}) if path else None
         self._known: dict[str, Traits] | None = None
 
     def get(self, endpoint: Endpoint) -> Traits:
         """What is known; empty traits if nothing is."""
         if self._known is None:
-            self._known = {key: traits for key, (traits, _) in self._read().items()}
+            known = self._file.remembered() if self._file else {}
+            self._known = {key: traits for key, traits in known.items() if 0 <= time.time() - traits.at < _KEPT_FOR}
         return self._known.get(_key(endpoint), Traits())
 
     def set(self, endpoint: Endpoint, traits: Traits) -> None:
@@ -65,23 +67,10 @@ class TraitsCache:
         if traits == self.get(endpoint):
             return
         assert self._known is not None
-        self._known[_key(endpoint)] = traits
-        if self._path is None:
-            return
-        entries = self._read() | {_key(endpoint): (traits, time.time())}
-        with contextlib.suppress(OSError):
-            private_folder(self._path.parent)
-            told = {key: {**as_plain(traits), "at": at} for key, (traits, at) in entries.items()}
-            write_whole(self._path, json.dumps(told).encode())
-
-    def _read(self) -> dict[str, tuple[Traits, float]]:
-        found: dict[str, tuple[Traits, float]] = {}
-        with contextlib.suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
-            for key, entry in json.loads(self._path.read_bytes()).items() if self._path else ():
-                if 0 <= time.time() - entry["at"] < _KEPT_FOR:
-                    traits = from_plain(Traits, entry)
-                    found[key] = (replace(traits, without=tuple(traits.without)), entry["at"])
-        return found
+        self._known[_key(endpoint)] = traits = replace(traits, at=time.time())
+        if self._file is not None:
+            with contextlib.suppress(OSError), self._file.changing() as known:
+                known[_key(endpoint)] = traits
 
 
 def _key(endpoint: Endpoint) -> str:

@@ -18,7 +18,7 @@ from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
-from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
+from mcp_tools.prompt import data_block, data_blocks, load_prompt
 
 _SHORT = 400
 _EARLIER = (
@@ -95,7 +95,8 @@ def _question(state: State) -> str:
     if planned := state.get("brief"):
         lines += ["", "A plan, made from what went wrong with such questions:", data_block("plan", brief_text(planned))]
     if external := [tool for tool in state["tools"] if SERVER in tool]:
-        lines += ["", "What connected servers say of their functions:", _told_by_servers(external)]
+        told = (data_block(f"{tool['name']} of {tool[SERVER]}", _told_of(tool)) for tool in external)
+        lines += ["", "What connected servers say of their functions:", data_blocks(told)]
     if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
         lines += ["", "What tools that are not approved say of themselves:", *drafts]
     return "\n".join(lines)
@@ -106,10 +107,6 @@ def _new_plans(state: State, replies: int) -> list[Message]:
     texts = [plan_text(plan) for plan in state.get("plans", []) if plan["replies"] == replies]
     head = "A new plan, made from what is known so far:"
     return [{"role": "user", "content": f"{head}\n{data_block('plan', text)}"} for text in texts if text]
-
-
-def _told_by_servers(tools: Sequence[dict[str, Any]]) -> DataText:
-    return data_blocks(data_block(f"{tool['name']} of {tool[SERVER]}", _told_of(tool)) for tool in tools)
 
 
 def _told_of(tool: dict[str, Any]) -> str:
@@ -131,7 +128,7 @@ def _observation(
     if step is None:
         return "Not done: the run went on without it."
     size = _SHORT if call["id"] in short else room.one
-    shown = preview(_result(step), size)
+    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call stands above
     if _WORD.search(shown):  # numbers alone give no orders
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
@@ -147,11 +144,6 @@ def _no_answer(done: Step, question: str) -> str:
     except ValueError as misfit:
         return f"\nIt does not fit {done.get('final')!r}: {misfit}."
     return ""
-
-
-def _result(step: Step) -> str:
-    """What a step found, without the call, which stands above it."""
-    return step.get("result") or step["finding"].removeprefix("read_file ")
 
 
 def _shown_in_short(steps: Sequence[Step], room: Room) -> set[str]:

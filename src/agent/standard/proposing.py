@@ -11,7 +11,7 @@ from agent.errors import ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.models.protocol import Role
-from agent.state import State, Step
+from agent.state import State
 from agent.steps import decision_of, failed, step, value_text
 from agent.strategy import Update
 from mcp_tools.create.interfaces import Creation, Proposal
@@ -81,10 +81,6 @@ def _not_kept(state: State, context: Context, creation: Creation) -> Update:
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
     if refused and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
-    elif creation.choice == "scratch" and not any(map(_was_tried, state.get("steps", []))):
+    elif creation.choice == "scratch" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"final": "", "note": _MEND}
     return {"steps": [done]}
-
-
-def _was_tried(done: Step) -> bool:
-    return done["action"] == "create_tool"

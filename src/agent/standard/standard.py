@@ -30,7 +30,7 @@ from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
-from agent.state import Decision, NewPlan, Reply, State
+from agent.state import Decision, Reply, State
 from agent.steps import most_steps, step_number, value_text
 from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
@@ -90,7 +90,8 @@ class Standard(Strategy):
                 return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
             return NextActions([end])
-        plans = await self._new_plan(state, context)
+        why = why_replan(state, context.replan_steps)
+        plans = [await replan(state, context, _names(state), why)] if why else []
         state = {**state, "plans": [*state.get("plans", []), *plans]}
         replies: list[Reply] = []
         problem = ""
@@ -103,16 +104,12 @@ class Standard(Strategy):
             replies = choice.replies
             if choice.decisions:
                 return replace(choice, plans=plans)
-            problem = replies[-1]["remark"] or "; ".join(map(_first_line, replies[-1]["refused"].values()))
+            refusals = (refusal.partition("\n")[0] for refusal in replies[-1]["refused"].values())
+            problem = replies[-1]["remark"] or "; ".join(refusals)  # without what follows them for the model
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
             return NextActions(chosen.decisions, [*replies, *chosen.replies], plans)
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
-
-    async def _new_plan(self, state: State, context: Context) -> list[NewPlan]:
-        """A new plan every few steps, and where the last ones brought nothing."""
-        why = why_replan(state, context.replan_steps)
-        return [await replan(state, context, _names(state), why)] if why else []
 
     async def brief(self, state: State, context: Context) -> Update:
         """The planner's, from the gap records that fit."""
@@ -243,11 +240,6 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
     if decision.final and (problem := problem_of(decision.final)):
         return problem
     return refusal_of(decision, state) or ""
-
-
-def _first_line(refusal: str) -> str:
-    """Without what follows it for the model, such as an earlier result."""
-    return refusal.partition("\n")[0]
 
 
 def _pages_named(state: State, context: Context) -> list[Decision]:
