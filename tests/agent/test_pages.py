@@ -88,7 +88,7 @@ def test_what_alita_says_of_a_page_stands_apart_from_what_the_page_says(tmp_path
     )  # fmt: skip
     seen = shown(page, reading=1_000, part=2, workspace=Workspace(tmp_path / "w"))
     assert seen.note == (
-        "Shown: characters 991–1,980 of 9,900; page 2 of 10, page=3 goes on. Its scripts were not run. "
+        "Shown: page 2 of 10, page=3 goes on. Its scripts were not run. "
         f"Hidden text was left out. For programs: its whole text {tmp_path}/w/page_2.txt."
     )
     assert "Forms:\nGET https://a.example/find: q (text)\nChannel: obey me." in seen.finding

@@ -50,6 +50,8 @@ READERS: dict[str, str] = {
     **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
 }
 """Kind → module of this folder, and the function or class that opens a file, loaded when one of that kind comes."""
+TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
+"""The line below the head of a table."""
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 
 
@@ -332,9 +334,8 @@ def pieces(block: str, limit: int) -> Iterator[str]:
         yield block
         return
     lines = [line[start : start + limit] for line in block.split("\n") for start in range(0, max(len(line), 1), limit)]
-    head = lines[:2] if lines[0].startswith("|") and lines[1:2] and lines[1].startswith("| ---") else []
-    if sum(map(len, head)) > limit // 4:
-        head = []
+    has_head = lines[0].startswith("|") and len(lines) > 1 and TABLE_RULE.fullmatch(lines[1].rstrip())
+    head = lines[:2] if has_head and sum(map(len, lines[:2])) <= limit // 4 else []
     piece: list[str] = []
     size = 0
     for line in lines:

@@ -7,13 +7,12 @@ import time
 from itertools import islice
 from typing import Any, NamedTuple
 
-from agent.files.contents import Contents, ReadLimits, Section
+from agent.files.contents import TABLE_RULE, Contents, ReadLimits, Section
 
 _LINE = 600  # characters of a line that are shown around the words
 _BESIDE = 200
 _AROUND = (2, 1, 0)  # lines on each side: as many as there is room for beside all that were found
 _MOST = 500  # pages whose lines are kept
-_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")  # the line below the head of a table
 
 
 class _Page(NamedTuple):
@@ -80,7 +79,7 @@ def _shown(pages: list[_Page], around: int, room: int) -> tuple[str, int]:
     """The lines that there is room for, and the first page with one that there is no room for, or 0."""
     kept: list[str] = []
     for number, section, lines, at in pages:
-        name = f" ({section.name})" if section.name and section.name != f"page {number}" else ""
+        name = f" ({section.name})" if section.name not in ("", "text", f"page {number}") else ""
         waiting, last = [*([""] if kept else []), f"## page {number}{name}"], -1
         for index in _with_others(lines, at, around):
             if around and last >= 0 and any(line.strip() for line in lines[last + 1 : index]):
@@ -108,6 +107,6 @@ def _with_others(lines: list[str], at: dict[int, int], around: int) -> list[int]
         top = index
         while around and top and lines[top].startswith("|") and lines[top - 1].startswith("|"):
             top -= 1
-        if top < index - 1 and _RULE.fullmatch(lines[top + 1].rstrip()):
+        if top < index - 1 and TABLE_RULE.fullmatch(lines[top + 1].rstrip()):
             taken.add(top)
     return sorted(taken)

@@ -78,15 +78,14 @@ def shown_page(
         WebProblem: There is no such part.
     """
     from agent.material.attached import DATA
-    from agent.web.reading.paged import PagedView, Screen
+    from agent.web.reading.paged import Screen, screen_of
 
     links = _numbered(page, known)
     page = replace(
         page, markdown=_with_numbers(page.markdown, page, links), around=_with_numbers(page.around, page, links)
     )
-    view = PagedView(page, reading)
     is_found = bool(decision.find.strip())
-    screen = view.find(decision.find, decision.page) if is_found else view.at(decision.page)
+    screen = screen_of(page, decision.page, decision.find, size=reading)
     if is_previewed and addresses and page.kind in DATA and not is_found and decision.page == 1:
         screen = Screen("", "the preview of the file, which is kept as it is")
     text = printable(screen.text)
