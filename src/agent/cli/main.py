@@ -171,9 +171,9 @@ def _refuse_misspelt(word: str, rest: list[str]) -> None:
 
 
 def _fail(error: AlitaError, arguments: list[str]) -> int:
-    from agent.cli.output import error_json, print_json, show_error
+    from agent.cli.output import error_json, error_text, print_json, print_note
 
-    show_error(error)
+    print_note(error_text(error))
     if arguments and arguments[0] in _BY_NAME.keys() - {"ask", "resume"}:
         if "--json" in arguments:
             print_json({"ok": False, "error": error_json(error)})

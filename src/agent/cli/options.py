@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from agent.cli.output import Result
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -63,30 +65,6 @@ _SETTINGS: dict[str, Any] = {
     ],
 }
 LIMITS = ("max_steps", "max_seconds", "max_cost", "max_tokens")
-
-
-def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Adds options to a command, which gets the settings that they stand for as its first argument, `flags`."""
-
-    def add(function: Callable[..., None]) -> Callable[..., None]:
-        _, *own = inspect.signature(function, eval_str=True).parameters.values()
-
-        @functools.wraps(function)
-        def command(**given: Any) -> None:
-            flags = flags_of({name: given.pop(name) for name in names})
-            function(flags, **given)
-
-        added = []
-        for name in names:
-            default = False if _SETTINGS[name].__origin__ is bool else None
-            kind = inspect.Parameter.KEYWORD_ONLY
-            added.append(inspect.Parameter(name, kind, default=default, annotation=_SETTINGS[name]))
-        everything = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + added
-        command.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]  # read by inspect.signature
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
-        return command
-
-    return add
 
 
 def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,14 +125,58 @@ class Commands(TyperGroup):
             formatter.write_dl([(name, (command.help or "").partition("\n\n")[0]) for name, command in shown])
 
 
-def new_app(summary: str, *, cls: type[TyperGroup] = Commands) -> typer.Typer:
+F = TypeVar("F", bound=Callable[..., Result | None])
+
+
+class App(typer.Typer):
     """A group of commands, with plain help and without shell completion: both cost start-up time."""
-    return typer.Typer(
-        cls=cls,
-        help=summary,
-        add_completion=False,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+
+    def __init__(self, summary: str, *, cls: type[TyperGroup] = Commands) -> None:
+        super().__init__(
+            cls=cls,
+            help=summary,
+            add_completion=False,
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+
+    def command(self, name: str | None = None, *, settings: Sequence[str] = (), **more: Any) -> Callable[[F], F]:
+        """Makes a function a command.
+
+        One that gives a `Result` has the option `--json`. One with `settings` has their options, and gets what these
+        set as its first argument, `flags`.
+        """
+
+        def add(function: F) -> F:
+            super(App, self).command(name, **more)(_printing(function, settings))
+            return function
+
+        return add
+
+
+def _printing(function: Callable[..., Result | None], settings: Sequence[str]) -> Callable[..., None]:
+    """The function as typer wants it: every option in its signature, and what it gives is printed."""
+    signature = inspect.signature(function, eval_str=True)
+    has_result = signature.return_annotation is Result
+
+    @functools.wraps(function)
+    def command(**given: Any) -> None:
+        as_json = has_result and given.pop("as_json")
+        flags = [flags_of({name: given.pop(name) for name in settings})] if settings else []
+        if (result := function(*flags, **given)) is not None:
+            result.print(as_json)
+            if result.code:
+                raise typer.Exit(result.code)
+
+    own = [*signature.parameters.values()][1 if settings else 0 :]
+    added = {name: _SETTINGS[name] for name in settings} | ({"as_json": AsJson} if has_result else {})
+    kind = inspect.Parameter.KEYWORD_ONLY
+    everything = [parameter.replace(kind=kind) for parameter in own]
+    for name, annotation in added.items():
+        default = False if annotation.__origin__ is bool else None
+        everything.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+    command.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]  # read by inspect.signature
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
+    return command

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import AlitaError
@@ -37,19 +38,43 @@ def fields(of: Any, names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names.split()}
 
 
-def print_done(as_json: bool, note: str, **form: Any) -> None:
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command came to: one JSON value with `--json`, else rows and text on stdout and a note on stderr."""
+
+    form: Any
+    """The JSON value, or what makes it if it costs something."""
+    rows: Sequence[tuple[str, ...]] = ()
+    text: str = ""
+    note: str = ""
+    warnings: Sequence[str] = ()
+    """On stderr with `--json`, too."""
+    code: int = 0
+    """With which the command exits."""
+
+    def print(self, as_json: bool = False) -> None:
+        """Prints it."""
+        if as_json:
+            print_json(self.form() if callable(self.form) else self.form)
+        else:
+            if self.rows:
+                print_rows(self.rows)
+            if self.text:
+                print_text(self.text)
+            if self.note:
+                print_note(self.note)
+        for warning in self.warnings:
+            print_note(warning)
+
+
+def listing(form: Any, rows: Sequence[tuple[str, ...]], none: str, warnings: Sequence[str] = ()) -> Result:
+    """What was found; `none` is the note where that is nothing."""
+    return Result(form, rows, note="" if rows else none, warnings=warnings)
+
+
+def done(note: str, **form: Any) -> Result:
     """What was done: a note for people, or an object with `ok`."""
-    print_json({"ok": True, **form}) if as_json else print_note(note)
-
-
-def print_list(as_json: bool, form: Any, rows: Sequence[tuple[str, ...]], none: str = "") -> None:
-    """What was found, as JSON or as rows; `none` is said to people when that is nothing."""
-    if as_json:
-        print_json(form)
-    elif rows:
-        print_rows(rows)
-    elif none:
-        print_note(none)
+    return Result({"ok": True, **form}, note=note)
 
 
 def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
@@ -62,9 +87,9 @@ def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
         print_note(f"Warning: {lowered}")
 
 
-def show_error(error: AlitaError) -> None:
-    """What happened and what to do next, on stderr."""
-    print_note(f"alita: {error.message}" + (f"\n       {error.remedy}" if error.remedy else ""))
+def error_text(error: AlitaError) -> str:
+    """What happened and what to do next."""
+    return f"alita: {error.message}" + (f"\n       {error.remedy}" if error.remedy else "")
 
 
 def error_json(error: AlitaError) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.output import columns, print_text, rows_of
+from agent.cli.output import Result, columns, print_text, rows_of
 from agent.models.protocol import Usage
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import count_of, one_line, printable
@@ -247,6 +247,15 @@ class Screen:
                 self.quote(_ended(", ".join(cell for cell in row if cell.strip())))
         elif rows:
             self._write("\n".join(columns(rows, self.width, indent="  ")))
+
+    def result(self, result: Result) -> None:
+        """What a command came to."""
+        self.rows(result.rows)
+        if result.text:
+            self.quote(result.text)
+        for note in (result.note, *result.warnings):
+            if note:
+                self.note(note)
 
     def answer(self, text: str) -> None:
         """The text of an answer; Markdown where it is written so."""

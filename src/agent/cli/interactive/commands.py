@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,7 +25,6 @@ from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
-from mcp_tools.library.library import Library
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from agent.cli.screen import Screen
 
 SHOWN_TURNS = 3
-LISTED = 20
 FOUND = 10
 
 
@@ -92,23 +91,19 @@ async def route(terminal: Terminal, argument: str) -> None:
 
 async def tools(terminal: Terminal, argument: str) -> None:
     """List the tools, or those that match the words."""
-    library = _library(terminal)
-    found = [hit.tool for hit in library.search(argument, FOUND)] if argument else library.list()
-    terminal.screen.rows([(tool.name, str(tool.status), one_line(tool.description, 200)) for tool in found])
-    if not found:
-        terminal.screen.note("No tool matches." if argument else f"No tools are in {library.folder} yet.")
-    for flaw in library.flaws():
-        terminal.screen.note(f"{flaw.message} {flaw.remedy}")
+    from agent.cli.verbs.tools import list_, search
+
+    flags = {"tools_dir": terminal.settings.tools_dir}
+    terminal.screen.result(search(flags, [argument], FOUND) if argument else list_(flags))
 
 
-async def show(terminal: Terminal, argument: str) -> None:
+async def show_tool(terminal: Terminal, argument: str) -> None:
     """Show a tool: its record and source."""
-    from agent.cli.verbs.tools import tool_rows
+    from agent.cli.verbs.tools import show
 
-    library = _library(terminal)
-    tool = library.get(argument)
-    terminal.screen.rows(tool_rows(library, tool))
-    terminal.screen.code(tool.source)
+    found = show({"tools_dir": terminal.settings.tools_dir}, argument)
+    terminal.screen.result(replace(found, text=""))
+    terminal.screen.code(found.form["source"])
 
 
 async def create(terminal: Terminal, argument: str) -> None:
@@ -164,9 +159,11 @@ async def trace(terminal: Terminal, argument: str) -> None:
 
 async def sessions(terminal: Terminal, argument: str) -> None:
     """List the sessions, the newest first."""
-    found = list_sessions(terminal.settings.sessions_dir, limit=LISTED)
-    terminal.screen.rows([(s.id, date_text(s.started), str(len(s.turns)), one_line(s.title, 60)) for s in found])
-    terminal.screen.note("To continue one: /resume ID" if found else "There are no sessions yet.")
+    from agent.cli.verbs.runs import list_sessions as verb
+
+    terminal.screen.result(found := verb())
+    if found.rows:
+        terminal.screen.note("To continue one: /resume ID")
 
 
 async def resume(terminal: Terminal, argument: str) -> None:
@@ -295,14 +292,9 @@ async def verbose(terminal: Terminal, argument: str) -> None:
 
 async def mcp(terminal: Terminal, argument: str) -> None:
     """List the configured MCP servers."""
-    from agent.consent.external_tools import ConfiguredServers
+    from agent.cli.verbs.mcp import list_
 
-    found = await asyncio.to_thread(ConfiguredServers, terminal.settings, Path.cwd())
-    terminal.screen.rows([(s.entry.name, s.state, f"{s.reason} {s.remedy}".strip()) for s in found.standings])
-    for problem in found.problems:
-        terminal.screen.note(f"{problem.where}: {problem.message}")
-    if not found.standings:
-        terminal.screen.note("No server is configured. Add one with: alita mcp add")
+    terminal.screen.result(await asyncio.to_thread(list_))
 
 
 async def doctor(terminal: Terminal, argument: str) -> None:
@@ -311,10 +303,6 @@ async def doctor(terminal: Terminal, argument: str) -> None:
 
     terminal.screen.note("Checking …")
     terminal.screen.quote("\n".join(lines_of(await asyncio.to_thread(diagnose, terminal.settings))))
-
-
-def _library(terminal: Terminal) -> Library:
-    return Library(terminal.settings.tools_dir, terminal.settings.approvals_file)
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:
@@ -383,7 +371,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("model", "[NAME]", model, "models"),
     Command("route", "[RUN]", route, "runs"),
     Command("tools", "[WORDS]", tools),
-    Command("show", "TOOL", show, "tools"),
+    Command("show", "TOOL", show_tool, "tools"),
     Command("create", "QUESTION", create),
     Command("approve", "[MODE]", approve, "modes"),
     Command("cost", "", cost),

@@ -18,7 +18,7 @@ import typer
 from agent.answer import Answer
 from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
-from agent.cli.output import print_json, print_note, print_text, show_error
+from agent.cli.output import error_text, print_json, print_note, print_text
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay
 from agent.cli.verbs.completion import run_ids
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from agent.consent.consent import CallProposal, ToolToApprove
 
 
-app = options.new_app("")
-resume_app = options.new_app("")
+app = options.App("")
+resume_app = options.App("")
 
 Question = Annotated[list[str] | None, typer.Argument(metavar="QUESTION", show_default=False, hidden=True)]
 EXAMPLES = """alita "What is the 57th Fibonacci number?"
@@ -45,19 +45,13 @@ STDIN = "-"
 """In place of words: the question is read from standard input."""
 
 
-@app.command(cls=options.Grouped, epilog=EXAMPLES)
-@options.with_settings(
-    "plain",
-    "model",
-    "agent",
-    "base_url",
-    *options.LIMITS,
-    "tools_dir",
-    "approval",
-    "no_cache",
-    "no_isolation",
-    "allow_private",
+_SETTINGS = (
+    *("plain", "model", "agent", "base_url", *options.LIMITS),
+    *("tools_dir", "approval", "no_cache", "no_isolation", "allow_private"),
 )
+
+
+@app.command(cls=options.Grouped, epilog=EXAMPLES, settings=_SETTINGS)
 def ask(
     flags: dict[str, Any],
     question: Question = None,
@@ -128,8 +122,7 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
         return checked_schema(path.read_text(encoding="utf-8"), str(path))
 
 
-@resume_app.command()
-@options.with_settings(*options.LIMITS, "no_isolation", "allow_private")
+@resume_app.command(settings=(*options.LIMITS, "no_isolation", "allow_private"))
 def resume(
     flags: dict[str, Any],
     run: Annotated[
@@ -204,7 +197,7 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
     with exits.Watch(run.seconds_left, run.last_words):
         result, failure = exits.run(run.finish(flags, ask))
     if failure is not None:
-        show_error(failure)
+        print_note(error_text(failure))
     _print(result, output, reported=failure is not None)
     return failure.exit_code if failure is not None else exits.exit_code(result.status)
 
@@ -296,7 +289,7 @@ def _give(text: str, output: Output) -> None:
         write_file(output.file, text.rstrip("\n") + "\n")
         print_note(f"Wrote {output.file}.")
     except AlitaError as error:  # it is not lost
-        show_error(error)
+        print_note(error_text(error))
         print_text(text)
 
 

@@ -15,7 +15,7 @@ from typer.main import get_command
 from agent.cli import options
 from agent.cli.main import COMMANDS, load
 
-app = options.new_app("Prints a shell's completion script; `source <(alita completion bash)` loads it.")
+app = options.App("Prints a shell's completion script; `source <(alita completion bash)` loads it.")
 
 VARIABLE = "_ALITA_COMPLETE"
 """The environment variable in which a shell says what it wants; `main` looks for it."""

@@ -16,7 +16,7 @@ from tomlkit.exceptions import TOMLKitError
 from agent.cli import options
 from agent.cli.confirmations import ask_about_choice, is_terminal
 from agent.cli.options import opt
-from agent.cli.output import print_done, print_json, print_list, print_note
+from agent.cli.output import Result, done, listing, print_note
 from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings import require_header_text
@@ -33,23 +33,22 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 
-app = options.new_app("Show and change settings.")
+app = options.App("Show and change settings.")
 
 
 @app.command()
-def show(as_json: options.AsJson = False) -> None:
+def show() -> Result:
     """Prints every setting, its value and its source. Keys are masked."""
     lines = options.settings().explain()
     form = {line.name: {"value": line.value, "source": line.source} for line in lines}
-    print_list(as_json, form, [tuple(line) for line in lines])
+    return Result(form, [tuple(line) for line in lines])
 
 
 @app.command("set")
 def set_(
     name: Annotated[str, typer.Argument(help="Name of the setting; alita config show lists all.")],
     value: Annotated[str, typer.Argument(help='Value as in TOML: 12, true, "text", ["a", "b"]; or plain text.')],
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Writes a setting to your own settings file. Comments are kept."""
     if name in KEYS:
         raise UsageError(f"{name} is a key and must not be stored in a settings file.", remedy="alita keys set")
@@ -65,17 +64,17 @@ def set_(
         raise SettingsError(error.message.replace(flag, ""), remedy=error.remedy) from None
     document = _document()
     document[name] = wanted
-    _write(document, f"{name} = {value}", as_json)
+    return _write(document, f"{name} = {value}")
 
 
 @app.command()
-def unset(name: Annotated[str, typer.Argument(help="The setting.")], as_json: options.AsJson = False) -> None:
+def unset(name: Annotated[str, typer.Argument(help="The setting.")]) -> Result:
     """Removes a setting from your own settings file."""
     document = _document()
     if name not in document:
         raise UsageError(f"{_file()} has no setting {name}.", remedy="To list all settings: alita config show")
     del document[name]
-    _write(document, f"{name} removed", as_json)
+    return _write(document, f"{name} removed")
 
 
 @app.command()
@@ -123,47 +122,43 @@ def _document() -> TOMLDocument:
         raise SettingsError(f"{_file()} cannot be read: {error}.", remedy="alita config edit") from None
 
 
-def _write(document: TOMLDocument, note: str, as_json: bool) -> None:
+def _write(document: TOMLDocument, note: str) -> Result:
     private_folder(_file().parent)
     write_file(_file(), tomlkit.dumps(document))
-    print_done(as_json, f"{_file()}: {note}", path=str(_file()))
+    return done(f"{_file()}: {note}", path=str(_file()))
 
 
 @app.command()
-def path(as_json: options.AsJson = False) -> None:
+def path() -> Result:
     """Prints the paths of the settings files, yours first."""
     files = [_file(), Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
     form = {"files": [{"path": str(file), "exists": file.is_file()} for file in files]}
-    print_list(as_json, form, [(str(file), "" if file.is_file() else "(not there)") for file in files])
+    return Result(form, [(str(file), "" if file.is_file() else "(not there)") for file in files])
 
 
 @app.command()
-def trust(
-    yes: Annotated[bool, opt("--yes -y", "Allow without asking.")] = False, as_json: options.AsJson = False
-) -> None:
+def trust(yes: Annotated[bool, opt("--yes -y", "Allow without asking.")] = False) -> Result:
     """Shows which model this folder's settings choose, and asks whether to allow it."""
     settings = options.settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
-    allowed = choice is None or yes or (is_terminal() and ask_about_choice(choice, decisions))
     if choice is None:
-        print_note("No file in this folder chooses a model.")
-    elif not allowed and not is_terminal():
+        return done("No file in this folder chooses a model.", allowed=[])
+    allowed = yes or (is_terminal() and ask_about_choice(choice, decisions))
+    if not allowed and not is_terminal():
         raise UsageError(f"This would allow: {choice.told}", remedy="If you trust it: alita config trust --yes")
-    elif allowed:
+    if allowed:
         decisions.decide(choice.digest, choice.project, "trusted")
-        print_note(f"Allowed: {choice.told}")
-    if as_json:
-        print_json({"ok": allowed, "allowed": [line._asdict() for line in choice.settings] if choice else []})
-    raise typer.Exit(0 if allowed else 1)
+    form = {"ok": allowed, "allowed": [line._asdict() for line in choice.settings]}
+    return Result(form, note=f"Allowed: {choice.told}" if allowed else "", code=0 if allowed else 1)
 
 
-keys_app = options.new_app("API keys, stored in the system keyring or in a file that only you can read.")
+keys_app = options.App("API keys, stored in the system keyring or in a file that only you can read.")
 
 Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="Name of the key's variable, such as OPENAI_API_KEY.")]
 
 
 @keys_app.command("set")
-def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> None:
+def set_key(name: Name = "OPENAI_API_KEY") -> Result:
     """Asks for a key without showing it, or reads it from a pipe, and stores it."""
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in options.settings().models.values() if model.key}
@@ -182,25 +177,25 @@ def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> N
     place = keys.keep(name, value)
     told = "the keyring" if place == "keyring" else keys.path
     wins = f"\nThe exported variable {name} takes precedence over it." if os.environ.get(name) else ""
-    print_done(as_json, f"Stored in {told}.{wins}", variable=name, place=place)
+    return done(f"Stored in {told}.{wins}", variable=name, place=place)
 
 
 @keys_app.command("list")
-def list_keys(as_json: options.AsJson = False) -> None:
+def list_keys() -> Result:
     """Lists which keys are stored, and where. The keys are not shown."""
     keys = _keys()
     places = keys.places()
     form = [{"variable": name, "place": place} for name, place in places.items()]
     rows = [(name, "keyring" if place == "keyring" else str(keys.path)) for name, place in places.items()]
-    print_list(as_json, form, rows, "No key is stored. Store one with: alita keys set OPENAI_API_KEY")
+    return listing(form, rows, "No key is stored. Store one with: alita keys set OPENAI_API_KEY")
 
 
 @keys_app.command("delete")
-def delete_key(name: Name, as_json: options.AsJson = False) -> None:
+def delete_key(name: Name) -> Result:
     """Deletes a stored key."""
     if not _keys().drop(name):
         raise UsageError(f"No key is stored for {name}.", remedy="alita keys list")
-    print_done(as_json, f"Deleted the key of {name}.", deleted=name)
+    return done(f"Deleted the key of {name}.", deleted=name)
 
 
 def _keys() -> StoredKeys:

@@ -12,7 +12,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.options import opt
-from agent.cli.output import print_json, print_note, print_rows, print_text
+from agent.cli.output import Result, print_note
 from agent.cli.verbs.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark
 from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
@@ -26,7 +26,7 @@ from mcp_tools.text import count_of, one_line
 if TYPE_CHECKING:
     from agent.gaia.attempt import Dataset, Task
 
-app = options.new_app("The Agents Course: list, answer and submit its questions.")
+app = options.App("The Agents Course: list, answer and submit its questions.")
 
 Address = Annotated[str, opt("--course URL", "URL of the course server, if not the usual one.")]
 Username = Annotated[str, opt("--username NAME", "Your Hugging Face user name.")]
@@ -39,8 +39,7 @@ def questions(
     output: Annotated[Path | None, opt("-o --output FILE", "Write the questions to this file.")] = None,
     files: Annotated[Path | None, opt("--files DIR", "Save the attached files in this folder.")] = None,
     course: Address = COURSE_URL,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Lists the questions of the course."""
     api = CourseApi(course)
     dataset = _questions(api)
@@ -48,15 +47,13 @@ def questions(
         _write_questions(output, dataset)
         print_note(f"Wrote {output}. Answer them with: gaia-benchmark {output}")
     found = _put_files(dataset, files, api) if files is not None else {}
-    if as_json:
-        print_json([{**_record(task), **found.get(task.task_id, {})} for task in dataset.tasks])
-    elif output is None:
-        dash, tasks = "—", dataset.tasks
-        print_rows([(t.task_id, str(t.level or dash), t.file_name or dash, one_line(t.question, 200)) for t in tasks])
+    form = [{**_record(task), **found.get(task.task_id, {})} for task in dataset.tasks]
+    tasks, dash = dataset.tasks if output is None else (), "—"
+    rows = [(t.task_id, str(t.level or dash), t.file_name or dash, one_line(t.question, 200)) for t in tasks]
+    return Result(form, rows)
 
 
-@app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation")
+@app.command(settings=("model", "base_url", *options.LIMITS, "no_isolation"))
 def run(
     flags: dict[str, Any],
     output: Annotated[
@@ -96,7 +93,7 @@ def run(
     if code or not send:
         print_note(f"Nothing was submitted. To preview: alita course submit {ledger} --username … --agent-code …")
         raise typer.Exit(code)
-    submit(ledger, username, agent_code, send=True, course=course)
+    submit(ledger, username, agent_code, send=True, course=course).print()
 
 
 @app.command()
@@ -106,8 +103,7 @@ def submit(
     agent_code: AgentCode = "",
     send: Submit = False,
     course: Address = COURSE_URL,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Submits answers. Without --submit, only shows what would be sent. Both are kept in submission_payload.log."""
     api = CourseApi(course)
     questions = api.questions()
@@ -124,21 +120,16 @@ def submit(
             log_submission(log, outcome={"error": error.message})
             raise
         log_submission(log, outcome=asdict(result))
-    if as_json:
-        form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered, "log": PAYLOAD_LOG}
-        print_json({**form, "result": asdict(result) if result else None})
-        return
-    if unanswered:
-        print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
+    form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered, "log": PAYLOAD_LOG}
+    form["result"] = asdict(result) if result else None
+    lacking = f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}\n"
+    note = lacking * bool(unanswered)
     if result is None:
-        print_rows([(one["task_id"], one_line(one["submitted_answer"], 200)) for one in submission["answers"]])
-        print_note(
-            f"Nothing was sent. The payload is in {PAYLOAD_LOG}. To submit it, add --submit to the same command."
-        )
-        return
-    print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
-    if result.message:
-        print_note(result.message)
+        note += f"Nothing was sent. The payload is in {PAYLOAD_LOG}. To submit it, add --submit to the same command."
+        rows = [(one["task_id"], one_line(one["submitted_answer"], 200)) for one in submission["answers"]]
+        return Result(form, rows, note=note)
+    text = f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)"
+    return Result(form, text=text, note=note + result.message)
 
 
 def _questions(api: CourseApi) -> Dataset:

@@ -10,10 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
 from agent.cli import exits, options
-from agent.cli.output import print_json, print_text
+from agent.cli.output import Result
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
@@ -234,20 +232,15 @@ def lines_of(findings: Iterable[Finding]) -> Iterator[str]:
             yield f"  {'':<12} {finding.remedy}"
 
 
-app = options.new_app("Checks that alita has everything it needs.")
+app = options.App("Checks that alita has everything it needs.")
 
 
-@app.command()
-@options.with_settings("model", "base_url")
-def doctor(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
+@app.command(settings=("model", "base_url"))
+def doctor(flags: dict[str, Any]) -> Result:
     """Checks packages, model, isolation, browser and folders. Exits with 0 if alita can answer questions."""
     settings = options.settings(flags)
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
-    if as_json:
-        print_json({"ok": not lacking, "checks": [finding._asdict() for finding in findings]})
-        raise typer.Exit(1 if lacking else 0)
-    print_text("\n".join(lines_of(findings)))
     verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}."
-    print_text(f"\n{verdict}")
-    raise typer.Exit(1 if lacking else 0)
+    form = {"ok": not lacking, "checks": [finding._asdict() for finding in findings]}
+    return Result(form, text="\n".join([*lines_of(findings), "", verdict]), code=1 if lacking else 0)

@@ -9,14 +9,14 @@ import typer
 
 from agent.cli import exits, options
 from agent.cli.options import opt
-from agent.cli.output import print_json, print_note, print_text
+from agent.cli.output import Result, print_note
 from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
 from agent.files.media.speech import from_settings
 from agent.files.reading import preview, read
 from mcp_tools.text import count_of
 
-app = options.new_app("Shows files as the agent reads them.")
+app = options.App("Shows files as the agent reads them.")
 
 
 @app.callback()
@@ -30,8 +30,7 @@ def show(
     page: Annotated[int | None, opt("--page N", "Show this page only.", min=1)] = None,
     to: Annotated[int | None, opt("--to N", "Show pages up to this one.", min=1)] = None,
     find: Annotated[str, opt("--find WORDS", "Show lines that contain these words.")] = "",
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
     if to is not None and to < (page or 1):
         raise UsageError(f"Page {to} comes before page {page or 1}.", remedy="Give --to the last page to show.")
@@ -43,19 +42,11 @@ def show(
         pages = "" if seen.sections is None else f", {count_of(seen.sections, 'page')}"
         shown = f"; shown: {seen.label}" if seen.label else ""
         text = f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.text}"
-        before = more = ""
-        lost = seen.lost
+        more, lost = "", seen.lost
     else:
         part = exits.run(read(file, page=page or 1, to=to, find=find, speech=speech))
         form = {"name": file.name, "where": part.where, "text": part.text, "more": part.more}
-        before, text, more, lost = f"{file.name}: {part.where}", part.text, part.more, part.lost
-    if as_json:
-        print_json({"ok": True, **form, "lost": lost})
-        return
-    if before:
-        print_note(before)
-    if text:
-        print_text(text)
-    for note in (more, *(f"note: {sentence}" for sentence in lost)):
-        if note:
-            print_note(note)
+        text, more, lost = part.text, part.more, part.lost
+        print_note(f"{file.name}: {part.where}")
+    notes = [*([more] if more else []), *(f"note: {sentence}" for sentence in lost)]
+    return Result({"ok": True, **form, "lost": lost}, text=text, note="\n".join(notes))

@@ -58,7 +58,7 @@ class _Benchmark(options.Commands):
         return parsed
 
 
-app = options.new_app("The GAIA benchmark.", cls=_Benchmark)
+app = options.App("The GAIA benchmark.", cls=_Benchmark)
 
 Resume = Annotated[bool, opt("--resume", "Continue the existing ledger and retry failed questions.")]
 Verbose = Annotated[bool, opt("-v --verbose", "Print a line for every step.")]
@@ -72,8 +72,7 @@ _LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong 
 _LIBRARY = "cold: each question starts without tools; warm: one library grows; read-only: use it unchanged."
 
 
-@app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation")
+@app.command(settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation"))
 def run(
     flags: dict[str, Any],
     jsonl_file: Annotated[
@@ -141,8 +140,7 @@ def run(
     raise typer.Exit(benchmark({**flags, "leak_guard": leak_guard == "on"}, choices))
 
 
-@app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "no_isolation")
+@app.command(settings=("model", "base_url", *options.LIMITS, "no_isolation"))
 def learn(
     flags: dict[str, Any],
     jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with true answers.")],

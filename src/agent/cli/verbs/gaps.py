@@ -11,7 +11,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.options import opt
-from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
+from agent.cli.output import Result, date_text, done, fields, listing, print_note, print_text
 from agent.errors import UsageError
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.user_files import write_file
@@ -21,7 +21,7 @@ from mcp_tools.text import count_of, one_line
 if TYPE_CHECKING:
     from agent.learning.gap_records import Help
 
-app = options.new_app("Gap records: what went wrong with a kind of question, and what to do instead.")
+app = options.App("Gap records: what went wrong with a kind of question, and what to do instead.")
 
 Ids = Annotated[list[str], typer.Argument(metavar="RECORD...", help="Ids of records, or their beginnings.")]
 Id = Annotated[str, typer.Argument(metavar="RECORD", help="Id of a record, or its beginning.")]
@@ -37,35 +37,30 @@ def _records() -> GapRecords:
 def list_(
     status: Annotated[Literal["new", "approved", "rejected"] | None, opt("--status STATUS", _STATUS)] = None,
     limit: options.Limit = 50,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Lists the records, the newest first."""
     found = [record for record in _records().all() if status in (None, record.status)][:limit]
     rows = [(r.id, r.status, f"{r.seen} ×", r.kind, one_line(r.pattern, 200)) for r in found]
     none = "There are no gap records. A benchmark writes them: alita gaia run FILE --learning grow"
-    print_list(as_json, [fields(record, _FIELDS) for record in found], rows, none)
+    return listing([fields(record, _FIELDS) for record in found], rows, none)
 
 
 @app.command()
-def show(record: Id, as_json: options.AsJson = False) -> None:
+def show(record: Id) -> Result:
     """Shows a record, and how questions planned with it turned out."""
     records = _records()
     found = records.get(record)
     known = records.help_of([found.id])[found.id]
-    if as_json:
-        print_json({**fields(found, _FIELDS), **fields(known, "shown right others others_right")})
-        return
-    print_rows(
-        [
-            ("record", f"{found.id} ({found.status})"),
-            ("kind", found.kind),
-            ("when", found.situation),
-            ("what goes wrong", found.pattern),
-            ("instead", found.advice),
-            ("found", f"{found.seen} times, last {date_text(found.updated)}"),
-            ("helped", _told(known)),
-        ]
-    )
+    rows = [
+        ("record", f"{found.id} ({found.status})"),
+        ("kind", found.kind),
+        ("when", found.situation),
+        ("what goes wrong", found.pattern),
+        ("instead", found.advice),
+        ("found", f"{found.seen} times, last {date_text(found.updated)}"),
+        ("helped", _told(known)),
+    ]
+    return Result({**fields(found, _FIELDS), **fields(known, "shown right others others_right")}, rows)
 
 
 def _told(known: Help) -> str:
@@ -76,23 +71,23 @@ def _told(known: Help) -> str:
 
 
 @app.command()
-def approve(records: Ids, as_json: options.AsJson = False) -> None:
+def approve(records: Ids) -> Result:
     """Approves records: the planner sees them even with gaps = "reviewed"."""
-    _marked(records, "approved", as_json)
+    return _marked(records, "approved")
 
 
 @app.command()
-def reject(records: Ids, as_json: options.AsJson = False) -> None:
+def reject(records: Ids) -> Result:
     """Rejects records: the planner no longer sees them, and they are not learned again."""
-    _marked(records, "rejected", as_json)
+    return _marked(records, "rejected")
 
 
-def _marked(names: list[str], status: str, as_json: bool) -> None:
+def _marked(names: list[str], status: str) -> Result:
     records = _records()
     found = [records.get(name).id for name in names]
     for name in found:
         records.change(name, status=status)
-    print_done(as_json, f"{status.capitalize()}: {', '.join(found)}.", status=status, records=found)
+    return done(f"{status.capitalize()}: {', '.join(found)}.", status=status, records=found)
 
 
 @app.command()
@@ -101,8 +96,7 @@ def edit(
     situation: Annotated[str | None, opt("--situation TEXT", "When it applies.")] = None,
     pattern: Annotated[str | None, opt("--pattern TEXT", "What goes wrong.")] = None,
     advice: Annotated[str | None, opt("--advice TEXT", "What to do instead.")] = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Changes what a record says."""
     given = {"situation": situation, "pattern": pattern, "advice": advice}
     wanted = {name: text for name, text in given.items() if text is not None}
@@ -110,24 +104,24 @@ def edit(
         raise UsageError("No change was given.", remedy="Give --situation, --pattern or --advice.")
     records = _records()
     changed = records.change(records.get(record).id, **wanted)
-    print_done(as_json, f"Changed {changed.id}.", **fields(changed, _FIELDS))
+    return done(f"Changed {changed.id}.", **fields(changed, _FIELDS))
 
 
 @app.command()
-def merge(record: Id, others: Ids, as_json: options.AsJson = False) -> None:
+def merge(record: Id, others: Ids) -> Result:
     """Merges records into the first, keeping its wording and adding up the counts."""
     kept = _records().merge(record, others)
-    print_done(as_json, f"Merged into {kept.id}, which was found {kept.seen} times.", **fields(kept, _FIELDS))
+    return done(f"Merged into {kept.id}, which was found {kept.seen} times.", **fields(kept, _FIELDS))
 
 
 @app.command()
-def delete(records: Ids, as_json: options.AsJson = False) -> None:
+def delete(records: Ids) -> Result:
     """Deletes records. The overseer may write them again; `alita gaps reject` prevents that."""
     store = _records()
     found = [store.get(name).id for name in records]
     for name in found:
         store.delete(name)
-    print_done(as_json, f"Deleted {', '.join(found)}.", records=found)
+    return done(f"Deleted {', '.join(found)}.", records=found)
 
 
 @app.command()
@@ -146,8 +140,7 @@ def export(
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines as written by export; - for stdin.")],
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
     with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
         text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
@@ -164,17 +157,18 @@ def import_(
             problems.append(f"line {number}: it is not JSON")
         except AlitaError as error:
             problems.append(f"line {number}: {error.message}")
-    for problem in problems:
-        print_note(f"{file}: {problem}")
     ids = [record.id for record in taken]
     rest = f"; skipped {count_of(len(problems), 'invalid line')}" if problems else ""
-    print_done(as_json, f"Imported {count_of(len(ids), 'record')}{rest}.", records=ids, problems=list(problems))
-    if problems and not taken:
-        raise typer.Exit(1)
+    return Result(
+        {"ok": True, "records": ids, "problems": problems},
+        note=f"Imported {count_of(len(ids), 'record')}{rest}.",
+        warnings=[f"{file}: {problem}" for problem in problems],
+        code=1 if problems and not taken else 0,
+    )
 
 
 @app.command()
-def stats(as_json: options.AsJson = False) -> None:
+def stats() -> Result:
     """Shows, for each record, whether questions planned with it did better than others of its kind."""
     records = _records()
     found = records.all()
@@ -183,4 +177,4 @@ def stats(as_json: options.AsJson = False) -> None:
         {**fields(r, "id kind status seen"), **fields(helped[r.id], "shown right others others_right")} for r in found
     ]
     rows = [(r.id, r.status, r.kind, _told(helped[r.id])) for r in found]
-    print_list(as_json, form, rows, "There are no gap records yet.")
+    return listing(form, rows, "There are no gap records yet.")

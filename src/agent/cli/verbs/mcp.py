@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_changes, ask_about_server, is_terminal, visible
 from agent.cli.options import opt
-from agent.cli.output import fields, print_done, print_json, print_list, print_note, print_rows, print_text
+from agent.cli.output import Result, done, fields, listing, print_json, print_note
 from agent.configuration.paths import TOOLS_FOLDER
 from agent.consent.external_tools import ConfiguredServers
 from agent.errors import UsageError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp_tools.clients.trust import Standing
 
 
-app = options.new_app("MCP: connect to other servers, and install alita in other programs.")
+app = options.App("MCP: connect to other servers, and install alita in other programs.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 Yes = Annotated[bool, opt("--yes -y", "Allow without asking.")]
@@ -76,14 +76,12 @@ def add(
         Literal["user", "project"], opt("--scope user|project", "user: for you alone; project: in .mcp.json.")
     ] = "user",
     timeout: Annotated[float | None, opt("--timeout S", "Time limit for one call, in seconds.")] = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Adds a server: NAME and its command, or NAME and --url."""
     own = {"callSeconds": timeout} if timeout is not None else {}
     more = {"env": _pairs(env, "--env", "="), "headers": _pairs(header, "--header", "=:"), "alita": own}
     entry = _kept(options.settings(), _described(words or (), url, more), scope)
-    note = f"Added {entry.name} to {entry.path}. Try it: alita mcp test {entry.name}"
-    print_done(as_json, note, added=entry.name)
+    return done(f"Added {entry.name} to {entry.path}. Try it: alita mcp test {entry.name}", added=entry.name)
 
 
 def _described(words: Sequence[str], url: str, more: dict[str, Any]) -> ServerEntry:
@@ -136,19 +134,21 @@ def _file(settings: Settings, scope: Scope) -> Path:
 
 
 @app.command("list")
-def list_(as_json: options.AsJson = False) -> None:
+def list_() -> Result:
     """Lists the configured servers, and says why some are not started."""
     configured = _configured()
     problems = [fields(problem, "where message") for problem in configured.problems]
     form = {"servers": [_as_json(standing) for standing in configured.standings], "problems": problems}
     found = [(one.entry, one.state) for one in configured.standings]
     rows = [(entry.name, state, str(entry.path), one_line(entry.shown, 100)) for entry, state in found]
-    print_list(as_json, form, rows, "No server is configured. Add one: alita mcp add NAME COMMAND [ARGS]...")
-    for standing in configured.standings:
-        if standing.state in {"undecided", "unusable", "refused"}:
-            print_note(f"{standing.entry.name} is not started: {standing.reason}\n  {standing.remedy}")
-    for problem in configured.problems:
-        print_note(f"{problem.where}: {problem.message}")
+    warnings = [
+        f"{standing.entry.name} is not started: {standing.reason}\n  {standing.remedy}"
+        for standing in configured.standings
+        if standing.state in {"undecided", "unusable", "refused"}
+    ]
+    warnings += [f"{problem.where}: {problem.message}" for problem in configured.problems]
+    none = "No server is configured. Add one: alita mcp add NAME COMMAND [ARGS]..."
+    return listing(form, rows, none, warnings)
 
 
 def _as_json(standing: Standing) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _as_json(standing: Standing) -> dict[str, Any]:
 
 
 @app.command("test")
-def try_(name: Name, as_json: options.AsJson = False) -> None:
+def try_(name: Name) -> Result:
     """Connects to a server and lists its tools, or says what failed."""
     configured = _configured()
     found = _found(name, configured)
@@ -170,21 +170,14 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
     if standing.expanded is None:
         raise UsageError(standing.reason, remedy=standing.remedy)
     report = exits.run(_tested(standing))
-    if as_json:
-        print_json(report)
-    elif error := report.get("error"):
-        print_note(f"{name} cannot be used: {error['message']}\n  It starts: {report['starts']}")
-        if error["remedy"]:
-            print_note(f"  {error['remedy']}")
-    else:
-        print_rows([(tool["name"], one_line(tool["description"], 90)) for tool in report["tools"]])
-        tools = count_of(len(report["tools"]), "tool")
-        notes = (
-            *report["notes"],
-            f"{name} speaks MCP {report['protocol']} and has {tools} ({report['seconds']:.2f} s).",
-        )
-        print_note("\n".join(notes))
-    raise typer.Exit(0 if report["ok"] else 1)
+    if error := report.get("error"):
+        remedy = f"\n  {error['remedy']}" if error["remedy"] else ""
+        note = f"{name} cannot be used: {error['message']}\n  It starts: {report['starts']}{remedy}"
+        return Result(report, note=note, code=1)
+    rows = [(tool["name"], one_line(tool["description"], 90)) for tool in report["tools"]]
+    speaks = f"{name} speaks MCP {report['protocol']} and has {count_of(len(rows), 'tool')}"
+    notes = [*report["notes"], f"{speaks} ({report['seconds']:.2f} s)."]
+    return Result(report, rows, note="\n".join(notes))
 
 
 async def _tested(standing: Standing) -> dict[str, Any]:
@@ -213,23 +206,23 @@ async def _tested(standing: Standing) -> dict[str, Any]:
 
 
 @app.command()
-def remove(name: Name, as_json: options.AsJson = False) -> None:
+def remove(name: Name) -> Result:
     """Removes a server from your file, or from the project's .mcp.json."""
     entry = _found(name, _configured()).entry
     _require_ours(entry, f"Leave it there and run: alita mcp disable {name}")
     put(entry.path, name, None)
-    print_done(as_json, f"Removed {name} from {entry.path}.", removed=name)
+    return done(f"Removed {name} from {entry.path}.", removed=name)
 
 
 @app.command()
-def disable(name: Name, as_json: options.AsJson = False) -> None:
+def disable(name: Name) -> Result:
     """Disables a server until you enable it again. For a project's server, this affects you alone."""
     _switch(name, _configured(), off=True)
-    print_done(as_json, f"{name} is now disabled.", disabled=name)
+    return done(f"{name} is now disabled.", disabled=name)
 
 
 @app.command()
-def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> None:
+def enable(name: Name, yes: Yes = False) -> Result:
     """Enables a server. Shows what a project defines or a server changed, and asks you to allow it."""
     configured = _configured()
     entry = _found(name, configured).entry
@@ -252,7 +245,7 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Non
             raise typer.Exit(1)
         seen.trust(entry, [each.tool for each in changed])
     _switch(name, configured, off=False)
-    print_done(as_json, f"{name} is started when a question needs it.", enabled=name)
+    return done(f"{name} is started when a question needs it.", enabled=name)
 
 
 def _require_ours(entry: ServerEntry, remedy: str) -> None:
@@ -304,8 +297,7 @@ AsName = Annotated[str, opt("--name NAME", "Name of the server in the client (de
 Tools = Annotated[str | None, opt("--tools PATTERN", "Tools to offer, as in alita serve --tools.")]
 
 
-@app.command()
-@options.with_settings("tools_dir")
+@app.command(settings=("tools_dir",))
 def install(
     flags: dict[str, Any],
     client: Client,
@@ -313,45 +305,39 @@ def install(
     scope: InScope = "user",
     name: AsName = "alita",
     tools: Tools = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Adds alita to a client's settings. A backup of the old file is kept next to it."""
     host, path = _host(client, scope)
     entry = host.entry(_server(flags, tools), _valid(name))
     if print_only:
-        if as_json:
-            print_json({"ok": True, "client": client, "path": str(path), "entry": {host.key: {name: entry}}})
-        else:
-            print_note(f"{host.title} reads {path}:")
-            print_text(snippet(host, name, entry))
-        return
+        form = {"ok": True, "client": client, "path": str(path), "entry": {host.key: {name: entry}}}
+        return Result(form, text=snippet(host, name, entry), note=f"{host.title} reads this from {path}.")
     project = "\nThe entry contains paths on this machine; other users of the project need their own."
     told = (
         f"Added {name} to {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
         "No key is written: keep yours with: alita keys set"
     )
     unchanged = f"{host.title} already has it. {path} is unchanged."
-    _change(host, planned(host, path, name, entry), told, unchanged, as_json, entry=entry)
+    return _change(host, planned(host, path, name, entry), told, unchanged, entry=entry)
 
 
 @app.command()
-def uninstall(client: Client, scope: InScope = "user", name: AsName = "alita", as_json: options.AsJson = False) -> None:
+def uninstall(client: Client, scope: InScope = "user", name: AsName = "alita") -> Result:
     """Removes alita from a client's settings. A backup of the old file is kept next to it."""
     host, path = _host(client, scope)
     unchanged = f"{host.title} has no {name} in {path}. Nothing was changed."
-    _change(host, planned(host, path, _valid(name), None), f"Removed {name} from {path}.", unchanged, as_json)
+    return _change(host, planned(host, path, _valid(name), None), f"Removed {name} from {path}.", unchanged)
 
 
-def _change(host: Host, change: Change, told: str, unchanged: str, as_json: bool, **more: Any) -> None:
+def _change(host: Host, change: Change, told: str, unchanged: str, **more: Any) -> Result:
     backup = write(change) if change.is_needed else None
     kept = f"\nThe old file is kept as {backup}." if backup else ""
     form = {"client": host.name, "path": str(change.path), "changed": change.is_needed}
     note = told + kept if change.is_needed else unchanged
-    print_done(as_json, note, **form, backup=backup and str(backup), **more)
+    return done(note, **form, backup=backup and str(backup), **more)
 
 
-@app.command("json")
-@options.with_settings("tools_dir")
+@app.command("json", settings=("tools_dir",))
 def json_(flags: dict[str, Any], name: AsName = "alita", tools: Tools = None) -> None:
     """Prints the mcpServers JSON that most other clients accept."""
     print_json({"mcpServers": {_valid(name): _server(flags, tools).as_json()}})

@@ -15,7 +15,7 @@ import typer
 
 from agent.cli import exits, options
 from agent.cli.options import opt
-from agent.cli.output import fields, print_done, print_json, print_note, print_rows, print_text
+from agent.cli.output import Result, columns, done, fields, print_note
 from agent.configuration.project_choice import require_allowed
 from agent.errors import ModelOutputError, ModelRefusedError, ModelUnreachableError, StorageError, UsageError
 from agent.files.media.speech import engine_of, from_settings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 
-app = options.new_app("Models: list and test them, and manage the weights of local ones.")
+app = options.App("Models: list and test them, and manage the weights of local ones.")
 
 MB = 1_000_000
 
@@ -59,7 +59,7 @@ def _weights(name: Name = Name.EMBEDDED) -> Weights | WhisperWeights:
 
 
 @app.command()
-def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
+def pull(name: Which = Name.EMBEDDED, quiet: options.Quiet = False) -> Result:
     """Downloads and verifies the weights. Resumes an interrupted download."""
     weights = _weights(name)
     new = name is Name.EMBEDDED and not weights.path.exists()
@@ -71,7 +71,7 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
         with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question says so
             _server(path).begin()
     size = sum(stored.size for stored in weights.stored())
-    print_json({"ok": True, "path": str(path), "bytes": size}) if as_json else print_text(str(path))
+    return Result({"ok": True, "path": str(path), "bytes": size}, text=str(path))
 
 
 def _pull(weights: Weights) -> Path:
@@ -94,30 +94,25 @@ def _pull(weights: Weights) -> Path:
         return weights.pull(show)
 
 
-@app.command("list")
-@options.with_settings("base_url")
-def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
+@app.command("list", settings=("base_url",))
+def list_(flags: dict[str, Any]) -> Result:
     """Lists the configured models, the models that their endpoints offer, and the weights on this machine."""
     settings = options.settings(flags)
     models, offers = _listed(settings), _offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
-    if as_json:
-        weights = [{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored]
-        print_json({"models": models, "offered": offers, "weights": weights})
-        return
+    weights = [{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored]
     rows = []
     for each in models:
         senses = " ".join(sense for sense in ("sees", "watches", "hears") if each[sense]) or "—"
         key = f"key: {each['key']}{'' if each['key_is_set'] else ' (not set)'}" if each["key"] else "no key"
         where = f"{each['model']} at {each['endpoint']}"
         rows.append((each["name"], where, each["dialect"], each["strategy"], senses, key, ", ".join(each["used_as"])))
-    print_rows(rows)
-    for offer in offers:
-        names = ", ".join(offer["models"]) or "unknown"
-        print_text(offer["problem"] or f"{offer['endpoint']} offers: {names}")
-    print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored])
-    if not stored:
-        print_note("No weights on this machine. Download them with: alita model pull")
+    lines = [
+        offer["problem"] or f"{offer['endpoint']} offers: {', '.join(offer['models']) or 'unknown'}" for offer in offers
+    ]
+    lines += columns([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored], None)
+    note = "" if stored else "No weights on this machine. Download them with: alita model pull"
+    return Result({"models": models, "offered": offers, "weights": weights}, rows, "\n".join(lines), note)
 
 
 def _listed(settings: Settings) -> list[dict[str, Any]]:
@@ -162,35 +157,31 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
 
 
 @app.command()
-def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
+def path(name: Which = Name.EMBEDDED) -> Result:
     """Prints where the weights are, or will be."""
     where = _weights(name).path
-    print_json({"path": str(where), "exists": where.exists()}) if as_json else print_text(str(where))
+    return Result({"path": str(where), "exists": where.exists()}, text=str(where))
 
 
 @app.command()
-def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
+def rm(name: Which = Name.EMBEDDED) -> Result:
     """Removes the weights, partial downloads, and the cache computed with them."""
     weights = _weights(name)
     removed = weights.remove()
     if name is Name.EMBEDDED:
         shutil.rmtree(options.settings().cache_dir / FOLDER, ignore_errors=True)
     told = f"Removed {weights.path}." if removed else f"Nothing to remove at {weights.path}."
-    print_done(as_json, told, removed=removed)
+    return done(told, removed=removed)
 
 
 @app.command()
-def serve(
-    stop: Annotated[bool, opt("--stop", "Stop the server instead of starting it.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
+def serve(stop: Annotated[bool, opt("--stop", "Stop the server instead of starting it.")] = False) -> Result:
     """Starts the embedded model's server in the background, so the next question does not wait for it."""
     if stop:
         ended = stop_servers(options.settings().runtime_dir)
-        print_done(as_json, f"Stopped {ended} server(s).", ended=ended)
-        return
+        return done(f"Stopped {ended} server(s).", ended=ended)
     exits.run(_server(Weights(options.settings().models_dir).ready()).find())
-    status(as_json)
+    return status()
 
 
 def _server(weights: Path) -> LocalServer:
@@ -200,21 +191,19 @@ def _server(weights: Path) -> LocalServer:
 
 
 @app.command()
-def status(as_json: options.AsJson = False) -> None:
+def status() -> Result:
     """Shows whether the embedded model's server is running."""
     servers = [state for _, state in running(options.settings().runtime_dir)]
-    if as_json:
-        known = [
-            fields(s, "pid port ready threads") | {"idle_seconds": s.idle, "seconds": round(time.time() - s.started, 1)}
-            for s in servers
-        ]
-        print_json({"running": bool(servers), "servers": known})
-        return
-    for s in servers:
-        state = f"port {s.port}" if s.ready else "loading"
-        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, stops when idle for {s.idle:.0f} s")
-    if not servers:
-        print_text("not running; the first question starts it, or run: alita model serve")
+    known = [
+        fields(s, "pid port ready threads") | {"idle_seconds": s.idle, "seconds": round(time.time() - s.started, 1)}
+        for s in servers
+    ]
+    lines = [
+        f"running: process {s.pid}, {f'port {s.port}' if s.ready else 'loading'}, {s.threads} threads, "
+        f"stops when idle for {s.idle:.0f} s"
+        for s in servers
+    ] or ["not running; the first question starts it, or run: alita model serve"]
+    return Result({"running": bool(servers), "servers": known}, text="\n".join(lines))
 
 
 _LENGTH = 4_000
@@ -239,34 +228,26 @@ _FUNCTIONS = {
 _STRUCTURED = {"schema": "JSON Schema", "text": "as JSON in its text"}
 
 
-@app.command("test")
-@options.with_settings("base_url")
+@app.command("test", settings=("base_url",))
 def try_out(
     flags: dict[str, Any],
     name: Annotated[str, typer.Argument(help="Model to test (default: the one that answers).")] = "",
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Asks a model three short questions to measure its speed, abilities and cost."""
     settings = options.settings({**flags, "model": name or None})
     require_allowed(settings)
     report = exits.run(_tested(settings, settings.model))
     usage = report["usage"]
-    if as_json:
-        print_json(report)
-    else:
-        rows = [
-            ("model", report["model"]),
-            ("first token", f"{report['first_token_seconds']:.2f} s"),
-            ("whole answer", f"{report['seconds']:.2f} s"),
-            ("functions", _FUNCTIONS.get(report["functions"], "does not call them")),
-            ("structured output", _STRUCTURED.get(report["structured"], "does not give it")),
-            ("tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out, {usage['calls']} calls"),
-            ("price", "unknown" if usage["cost"] is None else f"${usage['cost']:.6f}"),
-        ]
-        print_rows(rows)
-        for problem in report["problems"]:
-            print_note(problem)
-    raise typer.Exit(0 if report["ok"] else 1)
+    rows = [
+        ("model", report["model"]),
+        ("first token", f"{report['first_token_seconds']:.2f} s"),
+        ("whole answer", f"{report['seconds']:.2f} s"),
+        ("functions", _FUNCTIONS.get(report["functions"], "does not call them")),
+        ("structured output", _STRUCTURED.get(report["structured"], "does not give it")),
+        ("tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out, {usage['calls']} calls"),
+        ("price", "unknown" if usage["cost"] is None else f"${usage['cost']:.6f}"),
+    ]
+    return Result(report, rows, note="\n".join(report["problems"]), code=0 if report["ok"] else 1)
 
 
 async def _tested(settings: Settings, name: str) -> dict[str, Any]:

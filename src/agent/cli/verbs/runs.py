@@ -14,7 +14,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.options import opt
-from agent.cli.output import date_text, fields, print_done, print_json, print_list, print_note, print_rows, print_text
+from agent.cli.output import Result, date_text, done, fields, listing, print_note, print_text
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
@@ -32,13 +32,14 @@ from agent.traces.statistics import statistics_of
 from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.text import count_of, one_line
+from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.conversation import Turn
     from agent.store.runs import Run
     from agent.store.sessions import StoredSession
 
-app = options.new_app("Runs: what was asked and done, and how to replay it.")
+app = options.App("Runs: what was asked and done, and how to replay it.")
 
 RunId = Annotated[
     str | None,
@@ -47,17 +48,16 @@ RunId = Annotated[
 
 
 @app.command("list")
-def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
+def list_(limit: options.Limit = 20) -> Result:
     """Lists runs, newest first."""
-    _print_runs(list_runs(options.settings().runs_dir, limit=limit), as_json, "There are no runs yet.")
+    return _listed(list_runs(options.settings().runs_dir, limit=limit), "There are no runs yet.")
 
 
 @app.command()
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Words to search for; all must match.")],
     limit: options.Limit = 20,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Finds runs by words in the question or answer, newest first."""
     wanted = " ".join(words).casefold().split()
 
@@ -66,37 +66,36 @@ def search(
         return all(word in text for word in wanted)
 
     found = [run for run in list_runs(options.settings().runs_dir) if fits(run)]
-    _print_runs(found[:limit], as_json, "No run matches all these words.")
+    return _listed(found[:limit], "No run matches all these words.")
 
 
-def _print_runs(runs: list[Run], as_json: bool, none: str) -> None:
+def _listed(runs: list[Run], none: str) -> Result:
     rows = [(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs]
-    print_list(as_json, [run.as_json() for run in runs], rows, none)
+    return listing([run.as_json() for run in runs], rows, none)
 
 
 @app.command()
-def show(run: RunId = None, as_json: options.AsJson = False) -> None:
+def show(run: RunId = None) -> Result:
     """Shows a run: question and answer; with --json, every call too."""
     folder = options.settings().runs_dir
     run_id = find_run(folder, run)
     found, path = load_run(folder, run_id), journal_path(folder, run_id)
-    if as_json:
+
+    def form() -> dict[str, Json]:
         records = Journal.replay(path).records() if path.exists() else ()
         calls = [fields(record, "step kind request output error seconds") for record in records]
-        print_json({**found.as_json(), "calls": calls})
-        return
+        return {**found.as_json(), "calls": calls}
+
     answer = found.answer
-    print_rows(
-        [
-            ("run", f"{run_id} ({found.status})"),
-            ("question", one_line(found.question, 500)),
-            ("model", found.model),
-            ("started", date_text(found.started)),
-            *(("file", file.path) for file in found.files),
-            *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
-        ]
-    )
-    print_note(f"Every step and call: alita traces show {run_id}")
+    rows = [
+        ("run", f"{run_id} ({found.status})"),
+        ("question", one_line(found.question, 500)),
+        ("model", found.model),
+        ("started", date_text(found.started)),
+        *(("file", file.path) for file in found.files),
+        *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
+    ]
+    return Result(form, rows, note=f"Every step and call: alita traces show {run_id}")
 
 
 @app.command()
@@ -119,14 +118,12 @@ def replay(
 def export_run(
     run: RunId = None,
     output: Annotated[Path | None, opt("-o --output FILE", "Archive to write (default: RUN.tar.gz).")] = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Exports a run as one archive. Unpack it into another `runs` folder to replay it there."""
     folder = options.settings().runs_dir
     run_id = find_run(folder, run)
     target = output or Path(f"{run_id}.tar.gz")
-    runs = retention.export(folder, run_id, target)
-    print_done(as_json, f"Wrote {target}.", path=str(target), runs=runs)
+    return done(f"Wrote {target}.", path=str(target), runs=retention.export(folder, run_id, target))
 
 
 @app.command()
@@ -134,8 +131,7 @@ def prune(
     keep: Annotated[int | None, opt("--keep N", "Keep the N newest runs.", min=0)] = None,
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
     dry_run: Annotated[bool, opt("--dry-run", "Remove nothing; say what would be removed.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Removes old runs: by default all that keep_runs does not cover. Runs in use or resumable are kept.
 
     Runs that a session refers to, or that another run was forked from, are kept too.
@@ -150,14 +146,13 @@ def prune(
     else:
         seconds = options.period(older, "--older")
     found = retention.prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=seconds, dry_run=dry_run)
-    if not as_json:
-        print_rows(list(found.kept.items()))
     kept = f" Kept {count_of(len(found.kept), 'run')} beyond the limit, for the reasons above." if found.kept else ""
     note = f"{retention.told(found, dry_run=dry_run)}.{kept}"
-    print_done(as_json, note, removed=found.removed, kept=found.kept, bytes=found.size, dry_run=dry_run)
+    form = {"ok": True, "removed": found.removed, "kept": found.kept, "bytes": found.size, "dry_run": dry_run}
+    return Result(form, list(found.kept.items()), note=note)
 
 
-sessions_app = options.new_app("Sessions: the conversations of the interactive terminal.")
+sessions_app = options.App("Sessions: the conversations of the interactive terminal.")
 
 SessionId = Annotated[
     str | None,
@@ -166,33 +161,29 @@ SessionId = Annotated[
 
 
 @sessions_app.command("list")
-def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
+def list_sessions(limit: options.Limit = 20) -> Result:
     """Lists sessions, most recently used first."""
     folder = options.settings().sessions_dir
     found = sessions.list_sessions(folder, limit=limit)
     form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
     rows = [(s.id, count_of(len(s.turns), "turn"), date_text(s.changed), s.title) for s in found]
-    print_list(as_json, form, rows, "There are no sessions yet. Start one with: alita")
-    for flaw in sessions.damaged_sessions(folder):
-        print_note(f"{flaw.message}\n  {flaw.remedy}")
+    flaws = [f"{flaw.message}\n  {flaw.remedy}" for flaw in sessions.damaged_sessions(folder)]
+    return listing(form, rows, "There are no sessions yet. Start one with: alita", flaws)
 
 
 @sessions_app.command("show")
-def show_session(session: SessionId = None, as_json: options.AsJson = False) -> None:
+def show_session(session: SessionId = None) -> Result:
     """Shows a session: every question and its answer."""
     found = _session(session)
-    if as_json:
-        print_json(found.as_json())
-        return
-    head = [
+    rows = [
         ("session", found.id),
         ("title", found.title),
         ("model", found.model),
         ("started", date_text(found.started)),
+        ("turns", str(len(found.turns))),
+        *([("from", found.parent)] if found.parent else []),
     ]
-    print_rows([*head, ("turns", str(len(found.turns))), *([("from", found.parent)] if found.parent else [])])
-    for turn in found.turns:
-        print_text(f"\n{_shown(turn)}")
+    return Result(found.as_json(), rows, "".join(f"\n{_shown(turn)}\n" for turn in found.turns))
 
 
 @sessions_app.command()
@@ -213,14 +204,13 @@ def export(
 @sessions_app.command()
 def delete(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="Session ids, or their starts or ends.")],
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Deletes sessions. Their runs are kept."""
     folder = options.settings().sessions_dir
     found = list(dict.fromkeys(find_session(folder, session) for session in sessions))
     for session_id in found:
         delete_session(folder, session_id)
-    print_done(as_json, f"Deleted {', '.join(found)}.", deleted=found)
+    return done(f"Deleted {', '.join(found)}.", deleted=found)
 
 
 def _session(session: str | None) -> StoredSession:
@@ -237,11 +227,11 @@ def _shown(turn: Turn) -> str:
     return "\n".join([*lines, f"  ({turn.status.replace('_', ' ')}{run})"])
 
 
-cache_app = options.new_app("The answer cache, which answers a question repeated within a day.")
+cache_app = options.App("The answer cache, which answers a question repeated within a day.")
 
 
 @cache_app.command("list")
-def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> None:
+def list_cache(limit: options.Limit = 20) -> Result:
     """Lists the cached answers, newest first."""
     found = AnswerCache(options.settings().cache_dir / "answers").all()[:limit]
     form = [
@@ -256,23 +246,22 @@ def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> No
         )
         for one in found
     ]
-    print_list(as_json, form, rows, "No answer is cached.")
+    return listing(form, rows, "No answer is cached.")
 
 
 @cache_app.command("clear")
 def clear_cache(
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Removes cached answers, and programs kept for similar questions. Runs are kept."""
     folder, seconds = options.settings().cache_dir, options.period(older, "--older") or 0.0
     answers = AnswerCache(folder / "answers").clear(older=seconds)
     programs = AnsweredPrograms(folder / "programs").clear(older=seconds)
     told = f"Removed {count_of(answers, 'answer')} and {count_of(programs, 'program')}."
-    print_done(as_json, told, answers=answers, programs=programs)
+    return done(told, answers=answers, programs=programs)
 
 
-stats_app = options.new_app("Statistics about the questions you asked.")
+stats_app = options.App("Statistics about the questions you asked.")
 
 
 @stats_app.command()
@@ -281,8 +270,7 @@ def stats(
         str | None,
         opt("--since PERIOD", "Start: 7d or 12h ago, or a day such as 2026-11-01 (default: all kept runs)."),
     ] = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Shows questions, answers, calls, tokens, cost, tools, failures and times of a period."""
     settings = options.settings()
     try:
@@ -296,13 +284,10 @@ def stats(
         records.close()
     hits = hits_since(settings.cache_hits_file, begin or 0.0)
     found = statistics_of(settings.runs_dir, since=begin, scores=scores, cache_hits=hits)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_rows(found.rows)
+    return Result(found.as_json(), found.rows)
 
 
-traces_app = options.new_app("Traces: every step and every call of a run.")
+traces_app = options.App("Traces: every step and every call of a run.")
 
 _DESKTOP = (
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
@@ -317,15 +302,11 @@ def show_trace(
     run: RunId = None,
     step: Annotated[int | None, opt("--step N", "Show only this step, with its prompts and outputs.", min=0)] = None,
     full: Full = False,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Shows a run as a tree of its steps, with each call's time, tokens, cost, prompt and output."""
     trace = read_trace(options.settings().runs_dir, run)
-    if as_json:
-        print_json(trace.as_json())
-        return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 160
-    print_text(render(trace, width=width, step=step, full=full))
+    return Result(trace.as_json, text=render(trace, width=width, step=step, full=full))
 
 
 @traces_app.command("table")
@@ -335,8 +316,7 @@ def table_(
     ] = None,
     limit: options.Limit = 50,
     as_csv: Annotated[bool, opt("--csv", "Print every column as CSV.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Shows a row for each attempt: brief, plans, calls, raw, final and true answer, resolution, diagnosis, record."""
     from agent.gaia.report import attempts
 
@@ -344,9 +324,8 @@ def table_(
     rows = attempts.rows_of_runs(runs, limit) if ledger is None else attempts.rows_of_ledger(ledger)
     rows = [Redactor(options.settings().secrets).json(row) for row in rows]
     if as_csv:
-        print_text(attempts.as_csv(rows))
-    else:
-        print_list(as_json, rows, [attempts.in_short(row) for row in rows], "There are no attempts yet.")
+        return Result(rows, text=attempts.as_csv(rows))
+    return listing(rows, [attempts.in_short(row) for row in rows], "There are no attempts yet.")
 
 
 @traces_app.command("open")

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from mcp_tools.serving.http import Door
 
 
-app = options.new_app("Serves the tool library to MCP clients.")
+app = options.App("Serves the tool library to MCP clients.")
 
 
-@app.command()
-@options.with_settings("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "allow_private", "no_cache")
+@app.command(settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "allow_private", "no_cache"))
 def serve(
     flags: dict[str, Any],
     http: Annotated[

@@ -13,17 +13,7 @@ import typer
 
 from agent.cli import exits, options
 from agent.cli.options import opt
-from agent.cli.output import (
-    fields,
-    print_done,
-    print_json,
-    print_list,
-    print_note,
-    print_rows,
-    print_text,
-    show_error,
-    warn_of_isolation,
-)
+from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
 from agent.cli.verbs.completion import tool_names
 from agent.resources import open_for
 from mcp_tools.approve import Tests, as_written, review, run_tests, tests_of
@@ -42,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
 
 
-app = options.new_app("The library of created tools.")
+app = options.App("The library of created tools.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
 NameOrFile = Annotated[
@@ -54,9 +44,8 @@ TestsMayRead = Annotated[
 ]
 
 
-@app.command("list")
-@options.with_settings("tools_dir")
-def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
+@app.command("list", settings=("tools_dir",))
+def list_(flags: dict[str, Any]) -> Result:
     """Lists the tools, and says which are withheld from MCP clients and why."""
     library = _library(options.settings(flags))
     tools, withheld = library.list(), {one.name: one for one in library.withheld()}
@@ -64,17 +53,15 @@ def list_(flags: dict[str, Any], as_json: options.AsJson = False) -> None:
     form = [{**_brief(tool), "withheld": reasons.get(tool.name)} for tool in tools]
     marks = [f"{tool.status}{', withheld' if tool.name in withheld else ''}" for tool in tools]
     rows = [(t.name, mark, one_line(t.description, 80)) for t, mark in zip(tools, marks, strict=True)]
-    print_list(as_json, form, rows, f"No tools are in {library.folder} yet.")
-    for one in withheld.values():
-        print_note(f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}")
+    notes = [f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}" for one in withheld.values()]
+    return listing(form, rows, f"No tools are in {library.folder} yet.", notes)
 
 
-@app.command()
-@options.with_settings("tools_dir")
-def show(flags: dict[str, Any], name: Name, as_json: options.AsJson = False) -> None:
+@app.command(settings=("tools_dir",))
+def show(flags: dict[str, Any], name: Name) -> Result:
     """Shows a tool: its parameters, its record and its source."""
     library = _library(options.settings(flags))
-    standing, path = library.standing(name), str(library.path(name))
+    standing, path, warnings = library.standing(name), str(library.path(name)), []
     if isinstance(standing, Flaw):  # its source may be what is wrong with it
         try:
             source = library.source(name).decode(errors="replace")
@@ -82,51 +69,37 @@ def show(flags: dict[str, Any], name: Name, as_json: options.AsJson = False) -> 
             source = ""
         form = {"name": name, "status": "draft", "flaw": fields(standing, "kind message remedy")}
         rows = [("name", name), ("status", "draft"), ("file", path)]
+        warnings = [f"Warning: {standing.message}\n  {standing.remedy}"]
     else:
         tool = library.get(name)
         stats, source = library.stats(name), tool.source
         form = {**as_document(tool), "stats": fields(stats, "calls successes failures")}
-        rows = tool_rows(library, tool)
-    if as_json:
-        print_json({**form, "source": source, "path": path})
-        return
-    if isinstance(standing, Flaw):
-        print_note(f"Warning: {standing.message}\n  {standing.remedy}")
-    print_rows(rows)
-    print_text("\n" + source)
+        takes = ", ".join(f"{k}: {v.get('type', 'any')}" for k, v in tool.input_schema.get("properties", {}).items())
+        rows = [
+            ("name", name),
+            ("status", str(tool.status)),
+            ("purpose", one_line(tool.description, 500)),
+            ("takes", one_line(takes, 300)),
+            ("calls", f"{stats.calls}, {stats.successes} succeeded"),
+            ("made by", one_line(str(tool.provenance.get("model", "unknown")))),
+            ("file", path),
+        ]
+    return Result({**form, "source": source, "path": path}, rows, "\n" + source, warnings=warnings)
 
 
-def tool_rows(library: Library, tool: Tool) -> list[tuple[str, str]]:
-    """What people are shown of a tool, beside its source."""
-    stats = library.stats(tool.name)
-    takes = ", ".join(f"{k}: {v.get('type', 'any')}" for k, v in tool.input_schema.get("properties", {}).items())
-    return [
-        ("name", tool.name),
-        ("status", str(tool.status)),
-        ("purpose", one_line(tool.description, 500)),
-        ("takes", one_line(takes, 300)),
-        ("calls", f"{stats.calls}, {stats.successes} succeeded"),
-        ("made by", one_line(str(tool.provenance.get("model", "unknown")))),
-        ("file", str(library.path(tool.name))),
-    ]
-
-
-@app.command()
-@options.with_settings("tools_dir")
+@app.command(settings=("tools_dir",))
 def search(
     flags: dict[str, Any],
     query: Annotated[list[str], typer.Argument(metavar="WORDS", help="What the tool should do.")],
     limit: options.Limit = 5,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Finds tools that match a description."""
     hits = _library(options.settings(flags)).search(" ".join(query), limit)
     rows = [(hit.tool.name, f"{hit.score:.2f}", one_line(hit.tool.description, 80)) for hit in hits]
-    print_list(as_json, [{**_brief(hit.tool), "score": hit.score} for hit in hits], rows, "No tool matches.")
+    return listing([{**_brief(hit.tool), "score": hit.score} for hit in hits], rows, "No tool matches.")
 
 
-@app.command()
-@options.with_settings("tools_dir", "no_isolation")
+@app.command(settings=("tools_dir", "no_isolation"))
 def run(
     flags: dict[str, Any],
     tool: NameOrFile,
@@ -134,25 +107,18 @@ def run(
     grant_read: Annotated[
         list[Path] | None, opt("--grant-read PATH", "File or folder that the tool may read; repeatable.", exists=True)
     ] = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Runs a tool in the sandbox. A file is checked first."""
     try:
         result = exits.run(_call(options.settings(flags), tool, arguments, tuple(grant_read or ())))
     except AlitaError as error:
-        if not as_json:
-            raise
-        show_error(error)
-        print_json({**_result(error=(type(error).__name__, error.message)), "remedy": error.remedy})
-        raise typer.Exit(error.exit_code) from None
-    if as_json:
-        print_json(result)
-    elif result["ok"]:
-        value = result["value"]
-        print_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
-    else:
-        print_note(f"{tool} failed ({result['error']['kind']}): {result['error']['message']}")
-    raise typer.Exit(0 if result["ok"] else 1)
+        form = {**_result(error=(type(error).__name__, error.message)), "remedy": error.remedy}
+        return Result(form, warnings=[error_text(error)], code=error.exit_code)
+    if not result["ok"]:
+        note = f"{tool} failed ({result['error']['kind']}): {result['error']['message']}"
+        return Result(result, note=note, code=1)
+    value = result["value"]
+    return Result(result, text=value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
 
 
 async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...]) -> dict[str, Json]:
@@ -189,14 +155,8 @@ def _result(
     return {"ok": not error, "value": value, "error": told, "seconds": round(seconds, 6), "isolation": level}
 
 
-@app.command()
-@options.with_settings("tools_dir", "no_isolation")
-def check(
-    flags: dict[str, Any],
-    tool: NameOrFile,
-    grant_read: TestsMayRead = None,
-    as_json: options.AsJson = False,
-) -> None:
+@app.command(settings=("tools_dir", "no_isolation"))
+def check(flags: dict[str, Any], tool: NameOrFile, grant_read: TestsMayRead = None) -> Result:
     """Checks source code without running it. For a tool in the library, also runs its tests in the sandbox."""
 
     async def tested(tool: Tool) -> Tests:
@@ -213,20 +173,15 @@ def check(
         if report.ok and tests_of(found):
             tests = exits.run(tested(found))
     ok = report.ok and not tests.failed
-    if as_json:
-        print_json({**report.as_json(), "ok": ok, "passed_tests": len(tests.passed), "failed_tests": tests.failed})
-    else:
-        for finding in report.findings:
-            print_text(f"{tool}:{finding.line}: error: {finding.rule}: {finding.message}")
-        for failure in tests.failed:
-            print_text(f"{tool}: error: a test fails: {failure}")
-        counted = f" and {count_of(len(tests.passed), 'test')}" if tests.passed else ""
-        print_note(f"{tool} passes the checks{counted}." if ok else f"{tool} does not pass the checks.")
-    raise typer.Exit(0 if ok else 1)
+    form = {**report.as_json(), "ok": ok, "passed_tests": len(tests.passed), "failed_tests": tests.failed}
+    lines = [f"{tool}:{finding.line}: error: {finding.rule}: {finding.message}" for finding in report.findings]
+    lines += [f"{tool}: error: a test fails: {failure}" for failure in tests.failed]
+    counted = f" and {count_of(len(tests.passed), 'test')}" if tests.passed else ""
+    note = f"{tool} passes the checks{counted}." if ok else f"{tool} does not pass the checks."
+    return Result(form, text="\n".join(lines), note=note, code=0 if ok else 1)
 
 
-@app.command()
-@options.with_settings("tools_dir", "no_isolation")
+@app.command(settings=("tools_dir", "no_isolation"))
 def approve(
     flags: dict[str, Any],
     names: Annotated[
@@ -235,8 +190,7 @@ def approve(
     ] = None,
     everything: Annotated[bool, opt("--all", "Approve every withheld tool.")] = False,
     grant_read: TestsMayRead = None,
-    as_json: options.AsJson = False,
-) -> None:
+) -> Result:
     """Shows what changed in tools, checks and tests them, and approves them for agents and MCP clients."""
     settings = options.settings(flags)
     library = _library(settings)
@@ -245,19 +199,18 @@ def approve(
             "Name the tools to approve, or use --all.", remedy="`alita tools list` shows which are withheld, and why."
         )
     wanted = [one.name for one in library.withheld() if one.is_approvable] if everything else names or ()
-    report = exits.run(_approve_all(settings, library, list(dict.fromkeys(wanted)), grant_read or (), as_json=as_json))
-    if as_json:
-        print_json(report)
-    raise typer.Exit(0 if report["ok"] else 1)
+    approved, refused = exits.run(_approve_all(settings, library, list(dict.fromkeys(wanted)), grant_read or ()))
+    form = {"ok": not refused, "approved": approved, "refused": refused}
+    text = "\n".join(f"Approved {name}." for name in approved)
+    return Result(form, text=text, code=1 if refused else 0)
 
 
-@app.command()
-@options.with_settings("tools_dir")
-def delete(flags: dict[str, Any], name: Name, as_json: options.AsJson = False) -> None:
+@app.command(settings=("tools_dir",))
+def delete(flags: dict[str, Any], name: Name) -> Result:
     """Deletes a tool. Its files are kept with the library's old versions."""
     library = _library(options.settings(flags))
     library.delete(name)
-    print_done(as_json, f"Deleted {name} from {library.folder}.", deleted=name)
+    return done(f"Deleted {name} from {library.folder}.", deleted=name)
 
 
 def _library(settings: Settings) -> Library:
@@ -297,9 +250,9 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 async def _approve_all(
-    settings: Settings, library: Library, names: list[str], read: Sequence[Path], *, as_json: bool
-) -> dict[str, Any]:
-    """Approves tools whose tests pass, refuses the others one by one, and gives what `--json` prints."""
+    settings: Settings, library: Library, names: list[str], read: Sequence[Path]
+) -> tuple[list[str], list[dict[str, str]]]:
+    """Approves tools whose tests pass, refuses the others one by one, and gives both."""
     approved: list[str] = []
     refused: list[dict[str, str]] = []
     if damage := library.approvals.read().damage:
@@ -320,12 +273,10 @@ async def _approve_all(
                 _show(found)
                 approve_tool(library, found)
                 approved.append(name)
-                if not as_json:
-                    print_text(f"Approved {name}.")
             except UserError as error:
                 refused.append({"name": name, "reason": error.message, "remedy": error.remedy})
                 print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
-    return {"ok": not refused, "approved": approved, "refused": refused}
+    return approved, refused
 
 
 _MOST_DIFF_LINES = 60
