@@ -19,7 +19,6 @@ from mcp_tools.sandbox.environment import (
     GrantError,
     inside_source,
     library_folders,
-    system_paths,
 )
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES
 from mcp_tools.sandbox.protocol import Isolation, Level, Sandbox
@@ -126,14 +125,13 @@ class BubblewrapSandbox(WarmSandbox):
         else:
             spaces = ["--unshare-all", "--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
             spaces += ["--cap-drop", "ALL", *(["--disable-userns"] if self._disable_userns else [])]
-        mounted = (*system_paths(), inside_source(), *environment.found.paths)
         # the folders above all, made for everybody: by itself bubblewrap makes them for their owner alone
-        all_paths = {*_SCRATCH, *mounted, *DEVICES, *environment.paths}
+        all_paths = {*_SCRATCH, *DEVICES, *environment.readable}
         above = {str(parent) for path in all_paths for parent in Path(path).parents} - {"/", *all_paths}
         mounts = [
             *(("--dir", parent) for parent in sorted(above)),
             *(("--perms", "0711", "--size", str(QUOTA_BYTES), "--tmpfs", path) for path in _SCRATCH),
-            *(("--ro-bind", path, path) for path in mounted),
+            *(("--ro-bind", path, path) for path in environment.mounted),
             *(("--dev-bind", path, path) for path in DEVICES),
             *(("--ro-bind", grant.real, grant.path) for grant in environment.read),
         ]
@@ -183,7 +181,7 @@ class SandlockSandbox(WarmSandbox):
         root = os.geteuid() == 0
         before = _CONFINE.format(
             folder=str(folder.parent),
-            readable=[*environment.readable, *environment.found.folders, str(folder), "/proc"],
+            readable=[*environment.readable, str(folder), "/proc"],
             writable=[scratch, *DEVICES],
         )
         command = interpreter_command(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import compileall
 import functools
-import importlib.util
 import os
-import re
 import stat
 import sys
 import sysconfig
@@ -34,6 +32,8 @@ VARIABLES = {
 }
 """All that stands in the environment of tool code, besides TMPDIR. In a call HOME is its scratch folder."""
 
+_ONLY_NAMED = {"pyarrow", "numexpr", "bottleneck"}
+"""pandas imports these where they are installed: that takes time and memory, and changes the types of columns."""
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
@@ -99,10 +99,10 @@ class Environment:
             GrantError: A path cannot be granted, or a package is not installed.
         """
         packages = needed(job.packages, (job.source, *job.modules.values()))
-        wanted = cls(_grants(job.read), packages)
-        for name in wanted.found.missing:
-            raise GrantError(f"the package {name!r} is not installed here: pip install {name}")
-        return wanted
+        for name in packages:
+            if not installed((name,)):
+                raise GrantError(f"the package {name!r} is not installed here: pip install {name}")
+        return cls(_grants(job.read), packages)
 
     @classmethod
     def of_session(cls, read: Iterable[Path]) -> Environment:
@@ -114,9 +114,9 @@ class Environment:
         return cls(_grants(read), installed(tuple(dict.fromkeys((*BASE_PACKAGES, *FILE_PACKAGES)))), live=True)
 
     @property
-    def found(self) -> Packages:
-        """The files of the packages."""
-        return find_packages(self.packages)
+    def mounted(self) -> tuple[str, ...]:
+        """What calls may read beside the granted paths."""
+        return (*system_paths(), inside_source(), *(package_folders() if self.packages else ()))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -126,12 +126,17 @@ class Environment:
     @property
     def search_path(self) -> tuple[str, ...]:
         """`sys.path` inside, without the folder of the sandbox's own source."""
-        return (*library_folders(), *self.found.folders)
+        return (*library_folders(), *(package_folders() if self.packages else ()))
 
     @property
     def readable(self) -> tuple[str, ...]:
         """Every path that calls may read."""
-        return (*system_paths(), inside_source(), *self.found.paths, *self.paths)
+        return (*self.mounted, *self.paths)
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Packages that cannot be imported although they may stand beside the named ones."""
+        return tuple(sorted(_ONLY_NAMED - set(map(import_name, self.packages))))
 
 
 def _grants(read: Iterable[Path]) -> tuple[Grant, ...]:
@@ -147,22 +152,6 @@ PRELOADED = (
 """Imported while the warm interpreter has nothing else to do."""
 
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/mime.types")
-
-
-@dataclass(frozen=True, slots=True)
-class Packages:
-    """Installed packages with all that they depend on."""
-
-    names: tuple[str, ...]
-    """What to import."""
-    paths: tuple[str, ...]
-    """Files and folders that belong to them."""
-    folders: tuple[str, ...]
-    """What joins `sys.path`."""
-    missing: tuple[str, ...]
-    """Wanted, but not installed here."""
-    hidden: tuple[str, ...]
-    """Modules that stand beside them and are not theirs: an import must not find what it may not read."""
 
 
 @functools.cache
@@ -191,66 +180,8 @@ def inside_source() -> str:
     return str(folder)
 
 
-@functools.lru_cache(maxsize=32)
-def find_packages(wanted: tuple[str, ...]) -> Packages:
-    """The files of installed packages, by import name or distribution name, with their dependencies."""
-    names, missing, paths = [], [], set[str]()
-    for requirement in wanted:
-        name = _name_in(requirement)
-        if found := _files(name):
-            names.append(import_name(name))
-            paths |= found
-        else:
-            missing.append(name)
-    folders = dict.fromkeys(str(Path(path).parent) for path in sorted(paths))
-    there = {entry.name.partition(".")[0] for folder in folders for entry in Path(folder).iterdir()}
-    beside = there - {Path(path).name.partition(".")[0] for path in paths} - sys.stdlib_module_names
-    hidden = tuple(sorted(filter(str.isidentifier, beside)))
-    return Packages(tuple(names), tuple(sorted(paths)), tuple(folders), tuple(missing), hidden)
-
-
-def _name_in(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
-
-
-def _files(name: str) -> set[str]:
-    if distributions := _closure(name):
-        return {path for distribution in distributions for path in _top_level(distribution)}
-    spec = importlib.util.find_spec(name) if re.fullmatch(r"\w+", name) else None
-    if spec is None or not spec.has_location or not spec.origin:
-        return set()
-    return {str(Path(spec.origin).parent if spec.submodule_search_locations else spec.origin)}
-
-
-def _closure(name: str) -> set[str]:
-    """The distribution that provides a name, and what it requires without extras."""
-    from importlib import metadata
-
-    try:
-        metadata.distribution(name)
-        waiting = [name]
-    except metadata.PackageNotFoundError:
-        waiting = list(metadata.packages_distributions().get(name, []))[:1]
-    closed: set[str] = set()
-    while waiting:
-        current = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if current in closed:
-            continue
-        try:
-            requirements = metadata.distribution(current).requires or []
-        except metadata.PackageNotFoundError:
-            continue
-        closed.add(current)
-        waiting += [_name_in(line) for line in requirements if "extra ==" not in line]
-    return closed
-
-
-def _top_level(name: str) -> Iterable[str]:
-    from importlib import metadata
-
-    distribution = metadata.distribution(name)
-    tops = {file.parts[0] for file in distribution.files or () if not file.is_absolute()}
-    for top in tops - {"..", "__pycache__"}:
-        path = Path(str(distribution.locate_file(top)))
-        if path.exists():
-            yield str(path)
+@functools.cache
+def package_folders() -> tuple[str, ...]:
+    """Where packages are installed: calls that need one may read all of them, which harms nobody."""
+    folders = (path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
+    return tuple(path for path in dict.fromkeys(folders) if Path(path).is_dir())

@@ -17,6 +17,7 @@ from typing import Any
 
 from mcp_tools import child
 from mcp_tools.errors import IsolationError
+from mcp_tools.packages import import_name
 from mcp_tools.sandbox.environment import DEVICES, PRELOADED, VARIABLES, Environment, inside_source
 from mcp_tools.sandbox.inside import scratch
 
@@ -65,8 +66,8 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         "readable": environment.readable,
         "granted": environment.paths,
         "devices": DEVICES,
-        "packages": () if environment.live else environment.found.names,
-        "hidden": environment.found.hidden,
+        "packages": () if environment.live else [*map(import_name, environment.packages)],
+        "absent": environment.absent,
         "preload": [*(f"{package}.{name}" for name in own), *PRELOADED],
     }
     return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, json.dumps(told)]

@@ -79,8 +79,7 @@ class Zygote:
         if settings["users"]:
             # after the grants were opened: a private home above them is closed to the user to be
             self._leave_root(settings["users"])
-        if settings["hidden"]:
-            sys.meta_path.insert(0, _Hidden(settings["hidden"]))
+        sys.modules.update(dict.fromkeys(settings["absent"]))  # None: there is no such module
         self._later: list[str] = settings["preload"]
         self._children: dict[int, _Child] = {}  # by pid
         self._removers: dict[int, str] = {}  # the root that each process empties
@@ -114,7 +113,7 @@ class Zygote:
     def prepare(self, packages: list[str]) -> None:
         """Loads what calls need at once, tries the layers out, and tells the host."""
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
-        # fills the listings of `sys.path`: children may read what is in the folders, but not list them
+        # fills the listings of `sys.path`, once for all children
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
         for name in packages:
             with contextlib.suppress(Exception):  # the call that imports it gets the error
@@ -311,18 +310,6 @@ class Zygote:
         os.rmdir(folder)
         faults: list[str] = json.loads(found or b'["the trial child ended without a word"]')
         return faults
-
-
-class _Hidden:
-    """Packages that stand beside the granted ones are not there: what can do without them must not fail at reading."""
-
-    def __init__(self, names: list[str]) -> None:
-        self._names = frozenset(names)
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        """Ends the search for a hidden module."""
-        if fullname in self._names:
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 def _remove(folder: str) -> NoReturn:
