@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 KIND = "session"
-LIMITS = Limits(wall_seconds=120, cpu_seconds=120, memory_mb=2048, output_bytes=400_000, file_bytes=256_000_000)
+LIMITS = Limits(wall_seconds=120, memory_mb=2048, output_bytes=400_000, file_bytes=256_000_000)
 
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
 

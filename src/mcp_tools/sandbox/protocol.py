@@ -165,7 +165,7 @@ class Session(Protocol):
         """Runs a block of code; blocks wait for each other.
 
         A block that takes too long is interrupted, so that variables stay; where that does not help, its process is
-        ended. The limits on memory and files hold from the first block of a process on.
+        ended. The limits on memory and files hold from the first block of a process on; processor time has none.
 
         Raises:
             IsolationError: The sandbox is broken or closed.

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.call import death, decoded, is_problem, passed
@@ -109,8 +109,8 @@ class _Block:
         self.settled = asyncio.Event()
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """The calls to the host under way, by the numbers that they have inside."""
-        self.late: ProblemKind | None = None
-        """The limit that was passed."""
+        self.late = False
+        """Whether its time is over."""
         self.timer: asyncio.TimerHandle | None = None
         """For the end of its time, then for the end of its process after an interrupt that did not help."""
         self.done = False
@@ -160,8 +160,8 @@ class _Process:
         self._pipes.start(limits.output_bytes)
         self._set_clock(block, run=True)
         try:
-            # a process that is still to be stopped after the last block would be torn out of what it writes
-            await self._zygote.begin(self._call, limits.cpu_seconds, lambda: self._late("cpu_time"))
+            either: list[asyncio.Future[Any]] = [self._zygote.resume(self._call), self._gone]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             self._pipes.messages.send({"run": number, "code": code, "modules": modules})
             await block.settled.wait()
         except BaseException:
@@ -220,22 +220,18 @@ class _Process:
 
     def _set_clock(self, block: _Block, *, run: bool) -> None:
         block.run_clock(run=run)
-        if block.late is None:
+        if not block.late:
             if block.timer is not None:
                 block.timer.cancel()
             loop = asyncio.get_running_loop()
             left = max(0.0, block.limits.wall_seconds - block.seconds)
-            block.timer = loop.call_later(left, self._late, "wall_time") if run else None
+            block.timer = loop.call_later(left, self._interrupt, block) if run else None
 
-    def _late(self, kind: ProblemKind) -> None:
-        """Interrupts the block, and kills its process if that does not end it soon."""
-        block = self._block
-        if block is not None and block.late is None:
-            if block.timer is not None:
-                block.timer.cancel()
-            block.late = kind
-            self._pipes.messages.send({"interrupt": block.number})
-            block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
+    def _interrupt(self, block: _Block) -> None:
+        """Ends a block that is late: its process is killed if that does not help soon."""
+        block.late = True
+        self._pipes.messages.send({"interrupt": block.number})
+        block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
     def _take(self, body: bytes) -> None:
         block, message = self._block, decoded(body)
@@ -291,11 +287,11 @@ class _Process:
 
     def _problem(self, block: _Block) -> Problem | None:
         found, limits = block.problem, block.limits
-        if block.late is not None:
+        if block.late:
             where = (found.traceback, found.line) if found is not None else ("", None)
-            found = Problem(block.late, passed(block.late, limits), *where)
+            found = Problem("wall_time", passed("wall_time", limits), *where)
         elif found is None and not block.done:
-            # processor time is counted outside, and for each block
+            # a session's processor time has no limit: each block has its wall time
             found = death(replace(self._gone.result(), cpu_seconds=0.0), limits)
         if found is None or not self.ended:
             return found

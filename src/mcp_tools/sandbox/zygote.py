@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,8 +119,7 @@ class Zygote:
         self._errors = -1
         self._faulty = False
         self._due: dict[int, asyncio.TimerHandle] = {}
-        self._beginning: dict[int, asyncio.Future[None]] = {}
-        self._spent: dict[int, Callable[[], None]] = {}
+        self._resumed: dict[int, asyncio.Future[None]] = {}
         self._end: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Ready] | None = None
 
@@ -182,23 +180,15 @@ class Zygote:
             os.close(descriptor)
         return ended
 
-    async def begin(self, call: int, cpu_seconds: float, spent: Callable[[], None]) -> None:
-        """Lets the child of a session go on with a block of code, and waits until it does.
-
-        Args:
-            call: The call's number.
-            cpu_seconds: Processor time that the block may use.
-            spent: Called when it has.
-        """
-        self._spent[call] = spent
-        beginning = self._beginning[call] = asyncio.get_running_loop().create_future()
-        if self._tell(b"b %d %d" % (call, int(cpu_seconds * 1000))):
-            await beginning
-
     def pause(self, call: int) -> None:
-        """Stops the child of a session until its next block."""
-        self._spent.pop(call, None)
+        """Stops the child of a session, so that no thread of it computes between two blocks."""
         self._tell(b"p %d" % call)
+
+    def resume(self, call: int) -> asyncio.Future[None]:
+        """Lets it go on, as it does once the future is done: a stop that is still to come would cut what it writes."""
+        resumed = self._resumed[call] = asyncio.get_running_loop().create_future()
+        self._tell(b"c %d" % call)
+        return resumed
 
     def release(self, call: int) -> None:
         """Leaves the child of an answered call a moment to end by itself, which saves a message, then kills it."""
@@ -277,20 +267,12 @@ class Zygote:
         elif verb == b"d":
             call, status, milliseconds, over = map(int, rest.split())
             self._ended(call, Ending(status, milliseconds / 1000, bool(over)))
-        elif verb == b"b":
-            self._begun(int(rest))
-        elif verb == b"c" and (spent := self._spent.pop(int(rest), None)):
-            spent()
+        elif verb == b"c":
+            self._resumed.pop(int(rest)).set_result(None)
         elif verb == b"x":
             self._faulty = True
 
-    def _begun(self, call: int) -> None:
-        if (beginning := self._beginning.pop(call, None)) and not beginning.done():
-            beginning.set_result(None)
-
     def _ended(self, call: int, ending: Ending) -> None:
-        self._spent.pop(call, None)
-        self._begun(call)
         if due := self._due.pop(call, None):
             due.cancel()
         if (ended := self._waiting.pop(call, None)) and not ended.done():

@@ -175,8 +175,8 @@ class Confinement:
         """Sets the limits.
 
         Args:
-            limits: The host's `Limits` as JSON. Those of a session have no `cpu_seconds`, which are counted outside,
-                but `imports_mb`: address space that imports may take besides.
+            limits: The host's `Limits` as JSON. Those of a session have no `cpu_seconds`, since each block has its wall
+                time, but `imports_mb`: address space that imports may take besides.
 
         Raises:
             OSError: The kernel refused one.

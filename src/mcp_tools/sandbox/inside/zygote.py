@@ -2,10 +2,9 @@
 
 It is started afresh with an empty environment. Over its control socket, which is its standard input, the host sends
 `r CALL` with four descriptors (job, result, output, errors) and `k CALL` to kill; for a session, whose child stays,
-`b CALL CPU_MS` when a block of code begins and `p CALL` when the child pauses after it. It answers `R {…}` once when
-it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has ended, `b CALL` when the child can begin a block,
-`c CALL` when a block has used its processor time, and `x` when what a call left behind cannot be removed. Its end is
-the end of every child.
+`p CALL` to pause it after a block of code and `c CALL` to let it continue, which it confirms. It answers `R {…}` once
+when it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` when what a call left behind cannot
+be removed. Its end is the end of every child.
 """
 
 from __future__ import annotations
@@ -52,8 +51,6 @@ class _Child:
         self.call = 0
         self.over_quota = False
         self.paused = False
-        self.allowed: float | None = None
-        """The processor time at which the block of a session's child is over."""
 
 
 class Zygote:
@@ -84,7 +81,6 @@ class Zygote:
         self._children: dict[int, _Child] = {}  # by pid
         self._removers: dict[int, str] = {}  # the root that each process empties
         self._queue: list[tuple[int, list[int]]] = []  # calls with their descriptors
-        self._early: dict[int, str] = {}  # processor time of blocks that began before there was room for their call
         self._next_watch = 0.0
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -180,7 +176,7 @@ class Zygote:
             for pid in (*self._children, *self._removers):
                 os.kill(pid, signal.SIGKILL)
             os._exit(0)
-        verb, number, *more = message.decode().split()
+        verb, number = message.decode().split()
         call = int(number)
         running = next((pid for pid, one in self._children.items() if one.call == call), 0)
         if verb == "r":
@@ -188,21 +184,18 @@ class Zygote:
             self._hand_over()
         elif verb == "k":
             self._kill(call, running)
-        elif verb == "b" and running:
-            self._begin(running, more[0])
-        elif verb == "b":
-            self._early[call] = more[0]
-        elif verb == "p" and running:
-            one = self._children[running]
-            one.paused, one.allowed = True, None
-            os.kill(running, signal.SIGSTOP)
+        elif running:
+            self._children[running].paused = verb == "p"
+            os.kill(running, signal.SIGSTOP if verb == "p" else signal.SIGCONT)
+        if verb == "c":
+            self._control.send(b"c %d" % call)
 
     def _hand_over(self) -> None:
         """Gives the calls that wait to children, as far as there is room."""
         while self._queue:
             if all(one.call for one in self._children.values()) and not (self._roots and self._fork()):
                 return
-            pid, spare = next((pid, one) for pid, one in self._children.items() if not one.call)
+            spare = next(one for one in self._children.values() if not one.call)
             call, descriptors = self._queue[0]
             try:
                 socket.send_fds(spare.line, [b"r"], descriptors)
@@ -215,8 +208,6 @@ class Zygote:
             spare.call = call
             for descriptor in descriptors:
                 os.close(descriptor)
-            if call in self._early:
-                self._begin(pid, self._early.pop(call))
 
     def _fork(self) -> int:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -230,13 +221,6 @@ class Zygote:
         self._children[pid] = _Child(root, folder, ours)
         return pid
 
-    def _begin(self, pid: int, milliseconds: str) -> None:
-        one = self._children[pid]
-        one.paused = False
-        one.allowed = _processor_time(pid) + int(milliseconds) / 1000
-        os.kill(pid, signal.SIGCONT)
-        self._control.send(b"b %d" % one.call)
-
     def _kill(self, call: int, running: int) -> None:
         if running:
             os.kill(running, signal.SIGKILL)
@@ -247,15 +231,12 @@ class Zygote:
             self._control.send(b"d %d %d 0 0" % (call, signal.SIGKILL))
 
     def _watch(self) -> None:
-        """Kills the calls whose folders hold too much, and tells of blocks that have computed too long."""
+        """Kills the calls whose folders hold too much."""
         started = time.monotonic()
         for pid, one in self._children.items():
-            if not one.call or one.paused:
+            if not one.call or one.paused or one.over_quota:
                 continue
-            if one.allowed is not None and _processor_time(pid) > one.allowed:
-                one.allowed = None
-                self._control.send(b"c %d" % one.call)
-            if not one.over_quota and is_over_quota(one.folder, pid, private=self._private):
+            if is_over_quota(one.folder, pid, private=self._private):
                 one.over_quota = True
                 os.kill(pid, signal.SIGKILL)
         ended = time.monotonic()
@@ -320,14 +301,6 @@ def _remove(folder: str) -> NoReturn:
     except BaseException:  # noqa: BLE001 - all of it means that the folder is still there
         os._exit(1)
     os._exit(0)
-
-
-def _processor_time(pid: int) -> float:
-    """What a child has used, in seconds: its clock is numbered as the kernel numbers those of processes."""
-    try:
-        return time.clock_gettime((~pid << 3) | 2)
-    except OSError:
-        return 0.0  # it has ended
 
 
 def main() -> NoReturn:
