@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from agent.consent.provenance import Verdict, of_call
 from agent.context import Context
 from agent.events import ToolCalled
+from agent.material.origins import origins_of
+from agent.state import State
 from agent.steps import value_text
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.run import run_tool
@@ -55,6 +59,13 @@ async def call_tool(
     text = value_text(outcome.value)
     context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
     return CallResult(True, outcome.value, f"{shown} = {text}", text)
+
+
+def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, context: Context) -> Verdict:
+    """Whether a tool of an external server may be called with these arguments."""
+    files = {text for file in state.get("attached", []) for text in (file["name"], file["path"])}
+    reads = tool.get("readOnly") is True
+    return of_call(tool["name"], arguments, origins_of(state, context), read_only=reads, files=files)
 
 
 async def call_external(context: Context, name: str, arguments: dict[str, Json]) -> CallResult:

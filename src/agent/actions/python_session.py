@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.actions.calls import call_external
+from agent.actions.calls import call_external, ruling_on
 from agent.actions.hand_over import HandOvers
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import may_be_done, words_of_user
-from agent.consent.provenance import Verdict, of_address, of_call, of_query
+from agent.consent.provenance import Verdict, of_address, of_query
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.attached import file_named, file_of_run, granted, path_made
@@ -305,9 +305,7 @@ class _Host:
         tool = next((one for one in self._state["tools"] if one["name"] == name and SERVER in one), None)
         if tool is None:
             raise HostError(f"There is no function {name[:80]!r}.")
-        names = {text for file in self._state.get("attached", []) for text in (file["name"], file["path"])}
-        origins = origins_of(self._state, self._context)
-        verdict = of_call(name, arguments, origins, read_only=tool.get("readOnly") is True, files=names)
+        verdict = ruling_on(tool, arguments, self._state, self._context)
         await self._allowed(verdict, "use_tool", call_text(name, arguments))
         result = await call_external(self._context, name, arguments)
         if not result.ok:
