@@ -141,11 +141,17 @@ def flaw_of(message: str, question: str, shown: str) -> str:
 
 
 async def restate(
-    message: str, earlier: Conversation, source: Conversation | None, context: Context, flaw: Flaw = flaw_of
+    message: str,
+    earlier: Conversation,
+    source: Conversation | None,
+    context: Context,
+    *,
+    prompts: str = "agent",
+    flaw: Flaw = flaw_of,
 ) -> str:
     """The message as a question that stands alone; as it is where the model's reply is of no use."""
     shown = await compact(context, earlier, source)
-    messages = load_prompt("agent", "restate").render(conversation=shown, question=message)
+    messages = load_prompt(prompts, "restate").render(conversation=shown, question=message)
     try:
         completion = await context.complete(
             Role.CONVERSATION, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS

@@ -402,6 +402,18 @@ async def test_an_answer_in_a_schema_tells_the_pages_that_it_rests_on(talk, site
     assert (answer.text, answer.status, [one.url for one in answer.sources]) == ('{"tonnes": 26}', "answered", [page])
 
 
+async def test_an_answer_that_misses_its_schema_is_written_again_by_what_it_misses(talk):
+    """Nulls for what is absent are no miss."""
+    size = {"type": "object", "properties": {"tonnes": {"type": "integer"}, "of": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"catch": size}, "required": ["catch"]}
+    answer = await talk.ask("How much?", Step(text='{"catch": {"tonnes": 26, "of": null}}'), schema=schema)
+    assert (answer.text, answer.usage.calls) == ('{"catch": {"tonnes": 26}}', 1)
+    talk.server.default = lambda body: Step(text='{"catch": {"tonnes": %s}}' % ('"26"' if body.get("tools") else 26))
+    answer = await talk.desk.ask("How much, then?", schema=schema)
+    assert (answer.text, answer.usage.calls) == ('{"catch": {"tonnes": 26}}', 2)
+    assert "at catch.tonnes: '26' is not of type 'integer'" in talk.server.requests[-1]["messages"][-1]["content"]
+
+
 async def test_a_program_reads_a_page_and_searches_through_the_run(talk, site):
     code = f"print('squid' in read({site.url + '/harbour'!r}).lower(), search('squid'))"
     answer = await talk.ask("Is there squid in the harbour?", program(code), Step(text="yes"))

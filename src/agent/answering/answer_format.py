@@ -10,7 +10,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import ModelOutputError, UsageError
-from agent.models.json_text import DECODER, misfit
+from agent.models.json_text import DECODER, misfit, without_nulls
 from agent.models.protocol import Message, Role
 from agent.state import Step
 from agent.steps import value_text
@@ -158,7 +158,8 @@ ATTEMPTS = 2
 _FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _TOKENS = 8_000
 _SYSTEM = (
-    "You write an answer that is already found as JSON of the form asked for. You add nothing and leave out nothing."
+    "You write an answer that is already found as JSON of the form asked for: all that it says and nothing else, "
+    "without members that it says nothing of."
 )
 
 
@@ -198,14 +199,12 @@ async def in_schema(text: str, question: str, schema: dict[str, Any], context: C
     """
     fenced = _FENCED.fullmatch(text.strip())
     try:
-        value = DECODER.decode(fenced[1] if fenced else text.strip())
+        value = without_nulls(DECODER.decode(fenced[1] if fenced else text.strip()), schema)
         problem = misfit(value, schema, lengths=True)
     except (ValueError, RecursionError):
         problem = "this is no JSON"
-    messages: list[Message] = [
-        {"role": "system", "content": _SYSTEM},
-        {"role": "user", "content": f"Question: {question}\n\n{data_block('answer', text)}"},
-    ]
+    asked = f"Question: {question}\n\n{data_block('answer', text)}\n\nAs it is, it does not fit: {problem}."
+    messages: list[Message] = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": asked}]
     for _ in range(ATTEMPTS if problem else 0):
         told = await context.complete(Role.COORDINATOR, messages, schema=schema, temperature=0, max_tokens=_TOKENS)
         value = told.parsed

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from mcp_tools.library.arguments import surely_fits
@@ -18,10 +19,17 @@ _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 """A comma before a bracket, outside of texts: these stand in the group."""
 _MOST_STARTS = 50
 """Opening brackets that are tried: prose full of them should not cost seconds."""
+_MOST_MISFITS = 5
+"""Places of one value that are named, so that one reply can mend them all."""
 
 
 class NoJsonError(ValueError):
     """No JSON value that fits; the message says why, for the model to read."""
+
+    def __init__(self, problem: str, *, is_json: bool = False) -> None:
+        super().__init__(problem)
+        self.is_json = is_json
+        """Whether there is JSON, of another form."""
 
 
 def fitting_json(text: str, schema: dict[str, Any]) -> Any:
@@ -35,7 +43,7 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
         if (found := misfit(value, schema)) is None:
             return value
         problem = problem or found
-    raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}")
+    raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}", is_json=bool(problem))
 
 
 def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
@@ -49,7 +57,7 @@ def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
 
 
 def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
-    """Where and how a value fails to fit the schema; None when it fits.
+    """Where and how a value fails to fit the schema, in up to five places; None when it fits.
 
     A text that is longer than `maxLength` fits unless `lengths` count: in schemas of ours that is a grammar's hold on a
     model that rambles; asking again would cost more than the words too many.
@@ -60,9 +68,12 @@ def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str 
         return None
     from jsonschema.exceptions import best_match
 
-    error = best_match(validator.iter_errors(value))
-    where = error.json_path.removeprefix("$").removeprefix(".")
-    return one_line((f"at {where}: " if where else "") + str(error.message), 300)
+    found = []
+    for error in islice(validator.iter_errors(value), _MOST_MISFITS):
+        likeliest = best_match([error])  # of the alternatives that a schema gives
+        where = likeliest.json_path.removeprefix("$").removeprefix(".")
+        found.append(one_line((f"at {where}: " if where else "") + str(likeliest.message), 300))
+    return "; ".join(found)
 
 
 def _without_lengths(schema: Any) -> Any:
@@ -113,12 +124,26 @@ DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 """Reads JSON and nothing beyond it: no NaN, no Infinity."""
 
 
-def without_nulls(values: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """The members of an object, but the nulls by which models say that an optional one is absent."""
-    own, needed = schema.get("properties", {}), schema.get("required", ())
-    loose = {**schema, "required": []}
+def without_nulls(value: Any, schema: Schema, root: Schema | None = None) -> Any:
+    """A value without the nulls by which models say that an optional member is absent, at any depth.
 
-    def stands(name: str, value: Any) -> bool:
-        return value is not None or name in needed or name not in own or misfit({name: None}, loose) is None
-
-    return {name: value for name, value in values.items() if stands(name, value)}
+    Args:
+        value: The value.
+        schema: What it should fit.
+        root: The schema around it, whose definitions it may use; itself unless given.
+    """
+    root = schema if root is None else root
+    if str(ref := schema.get("$ref", "")).startswith("#/$defs/"):
+        schema = root.get("$defs", {}).get(ref.removeprefix("#/$defs/"), {})
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [without_nulls(each, items, root) for each in value] if isinstance(items, dict) else value
+    if not isinstance(value, dict):
+        return value
+    own, needed, kept = schema.get("properties", {}), schema.get("required", ()), {}
+    loose = {**root, "type": "object", "properties": own, "required": []}
+    for name, member in value.items():
+        if member is None and name in own and name not in needed and misfit({name: None}, loose) is not None:
+            continue
+        kept[name] = without_nulls(member, own[name], root) if isinstance(own.get(name), dict) else member
+    return kept

@@ -111,7 +111,7 @@ async def climb(
         ask: Sends one request.
         rungs: The best first.
         step: What each of them asks.
-        held: The rung that gave a fitting reply before; there, a model is shown once what does not fit.
+        held: The rung that gave a fitting reply before; there, a model is always shown once what does not fit.
         hold: Remembers it.
 
     Raises:
@@ -137,11 +137,12 @@ async def climb(
                 if completion.finish == "length":
                     said = f"the model's JSON was cut off at {completion.usage.output_tokens} tokens"
                     raise ModelOutputError(said, remedy="Answer shorter.", text=text, usage=spent) from None
-                if is_shown:
+                if is_shown and rung in (held, rungs[-1]):
                     said = f"the model's answer does not fit what was asked: {problem}"
                     remedy = "Answer with JSON that fits the schema."
                     raise ModelOutputError(said, remedy=remedy, text=text, usage=spent) from None
-                if rung not in (held, rungs[-1]):
+                # One that writes other JSON may heed the form; one that writes none, or that again, does not.
+                if is_shown or (rung not in (held, rungs[-1]) and not problem.is_json):
                     break
                 told = f"That does not fit: {problem}. {asked.again}"
                 shown = [{"role": "assistant", "content": text or "(nothing)"}, {"role": "user", "content": told}]
@@ -222,5 +223,5 @@ def _read(completion: Completion, *, schema: Schema) -> Completion:
             raise exc from None
         value = found if wrapped is schema else found["value"]
         if problem := misfit(value, schema):
-            raise NoJsonError(problem) from None
+            raise NoJsonError(problem, is_json=True) from None
     return replace(completion, parsed=value)

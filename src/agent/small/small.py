@@ -154,7 +154,9 @@ class Small(Strategy):
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked only about a message that points back."""
-        return await restate(message, earlier, source, context, _flaw) if refers_back(message) else message
+        if not refers_back(message):
+            return message
+        return await restate(message, earlier, source, context, prompts="agent.small", flaw=_flaw)
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer, unless only an instruction in a text says it."""

@@ -43,7 +43,8 @@ def search_words(text: str) -> list[str]:
     return (telling or kept)[:_MOST]
 
 
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
+_MOST_CHOICES = 50  # of one parameter, that are searched for
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS tools (
@@ -209,6 +210,7 @@ def _parameter_words(tool: Tool) -> Iterator[str]:
         yield str(name)
         if isinstance(schema, dict):
             yield str(schema.get("description", ""))
+            yield from map(str, schema.get("enum", ())[:_MOST_CHOICES])  # what a question may say: `Friday`, `EUR`
 
 
 _LOOK_AGAIN_SECONDS = 2.0

@@ -64,6 +64,13 @@ def test_the_misfit_names_its_place() -> None:
     assert misfit({"steps": [{"n": 1}, {"n": "x"}]}, schema) == "at steps[1].n: 'x' is not of type 'integer'"
 
 
+def test_all_misfits_of_a_value_are_told_at_once() -> None:
+    schema = {"properties": {"n": {"type": "integer"}}, "required": ["m"]}
+    told = misfit({"n": "x"}, schema)
+    assert told is not None
+    assert sorted(told.split("; ")) == ["'m' is a required property", "at n: 'x' is not of type 'integer'"]
+
+
 def test_a_reference_elsewhere_is_never_fetched() -> None:
     with pytest.raises(Exception, match=r"127\.0\.0\.1"):
         misfit(1, {"$ref": "http://127.0.0.1:9/schema.json"})
@@ -95,6 +102,16 @@ def test_only_nulls_that_stand_for_absence_are_taken_out() -> None:
     }
     value = {"name": "A", **dict.fromkeys(("age", "home", "born", "tags", "any", "other"))}
     assert without_nulls(value, person) == {name: value[name] for name in value if name != "home"}
+
+
+def test_nulls_are_taken_out_at_any_depth() -> None:
+    place = {"type": "object", "properties": {"town": {"type": "string"}, "street": {"type": "string"}}}
+    person = {
+        "properties": {"home": {"$ref": "#/$defs/place"}, "others": {"type": "array", "items": place}},
+        "$defs": {"place": place},
+    }
+    value = {"home": {"town": "Oxmere", "street": None}, "others": [{"town": None}, None]}
+    assert without_nulls(value, person) == {"home": {"town": "Oxmere"}, "others": [{}, None]}
 
 
 def test_a_comma_inside_of_a_text_is_none_too_many() -> None:

@@ -90,6 +90,16 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
     assert answer.usage.input_tokens == 20
 
 
+async def test_json_of_another_form_is_shown_its_misfit_before_the_endpoint_is_asked_lower(
+    openai_server: OpenAIServer, model: ChatModel
+) -> None:
+    openai_server.answer({"action": "dance"}).answer(GOOD)
+    answer = await model.complete(Request(ASK, schema=SCHEMA))
+    assert (answer.parsed, answer.usage.calls, model.known.rung) == (GOOD, 2, "schema")
+    assert "at action: 'dance' is not one of" in openai_server.requests[1]["messages"][-1]["content"]
+    assert "response_format" in openai_server.requests[1]
+
+
 async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer(GOOD).answer({"action": "dance"}).answer(GOOD)
     await model.complete(Request(ASK, schema=SCHEMA))

@@ -18,7 +18,7 @@ from library_tools import make_tool
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import free_name
-from mcp_tools.tool import Status
+from mcp_tools.tool import Status, object_schema
 
 
 def test_an_absent_folder_is_an_empty_library(library: Library) -> None:
@@ -180,6 +180,15 @@ def test_search_finds_by_description_name_and_parameters(library: Library) -> No
     assert library.search("what is the of it") == []
     assert len(library.search("count", limit=1)) == 1
     assert library.search("count", limit=0) == []
+
+
+def test_search_finds_by_what_a_parameter_may_be(library: Library) -> None:
+    days = {"type": "string", "enum": ["Monday", "Friday"]}
+    schema = object_schema({"start": {"type": "string"}, "end": {"type": "string"}, "weekday": days})
+    said = "Number of days that fall on a given weekday between two dates, both dates included."
+    library.register(replace(make_tool("count_weekday", description=said), input_schema=schema))
+    found = library.search("How many Fridays lie between 2025-02-03 and 2025-04-18, both included?")
+    assert [hit.tool.name for hit in found] == ["count_weekday"]
 
 
 def test_search_leaves_out_what_has_little_to_do_with_the_query(library: Library) -> None:
