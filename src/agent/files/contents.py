@@ -202,6 +202,8 @@ class Contents:
         self.kind, self.summary, self.count = kind, summary, count
         self.lost = [] if lost is None else lost
         self.facts = facts or {}
+        self.pictures: set[int] = set()
+        """Numbers of the sections read so far that have pictures, or are one."""
         self._data = data or {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:

@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -136,13 +137,12 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
     Raises:
         FileProblem: There is no such page.
     """
-    last = max(to or page, page)
     taken: list[Section] = []
     cut, following = 0, False
-    for section in contents.sections(page):
+    sections = contents.sections(page)
+    for section in islice(sections, max(to or page, page) - page + 1):
         room = limit - sum(len(one.text) + len(one.name) + 8 for one in taken)
-        if len(taken) > last - page or (taken and len(section.text) > room):
-            following = True
+        if following := bool(taken) and len(section.text) > room:
             break
         if len(section.text) > room:
             cut = len(section.text)
@@ -157,13 +157,14 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
     if cut:
         more.append(f"Only {limit:,} of this page's {cut:,} characters are shown: use find to see the others.")
     next_page, count = page + len(taken), contents.count
-    if following or (count is not None and next_page <= count):
+    if following or (next_page <= count if count is not None else next(sections, None)):
         more.append(f"page={next_page} goes on" + (f" (there are {count:,})." if count else "."))
     return {
         "where": _where(contents, taken, page, cut),
         "text": taken[0].text if len(taken) == 1 else "\n\n".join(f"## {one.name}\n\n{one.text}" for one in taken),
         "more": " ".join(more),
         "lost": list(dict.fromkeys(contents.lost)),
+        "pictures": sorted(contents.pictures),
     }
 
 

@@ -74,6 +74,8 @@ class Reading:
     more: str
     """How to read on; empty at the end."""
     lost: list[str] = field(default_factory=list)
+    pictures: list[int] = field(default_factory=list)
+    """Pages of it that have pictures, or are one, which can be drawn."""
 
 
 async def preview(

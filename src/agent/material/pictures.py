@@ -109,8 +109,8 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
     if file["kind"] in FILMS:
         return _spread(frames) if page == 1 else []
     if file["kind"] == "pdf":
-        has_picture = any(re.match(rf"Page {page} (?:is only|has) .*picture", lost) for lost in part["lost"])
-        return [Place(f"page {page} of {file['name']}", Path(file["path"]), page)] if has_picture else []
+        place = Place(f"page {page} of {file['name']}", Path(file["path"]), page)
+        return [place] if page in part["pictures"] else []
     named = dict.fromkeys(_NAMED.findall("\n".join([part["text"], *part["lost"]])))
     return [Place(name, made[name]) for name in named if name in made][:MOST_OF_ONE]
 

@@ -96,6 +96,13 @@ async def test_uneven_rows_and_long_cells_are_told(tmp_path: Path) -> None:
     assert "(9,000 characters)" in told.text
 
 
+async def test_a_header_alone_is_a_page_without_rows(tmp_path: Path) -> None:
+    seen = await preview(path := written(tmp_path / "a.csv", "name,age\n"))
+    assert (seen.sections, seen.facts["rows"]) == (1, 0)
+    part = await read(path, find="age")
+    assert part.text.startswith("## page 1 (no rows)\n")
+
+
 async def test_a_quote_that_never_ends_is_told(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", 'a,b\n1,"2\n' + "3,4\n" * 5_000_000)
     with pytest.raises(FileProblem, match="field larger than field limit"):

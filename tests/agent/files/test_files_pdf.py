@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.documents.pdf import open_pdf
+from agent.files.reading import read
 from support.contents import Open, text_of
 from support.pdf_bytes import PdfBytes
 
@@ -80,6 +81,15 @@ def test_a_page_that_is_a_picture_is_read_by_ocr_and_says_so(open_file: Open) ->
     contents = open_file("pdf", pdf.make())
     assert [s.text for s in contents.sections()] == ["typed", "Invoice 4711\nTotal 99.50"]
     assert any("Page 2 is only a picture; its text was read by OCR, 9" in one for one in contents.lost)
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_reading_a_page_tells_of_its_pictures_and_opens_no_page_after_it(tmp_path: Path) -> None:
+    pdf = PdfBytes().page([(72, 700, "see below")], picture=scan("x")).page(picture=scan("Total 99.50")).make()
+    (tmp_path / "a.pdf").write_bytes(pdf)
+    part = await read(tmp_path / "a.pdf")
+    assert (part.pictures, part.more) == ([1], "page=2 goes on (there are 2).")
+    assert part.lost == ["Page 1 has a picture besides its text, not described here."]
 
 
 def test_without_time_for_ocr_the_page_is_told(open_file: Open) -> None:

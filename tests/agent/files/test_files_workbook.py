@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from openpyxl import Workbook, load_workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.comments import Comment
 from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Color, Font, GradientFill, PatternFill
@@ -75,6 +77,19 @@ def costs(tmp_path: Path) -> Path:
     secret["C3"] = True
     book.create_sheet("Nothing")
     return saved(book, tmp_path / "costs.xlsx")
+
+
+async def test_text_that_is_struck_through_in_part_is_told(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    gone = InlineFont(strike=True)
+    sheet["A1"] = CellRichText(TextBlock(gone, "12"), " 15 ", TextBlock(InlineFont(b=True), "pounds"))
+    sheet["A2"] = CellRichText(TextBlock(gone, "all of"), TextBlock(gone, " it"))
+    sheet["A3"] = CellRichText("plain ", TextBlock(InlineFont(b=True), "bold"))
+    text = (await read(saved(book, tmp_path / "a.xlsx"))).text
+    assert "| 1 | 12 15 pounds |\n| 2 | all of it |\n| 3 | plain bold |" in text
+    assert text.endswith("Marked text:\n- struck through in part, ~~12~~ 15 pounds: A1\n- struck through: A2")
 
 
 async def test_a_sheet_with_all_it_shows(costs: Path) -> None:

@@ -116,6 +116,8 @@ class PdfContents(Contents):
             count = min(raw.FPDFPage_CountObjects(page), _MOST_OBJECTS)
             kinds = [raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, index)) for index in range(count)]
             pictures = kinds.count(raw.FPDF_PAGEOBJ_IMAGE)
+            if pictures or (count and not text.strip()):
+                self.pictures.add(number)
             if not text.strip() and count:
                 text = self._recognised.get(number) or self._ocr(page, number)
             elif pictures:

@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from openpyxl import load_workbook  # type: ignore[import-untyped]  # it has no types
+from openpyxl.cell.rich_text import CellRichText  # type: ignore[import-untyped]  # it has no types
 from openpyxl.styles.colors import COLOR_INDEX  # type: ignore[import-untyped]  # it has no types
 from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
 from agent.files.documents.package import parsed
 from agent.files.tables.rows import as_text, first_of, letters
 from agent.files.tables.sheets import Sheet
+from mcp_tools.text import one_line
 
 WIDEST = 60
 """Columns up to which empty ones are shown too."""
 _FEW = 10  # comments or links that are told where it is to be brief
+_MARKED = 200  # characters of a text that is struck through in part
 _Place = tuple[int, int]  # row and column, from 1
 _THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
 _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cyan"), (260, "blue"), (290, "purple"))
@@ -28,7 +31,7 @@ _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cya
 def full_sheets(path: Path) -> tuple[list[Sheet], list[str]]:
     """The sheets of a workbook with all that they show, and what they do not."""
     with path.open("rb") as file:  # of a path openpyxl would look at the suffix
-        book = load_workbook(file)
+        book = load_workbook(file, rich_text=True)
         sheets = [sheet for sheet in book.worksheets if isinstance(sheet, Worksheet)]
         computed: dict[str, Any] = {}
         if any(cell.data_type == "f" for sheet in sheets for cell in sheet._cells.values()):
@@ -52,6 +55,10 @@ class FullSheet(Sheet):
         uncomputed, patterns = list[str](), list[_Place]()
         for place, cell in sheet._cells.items():
             value, formula = cell.value, ""
+            if isinstance(value, CellRichText):
+                if mark := _struck_in(value):
+                    self._marks[mark].add(place)
+                value = str(value)
             if cell.data_type == "f":
                 value, formula = computed._cells[place].value, f" [{_formula(value)}]"
                 uncomputed += [name_of(place)] if value is None else []
@@ -161,6 +168,16 @@ def _spans(numbers: list[int]) -> list[tuple[int, int]]:
 
 def _run(span: tuple[int, int], named: Any) -> str:
     return str(named(span[0])) if span[0] == span[1] else f"{named(span[0])}-{named(span[1])}"
+
+
+def _struck_in(runs: Iterable[Any]) -> str:
+    """What is said of a text of which a part, or all, is struck through; empty where nothing is."""
+    parts = [(str(run), bool(getattr(run, "font", None) and run.font.strike)) for run in runs if str(run)]
+    struck = [is_struck for text, is_struck in parts if text.strip()]
+    if all(struck):
+        return "struck through" if struck else ""
+    marked = "".join(f"~~{text}~~" if is_struck else text for text, is_struck in parts)
+    return f"struck through in part, {one_line(marked, _MARKED)}" if any(struck) else ""
 
 
 def _formula(value: Any) -> str:

@@ -91,12 +91,12 @@ class DelimitedFile(Contents):
         padded = [(number, [*row, *[""] * (width - len(row))]) for number, row in enumerate(rows, start)]
         text, cut = as_table(header, padded, self._characters)
         uneven = sum(len(row) != self._columns for row in rows)
-        end = start + max(0, len(rows) - 1)
+        end = start + len(rows) - 1
         if uneven:
             self.lost.append(f"Rows {start}-{end}: {uneven} of them do not have {self._columns} fields.")
         if cut:
             self.lost.append(f"Rows {start}-{end}: {cut} long cells were shortened.")
-        return Section(f"rows {start:,}-{end:,}", text)
+        return Section(f"rows {start:,}-{end:,}" if rows else "no rows", text)
 
     def _line(self, row: list[str]) -> str:
         """A row as it stands in the file, long cells cut."""
