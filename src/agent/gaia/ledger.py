@@ -111,7 +111,8 @@ def read_ledger(path: Path) -> Records:
             continue
         kind = line.get("kind") if line else None
         if line is None or (not header and kind != "header"):
-            raise _no_ledger(path)
+            remedy = "Name the ledger of a benchmark, RESULTS.ledger.jsonl, or the results file beside it."
+            raise RunError(f"{path} is not a ledger: it has no header.", remedy=remedy)
         try:
             match kind:
                 case "header":
@@ -161,10 +162,6 @@ def is_ledger(path: Path) -> bool:
         return _BEGINNING.startswith(file.read(len(_BEGINNING)))
 
 
-def _no_ledger(path: Path) -> RunError:
-    return RunError(f"{path} is not a ledger: it has no header.", remedy="Choose another --output.")
-
-
 class Ledger:
     """A ledger that this process alone writes. Close it, or use it in a `with`.
 
@@ -191,7 +188,8 @@ class Ledger:
             StorageError: It cannot be written.
         """
         if path.is_file() and not is_ledger(path):
-            raise _no_ledger(path)  # it is not ours to be repaired
+            # it is not ours to be repaired
+            raise RunError(f"{path} is not a ledger: it has no header.", remedy="Choose another --output.")
         try:
             lines = AppendedLines.open(path)
         except RunError:

@@ -251,7 +251,7 @@ class JournaledBrowser:
                 files=files,
                 logins=read_logins(settings.logins) if settings.logins else (),
                 steps=settings.browser_steps,
-                seconds=min(settings.browser_seconds, math.inf if left is None else left),
+                seconds=round(min(settings.browser_seconds, math.inf if left is None else left), 1),
                 folder=numbered_folder(self.folder),
                 wanted=origins.wanted,
                 private=tuple(origins.private),

@@ -151,12 +151,15 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
         ids.append(parent)
     if busy := next((each for each in ids if is_locked(journal_path(runs, each))), ""):
         raise RunError(f"The run {busy} is under way.", remedy="Wait for it to end, or stop it.")
-    try:
-        with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
-            for each in ids:
+    with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for each in ids:
+            try:
                 archive.add(runs / each, each, filter=_plain)
-    except (OSError, tarfile.TarError) as error:
-        raise RunError(f"The run {run_id} cannot be read: {error}.", remedy="Correct its permissions.") from None
+            except OSError as error:
+                if error.filename is None:  # it is the archive that takes nothing more
+                    raise
+                problem = f"The run {each} cannot be read: {error.filename}: {error.strerror}."
+                raise RunError(problem, remedy="Correct its permissions.") from None
     return ids
 
 

@@ -93,7 +93,8 @@ class Link:
         except ArgumentsError as misfit:
             reply = ServerReply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
         except ServerError as failure:
-            message = f"it did not answer within {limit:g} seconds" if failure.kind == "timeout" else failure.message
+            late = f"it did not answer within {round(limit, 1):g} seconds"
+            message = late if failure.kind == "timeout" else failure.message
             reply = ServerReply(False, message, kind=failure.kind)
         return replace(reply, seconds=round(time.perf_counter() - started, 6))
 

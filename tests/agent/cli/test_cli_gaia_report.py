@@ -98,8 +98,9 @@ def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
         gaia("report", tmp_path / "none.jsonl")
     foreign = tmp_path / "notes.txt"
     foreign.write_text("just notes\n")
-    with pytest.raises(RunError, match="not a ledger"):
+    with pytest.raises(RunError, match="not a ledger") as raised:
         gaia("report", foreign)
+    assert "Name the ledger of a benchmark" in raised.value.remedy
     with pytest.raises(StorageError, match="cannot be written"):
         gaia("report", ledger, "-o", tmp_path / "no" / "such" / "folder.txt")
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from agent.browser.tasks import BrowserOutcome
 from agent.budget import Budget, RunLimits
+from agent.configuration.settings import Settings
+from agent.consent.provenance import Origins
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
-from agent.recorders.journaled_web import JournaledWeb
+from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
 from agent.store.journal import Journal
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
@@ -37,6 +40,22 @@ def replayed(path: Path, told: list[Any], **more: Any) -> JournaledWeb:
 
 def kinds(told: list[Any]) -> list[tuple[str, bool]]:
     return [(type(event).__name__, getattr(event, "ok", True)) for event in told]
+
+
+async def test_a_browser_gets_a_limit_that_people_can_read(tmp_path, monkeypatch):
+    limits = []
+
+    async def operate(task, *_):
+        limits.append(task.seconds)
+        return BrowserOutcome("done", True, URL)
+
+    (tmp_path / "pictures").mkdir()
+    monkeypatch.setattr("agent.recorders.journaled_web.operate", operate)
+    journal, budget = Journal.create(tmp_path / "journal.jsonl"), Budget(RunLimits(seconds=123.4567))
+    browser = JournaledBrowser(Settings(), tmp_path / "pictures", journal, budget, lambda _: None)
+    await browser.do("q", URL, (), None, driver="small", origins=Origins(""))
+    await journal.aclose()
+    assert limits == [round(limits[0], 1)]
 
 
 async def test_a_replay_gives_and_tells_the_same_without_a_call(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +14,11 @@ import pytest
 from agent.answer import Answer
 from agent.configuration.settings import Settings, seconds_of, start_of
 from agent.conversation import Turn
+from agent.errors import RunError, StorageError
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
-from agent.store.retention import prune, prune_daily, told
+from agent.store.retention import export, prune, prune_daily, told
 from agent.store.runs import create_run, ids_in, journal_path, new_id, save_run
 from agent.store.sessions import new_session, save_session
 
@@ -77,6 +80,24 @@ async def test_runs_that_are_needed_stay(runs, sessions):
     assert found.kept[under_way] == "it is under way"
     await journal.aclose()
     assert prune(runs, sessions, older=30 * DAY).removed == (under_way,)
+
+
+def test_what_cannot_be_read_is_named_and_not_the_archive(runs, tmp_path, monkeypatch):
+    run_id, target = ended_run(runs, days=1), tmp_path / "run.tar.gz"
+    locked = runs / run_id / "run.json"
+    opened = tarfile.bltn_open
+
+    def refuse(path, *more):
+        if Path(path) == locked:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *more)
+
+    monkeypatch.setattr(tarfile, "bltn_open", refuse)  # tests may run as root, who reads everything
+    with pytest.raises(RunError, match=rf"The run {run_id} cannot be read: {locked}: Permission denied"):
+        export(runs, run_id, target)
+    assert not target.exists()
+    with pytest.raises(StorageError, match="cannot be written"):
+        export(runs, run_id, tmp_path / "none" / "run.tar.gz")
 
 
 def test_what_a_killed_removal_left_is_swept_and_two_at_once_remove_each_run_once(runs, sessions):

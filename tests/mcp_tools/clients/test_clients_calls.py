@@ -62,7 +62,7 @@ async def test_a_message_without_end_ends_the_connection(start):
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_stays(start, log):
-    servers = start(calc=plain(alita={"callSeconds": 0.5}))
+    servers = start(calc=plain(alita={"callSeconds": 0.4978}))
     reply = await call(servers, "calc__hang")
     assert (reply.kind, reply.text) == ("timeout", "it did not answer within 0.5 seconds")
     assert (await call(servers, "calc__add", a=1, b=2)).value == 3
