@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agent.events import Note
@@ -94,7 +93,7 @@ def evidence_text(steps: Sequence[Step]) -> DataText:
     """All findings, oldest first, marked as data."""
     if not steps:
         return NO_DATA
-    shown = data_blocks(_shown(f"step {s['number']} {s['action']}", _noted(s), _size(s)) for s in steps)
+    shown = data_blocks(data_block(f"step {s['number']} {s['action']}", preview(_noted(s), _size(s))) for s in steps)
     return DataText(f"\n{shown}")
 
 
@@ -105,16 +104,6 @@ def _noted(step: Step) -> str:
 def _size(step: Step) -> int:
     """How much of a finding is shown: all of what was read or searched, which was sized then."""
     return READING + _SURROUNDINGS if step["action"] in _SIZED else PREVIEW
-
-
-def _shown(source: str, finding: str, size: int) -> DataText:
-    """One finding. Every later decision shows it again: those that are short are remembered."""
-    return _short_block(source, finding) if len(finding) <= size else data_block(source, preview(finding, size))
-
-
-@lru_cache(maxsize=512)
-def _short_block(source: str, finding: str) -> DataText:
-    return data_block(source, finding)
 
 
 def reading_of(step: Step) -> str:

@@ -141,17 +141,12 @@ class ScriptedModel:
     """Plays a script instead of asking a model.
 
     Args:
-        script: A file, the answers themselves, or a script that is shared with other roles.
+        script: The answers, or a script that is shared with other roles.
         role: Which role's lines it plays besides those for all.
     """
 
-    def __init__(
-        self, script: Path | str | Script | Sequence[dict[str, Any] | str], *, role: str | None = None
-    ) -> None:
-        if isinstance(script, str | Path):
-            self._script = Script.read(Path(script))
-        else:
-            self._script = script if isinstance(script, Script) else Script.of(script)
+    def __init__(self, script: Script | Sequence[dict[str, Any] | str], *, role: str | None = None) -> None:
+        self._script = script if isinstance(script, Script) else Script.of(script)
         self._role = role
         self.requests: list[list[Message]] = []
         """What was asked, for tests to look at."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.models.protocol import ROLES
-from agent.models.scripted import _ERRORS, _LINE, ScriptedModel
+from agent.models.scripted import _ERRORS, _LINE, Script, ScriptedModel
 
 PAGE = Path(__file__).parents[3] / "docs" / "models.md"
 
@@ -28,4 +28,4 @@ def test_the_script_on_the_page_is_a_script(page: str, tmp_path: Path) -> None:
     assert match is not None
     path = tmp_path / "script"
     path.write_text(match[1])
-    assert ScriptedModel(path).name == f"scripted:{path}"
+    assert ScriptedModel(Script.read(path)).name == f"scripted:{path}"

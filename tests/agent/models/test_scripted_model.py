@@ -23,7 +23,7 @@ def ask(text: str) -> list[dict[str, str]]:
 async def test_lines_in_order_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "story.jsonl"
     path.write_text('# a story\n\n{"text": "one", "usage": [3, 1]}\n{"json": {"n": 2}}\n')
-    model = ScriptedModel(path)
+    model = ScriptedModel(Script.read(path))
     assert model.name == f"scripted:{path}"
     first = await model.complete(Request(ask("?")))
     assert (first.text, first.usage) == ("one", Usage(3, 1, calls=1))
@@ -139,7 +139,7 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, line: str, told: str) -
     path = tmp_path / "story"
     path.write_text(f'{{"text": "fine"}}\n{line}\n')
     with pytest.raises(SettingsError, match=told):
-        ScriptedModel(path)
+        ScriptedModel(Script.read(path))
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["missing", "no text"])
@@ -148,4 +148,4 @@ def test_a_script_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> 
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(SettingsError, match="cannot be read"):
-        ScriptedModel(path)
+        ScriptedModel(Script.read(path))
