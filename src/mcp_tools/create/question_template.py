@@ -7,7 +7,6 @@ other values is then answered by the same call with other arguments, and no mode
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
@@ -31,7 +30,6 @@ def spoken_numbers(text: str) -> set[int]:
     return {_SPOKEN[word] for word in re.findall("[a-z]+", text.lower()) if word in _SPOKEN}
 
 
-_FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 _FEWEST = 3
 """Numbers in a row that are a list, of which another question may have more or fewer."""
@@ -43,7 +41,7 @@ class Form:
     """A question without its values."""
 
     text: str
-    """The question in small letters, with `⟨number⟩`, `⟨numbers⟩`, `⟨text⟩`, `⟨time⟩` or `⟨data⟩` for each value."""
+    """The question in small letters, with `⟨number⟩`, `⟨numbers⟩`, `⟨text⟩` or `⟨time⟩` for each value."""
     values: tuple[str, ...]
     """What stood there, in order; numbers in a row are one value."""
 
@@ -78,7 +76,7 @@ def remembered(question: str, arguments: dict[str, Json], final: str = "{}") -> 
     patterns = {name: _pattern(value, form) for name, value in arguments.items()}
     if any(pattern is None for pattern in patterns.values()):
         return None
-    used = {place for pattern in patterns.values() for place in _places(pattern)}
+    used = {pattern["place"] for pattern in patterns.values() if "place" in pattern}
     fixed = {str(place): value for place, value in enumerate(form.values) if place not in used}
     return {
         "form": form.text,
@@ -110,15 +108,9 @@ def arguments_for(question: str, kept: Json) -> dict[str, Json] | None:
 def _located(question: str) -> list[Located]:
     """Where the values of a question stand, numbers in a row together."""
     found: list[Located] = []
-    rest = question
-    for text in passages(question):
-        start = rest.find(text)
-        if start >= 0:
-            found.append(Located(start, start + len(text), "data", text))
-            rest = rest[:start] + " " * len(text) + rest[start + len(text) :]
     run: list[Located] = []
-    for value in located_values(rest):
-        if run and not (value.kind == "number" and _BETWEEN.fullmatch(rest, run[-1].end, value.start)):
+    for value in located_values(question):
+        if run and not (value.kind == "number" and _BETWEEN.fullmatch(question, run[-1].end, value.start)):
             found += _joined(run, question)
             run = []
         if value.kind == "number":
@@ -126,20 +118,6 @@ def _located(question: str) -> list[Located]:
         else:
             found.append(value)
     return sorted(found + _joined(run, question), key=lambda value: value.start)
-
-
-def passages(question: str) -> list[str]:
-    """The blocks of data in a question: what stands in a fence, and lines that end like no sentence, two or more."""
-    fenced = [match[1] for match in _FENCED.finditer(question)]
-    found, block = list(fenced), list[str]()
-    for line in [*_FENCED.sub("", question).splitlines(), ""]:
-        if line.strip() and line.rstrip()[-1] not in ".?!:":
-            block.append(line)
-            continue
-        if len(block) > 1:
-            found.append("\n".join(block))
-        block = []
-    return sorted((text for text in found if text.strip()), key=question.find)
 
 
 def _joined(run: list[Located], question: str) -> list[Located]:
@@ -153,16 +131,7 @@ def _pattern(value: Json, form: Form) -> Json:
     fits = [place for place, text in enumerate(form.values) if _reading(value, text) is not None]
     if len(fits) == 1:
         return {"place": fits[0], "as": _reading(value, form.values[fits[0]])}
-    if fits:
-        return None
-    if isinstance(value, list):
-        items = [_pattern(inner, form) for inner in value]
-        return None if None in items else {"list": items}
-    if isinstance(value, dict):
-        entries = {key: _pattern(inner, form) for key, inner in value.items()}
-        known = all(_is_said(key, form) for key in entries)
-        return {"object": entries} if known and None not in entries.values() else None
-    return {"constant": value} if _is_said(value, form) else None
+    return {"constant": value} if not fits and _is_said(value, form) else None
 
 
 def _reading(value: Json, text: str) -> str | None:
@@ -172,8 +141,6 @@ def _reading(value: Json, text: str) -> str | None:
     if isinstance(value, str):
         return "str" if value == text else None
     if isinstance(value, list):
-        if "\n" in text and value == text.splitlines():
-            return "lines"
         return "numbers" if len(value) >= _FEWEST and value == _numbers(text) else None
     number = as_number(text)
     if isinstance(value, int | float) and number is not None and number == as_number(repr(value)):
@@ -195,26 +162,12 @@ def _is_said(value: Json, form: Form) -> bool:
     return type(value) is int and value in spoken_numbers(form.text)
 
 
-def _places(pattern: Json) -> Iterator[int]:
-    if "place" in pattern:
-        yield pattern["place"]
-    inner: Sequence[Json] = [*pattern.get("list", ()), *pattern.get("object", {}).values()]
-    for part in inner:
-        yield from _places(part)
-
-
 def _filled(pattern: Json, form: Form) -> Json:
     if "constant" in pattern:
         return pattern["constant"]
-    if "list" in pattern:
-        return [_filled(inner, form) for inner in pattern["list"]]
-    if "object" in pattern:
-        return {key: _filled(inner, form) for key, inner in pattern["object"].items()}
     text = form.values[pattern["place"]]
     if pattern["as"] == "str":
         return text
-    if pattern["as"] == "lines":
-        return text.splitlines()
     if pattern["as"] == "numbers":
         return _numbers(text)
     number = as_number(text)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.question_template import arguments_for, form_of, passages, remembered
+from mcp_tools.create.question_template import arguments_for, form_of, remembered
 
 SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("What is the 57th Fibonacci number?", {"n": 57}, "what is the 61st  Fibonacci number", {"n": 61}),
@@ -30,18 +30,6 @@ SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
         {"dice": 2, "sides": 6, "total": 7},
         "Roll two dice with 8 sides. What is the chance of 9, such as 5/36?",
         {"dice": 2, "sides": 8, "total": 9},
-    ),
-    (
-        "Add these up:\na 1\nb 2\n\nWhat is it?",
-        {"lines": ["a 1", "b 2"]},
-        "Add these up:\nc 5\nd 6\ne 7\n\nWhat is it?",
-        {"lines": ["c 5", "d 6", "e 7"]},
-    ),
-    (
-        "How far is (0, 4) from (7, 1)?",
-        {"one": [0, 4], "other": {"from": 7}},
-        "How far is (9, 2) from (3, 1)?",
-        {"one": [9, 2], "other": {"from": 3}},
     ),
 ]
 
@@ -81,6 +69,7 @@ def test_a_value_that_may_stand_in_the_code_must_be_the_same() -> None:
         ("Is 7 a prime?", {"n": 7, "strict": True}),
         ("Count it.", {"x": None}),
         ("Count 3 things", {"x": "unsaid"}),
+        ("How far is (0, 4) from (7, 1)?", {"one": [0, 4], "other": {"x": 7, "y": 1}}),
     ],
 )
 def test_what_cannot_be_told_apart_is_not_remembered(question: str, arguments: dict[str, Any]) -> None:
@@ -114,27 +103,6 @@ def test_numbers_come_back_as_they_were(first: int, second: int, row: list[int])
         "b": second,
         "row": row,
     }
-
-
-TABLE = "name,units\nAnn,3\nBo,\nCy,7"
-
-
-@pytest.mark.parametrize(
-    ("question", "found"),
-    [
-        (f"Here is a table:\n{TABLE}\nHow many units are there?", [TABLE]),
-        ("Count the lines.\n```csv\nOne sentence.\n\nAnother.\n```", ["One sentence.\n\nAnother."]),
-        (f"First:\n{TABLE}\nThen:\n```\na\nb\n```\nThen:\nx y\nz\nWhat now?", [TABLE, "a\nb", "x y\nz"]),
-        *((text, []) for text in ("", "One line.\nAnother line.\nWhy?", "A title\n\nWhat is it?", "```\n\n```")),
-    ],
-)
-def test_blocks_of_data_in_a_question(question: str, found: list[str]) -> None:
-    assert passages(question) == found
-
-
-@given(st.text(max_size=300))
-def test_no_text_raises_and_each_block_stands_in_it(text: str) -> None:
-    assert all(passage.splitlines()[0] in text for passage in passages(text))
 
 
 @pytest.mark.parametrize(
