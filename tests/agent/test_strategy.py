@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,34 +61,6 @@ def test_a_run_goes_on_with_the_strategy_that_it_began_with() -> None:
         assert settings_as_in(run, Settings(strategy="standard")).strategy == began.strategy
 
 
-def imports(path: Path) -> set[str]:
-    """The modules that a file imports."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def importers(room: str) -> set[str]:
-    """The files outside of a room's folder that import from it."""
-    outside = [path for path in SOURCE.rglob("*.py") if SOURCE / room not in path.parents]
-    module = room.replace("/", ".")
-    found = {path for path in outside if any(f"{name}.".startswith(f"{module}.") for name in imports(path))}
-    return {str(path.relative_to(SOURCE)) for path in found}
-
-
-def test_what_only_small_models_need_is_imported_in_one_place() -> None:
-    assert importers("agent/small") == {"agent/strategy.py"}
-
-
 def test_nothing_asks_whether_a_model_is_weak() -> None:
-    names = {
-        name
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        for name in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "name", None))
-    }
-    assert not names & {"is_weak", "WEAK_MODELS"}
+    asking = re.compile(r"\bis_weak\b|\bWEAK_MODELS\b")
+    assert not [path for path in SOURCE.rglob("*.py") if asking.search(path.read_text("utf-8"))]

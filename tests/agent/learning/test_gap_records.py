@@ -187,25 +187,25 @@ def test_the_command_shows_reviews_and_moves_them(tmp_path):
         "nonsense",
         json.dumps({"kind": "lookup"}),
     ]
-    taken = terminal.run("gaps", "import", "-", "--json", stdin="\n".join(lines))
+    taken = terminal.call("gaps", "import", "-", "--json", stdin="\n".join(lines))
     assert taken.code == 0
     first, second = taken.json["records"]
     assert [problem.split(":")[0] for problem in taken.json["problems"]] == ["line 3", "line 4"]
-    assert terminal.run("gaps", "show", first, "--json").json["status"] == "new"  # whoever wrote it
-    assert terminal.run("gaps", "approve", first[:6]).code == 0
-    assert terminal.run("gaps", "reject", second).code == 0
-    assert terminal.run("gaps", "edit", first, "--advice", "leave them out").code == 0
-    listed = terminal.run("gaps", "list")
+    assert terminal.call("gaps", "show", first, "--json").json["status"] == "new"  # whoever wrote it
+    assert terminal.call("gaps", "approve", first[:6]).code == 0
+    assert terminal.call("gaps", "reject", second).code == 0
+    assert terminal.call("gaps", "edit", first, "--advice", "leave them out").code == 0
+    listed = terminal.call("gaps", "list")
     assert "approved" in listed.out
     assert "names are mixed up" in listed.out
-    assert "of 0 questions" in terminal.run("gaps", "stats").out
-    exported = terminal.run("gaps", "export")
+    assert "of 0 questions" in terminal.call("gaps", "stats").out
+    exported = terminal.call("gaps", "export")
     assert {json.loads(line)["advice"] for line in exported.out.splitlines()} == {"leave them out", "b"}
-    assert terminal.run("gaps", "import", "-", stdin=exported.out).code == 0
-    assert terminal.run("gaps", "export").out == exported.out  # taken twice, a record counts once
+    assert terminal.call("gaps", "import", "-", stdin=exported.out).code == 0
+    assert terminal.call("gaps", "export").out == exported.out  # taken twice, a record counts once
     elsewhere = Terminal(tmp_path / "elsewhere")
-    assert elsewhere.run("gaps", "import", "-", stdin=exported.out).code == 0
-    statuses = {row["pattern"]: row["status"] for row in elsewhere.run("gaps", "list", "--json").json}
+    assert elsewhere.call("gaps", "import", "-", stdin=exported.out).code == 0
+    statuses = {row["pattern"]: row["status"] for row in elsewhere.call("gaps", "list", "--json").json}
     assert statuses == {"totals are counted twice": "new", "names are mixed up": "rejected"}
-    wrong = terminal.run("gaps", "show", "zzz")
+    wrong = terminal.call("gaps", "show", "zzz")
     assert (wrong.code, "no gap record 'zzz'" in wrong.err) == (2, True)
