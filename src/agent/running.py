@@ -8,6 +8,7 @@ import json
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
+    from agent.files.media.speech import Speech
     from agent.recorders.journaled_web import JournaledWeb
     from agent.resources import Resources
     from agent.state import State
@@ -298,27 +300,37 @@ class Running:
         def open_web() -> tuple[Engines, PageReader]:
             from agent.web.engines.search_engines import open_web
 
-            return open_web(self.settings, self._folder / WEB, self.tell)
+            return open_web(self.settings, self._folder / WEB, self.tell, self._speech)
 
         web = JournaledWeb(open_web if self.live else None, self.journal, self.tell, guard, budget=self.budget)
         self._opened.push_async_callback(web.aclose)
         return web
 
-    def _reader(self) -> JournaledFiles:
+    @cached_property
+    def _speech(self) -> Speech:
+        """What writes down speech; weights are fetched when the first sound is read, and once."""
         from agent.files.media.speech import from_settings
-        from agent.files.reader_process import unconfined
 
-        speech = from_settings(self.settings)
+        speech, turn = from_settings(self.settings), asyncio.Lock()
+        tried: list[Speech] = []
 
-        async def before_speech() -> None:
+        async def prepare() -> None:
             from agent.model_downloads import fetch_speech
 
-            with self.budget.standing_still():
-                await fetch_speech(speech, self.tell, self.resources.stopping)
+            async with turn:
+                if not tried:
+                    with self.budget.standing_still():
+                        await fetch_speech(speech, self.tell, self.resources.stopping)
+                    tried.append(speech)
+
+        return replace(speech, prepare=prepare)
+
+    def _reader(self) -> JournaledFiles:
+        from agent.files.reader_process import unconfined
 
         if self.run.files and self.live and (gap := unconfined()):
             self.tell(Note(f"The processes that read files are not sandboxed on this machine: {gap}."))
-        return JournaledFiles(self._folder / FILES, self.journal, before_speech, speech=speech, budget=self.budget)
+        return JournaledFiles(self._folder / FILES, self.journal, speech=self._speech, budget=self.budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:

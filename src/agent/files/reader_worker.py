@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, open_contents, problems_told
 from agent.files.finding import find_words
-from agent.files.media import ocr
-from agent.files.media.speech import AskHost, Speech, use
+from agent.files.media import engine_results, ocr
+from agent.files.media.engine_results import AskHost
+from agent.files.media.speech import Speech, use
 from agent.files.previews import shortened
 from mcp_tools.worker import begin
 
@@ -103,6 +104,7 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
             module, _, function = call.partition(":")
             told: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
             return told
+        engine_results.use(ask)
         if request.get("speech"):
             use(Speech(**request["speech"]), ask)
         if not request.get("ocr", True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,10 @@ _LIMITS = {
     **dict.fromkeys(("xls", "xlsb", "ods"), ReadLimits(seconds=30)),
 }
 """By module or kind."""
+_found: dict[tuple[str, int, int], dict[str, Any]] = {}
+"""What engines found in each file (path, size, time), by the content that they were given."""
+_MOST_FOUND = 1_000
+"""Of one file."""
 _SUGGESTED = {
     **dict.fromkeys(("doc", "odt", "rtf"), "Save it as docx."),
     **dict.fromkeys(("ppt", "odp"), "Save it as pptx."),
@@ -164,11 +167,6 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     return await _ask(path, called, kind, SECTION, do="picture", page=page, folder=_absolute(folder))
 
 
-async def may_speak(path: Path) -> bool:
-    """Whether it is a sound or a film, so that its words may have to be written down."""
-    return module_of(await asyncio.to_thread(kind_of, path)) in _SPOKEN
-
-
 def limits_of(kind: str) -> ReadLimits:
     """What reading a file of this kind may take."""
     return _LIMITS.get(kind) or _LIMITS.get(module_of(kind)) or ReadLimits()
@@ -178,15 +176,30 @@ async def _ask(
     path: Path, name: str, kind: str, section: int, *, speech: Speech | None = None, **asked: Any
 ) -> dict[str, Any]:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
-    read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
+    read, write = [_absolute(path)], [asked["folder"]] if asked.get("folder") else []
     if module_of(kind) in (*_SPOKEN, "mail", "archive"):
         from agent.files.media.speech import Speech, weights_of
-        from agent.files.media.speech import serve as ask_endpoint
 
         speech = speech or Speech(engine="none")
-        request["speech"] = asdict(replace(speech, api_key=""))
+        if module_of(kind) in _SPOKEN and speech.prepare is not None:
+            await speech.prepare()
+        request["speech"] = asdict(replace(speech, api_key="", prepare=None))
         read += weights_of(speech)
-        serve = partial(ask_endpoint, speech=speech)
+    facts = await asyncio.to_thread(path.stat)
+    found = _found.setdefault((request["path"], facts.st_size, facts.st_mtime_ns), {})
+
+    async def serve(question: dict[str, Any]) -> dict[str, Any]:
+        match question:
+            case {"recall": key}:
+                return {"found": found.get(key)}
+            case {"keep": key, "found": told}:
+                found.update({key: told} if len(found) < _MOST_FOUND else {})
+                return {}
+        from agent.files.media.speech import serve as ask_endpoint
+
+        assert speech is not None
+        return await ask_endpoint(question, speech)
+
     limits = replace(limits_of(kind), section=section)
     return await read_apart(request, limits, read=read, write=write, serve=serve)
 

@@ -38,14 +38,12 @@ class JournaledFiles:
         self,
         folder: Path,
         journal: Journal,
-        before_speech: Callable[[], Awaitable[None]] | None = None,
         *,
         speech: Speech | None = None,
         budget: Budget | None = None,
     ) -> None:
         self._folder = folder
         self._journal = journal
-        self._before_speech = before_speech
         self._speech = speech
         self._budget = budget or Budget()
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
@@ -70,11 +68,9 @@ class JournaledFiles:
         }
 
         async def perform() -> Json:
-            from agent.files.reading import may_speak, preview
+            from agent.files.reading import preview
 
             folder = numbered_folder(self._folder)
-            if self._before_speech is not None and await may_speak(path):
-                await self._before_speech()
             seen = await self._budget.in_time(
                 preview(path, name=name, folder=folder, section=section, ocr=ocr, speech=self._speech)
             )

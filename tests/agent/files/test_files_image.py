@@ -6,12 +6,13 @@ import struct
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from agent.files.contents import FileProblem
-from agent.files.media import ocr
+from agent.files.media import engine_results, ocr
 from support.contents import Open, named, text_of
 from support.pictures import as_bytes, written
 
@@ -96,6 +97,20 @@ def test_a_picture_that_unpacks_to_gigabytes(open_file: Open) -> None:
     with pytest.raises(FileProblem) as caught:
         open_file("png", bomb)
     assert caught.value.reason == "bomb"
+
+
+def test_what_was_found_in_a_picture_before_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, dict[str, Any]] = {}
+
+    def host(question: dict[str, Any]) -> dict[str, Any]:
+        kept.update({question["keep"]: question["found"]} if "keep" in question else {})
+        return {"found": kept.get(question.get("recall", ""))}
+
+    monkeypatch.setattr(engine_results, "_ask", host)
+    seen = ocr.text_in(written("TEA 3"))
+    assert "TEA 3" in seen.text
+    monkeypatch.setattr(ocr, "_engine", None)
+    assert ocr.text_in(written("TEA 3")) == seen
 
 
 def test_without_the_package_of_ocr_the_rest_is_told(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:

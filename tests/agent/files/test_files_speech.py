@@ -22,10 +22,12 @@ from agent.events import Event, ModelStarting, Note
 from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
 from agent.files.media.speech import Said, Speech, Transcript, from_settings, transcribe, use, wants_weights
-from agent.files.reading import preview
+from agent.files.reading import preview, read
 from agent.models.embedded.weights import Weights, WeightsFile
+from support.fibonacci import decide
 from support.file_server import FileServer
 from support.sounds import FOX
+from support.web_server import WebServer
 
 VERBOSE = {
     "text": "The quick brown fox.",
@@ -146,13 +148,14 @@ def test_an_endpoint_that_is_not_there() -> None:
 async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     endpoint: Transcriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process that reads gets the endpoint and its key with the request, and no other key."""
+    """The process that reads gets the endpoint and its key with the request, and no other key; it is asked once."""
     monkeypatch.setenv("ALITA_SPEECH_BASE_URL", endpoint.url)
     monkeypatch.setenv("ALITA_SPEECH_API_KEY", "sk-test-speech-key")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")
     endpoint.answers = [(200, VERBOSE)]
-    seen = await preview(FOX, speech=from_settings(read_settings()))
-    assert seen.text == "[0:00-0:01] The quick brown fox."
+    speech = from_settings(read_settings())
+    seen = await preview(FOX, speech=speech)
+    assert seen.text == (await read(FOX, speech=speech)).text == "[0:00-0:01] The quick brown fox."
     assert str(seen.facts["transcript_by"]).endswith(" whisper-1")
     assert endpoint.keys == ["Bearer sk-test-speech-key"]
 
@@ -161,6 +164,17 @@ async def test_the_options_of_a_run_say_where_its_recordings_go(desk: Any, endpo
     """Not the settings alone: the endpoint may be one that only an option names."""
     endpoint.answers = [(200, VERBOSE)]
     answer = await desk.plays({"text": "A fox."}).ask("What jumps?", files=[FOX], speech="api", base_url=endpoint.url)
+    assert answer.text == "A fox."
+    assert len(endpoint.asked) == 1
+
+
+async def test_a_sound_at_an_address_is_written_down_once(desk: Any, endpoint: Transcriber) -> None:
+    endpoint.answers = [(200, VERBOSE)]
+    with WebServer() as web:
+        web.page("/fox.wav", FOX.read_bytes(), headers={"Content-Type": "audio/wav"})
+        options = {"speech": "api", "base_url": endpoint.url, "allow_private": True}
+        lines = [decide("answer", answer="A fox.", when="quick brown"), decide("read_file", file=f"{web.url}/fox.wav")]
+        answer = await desk.plays(*lines).ask(f"What jumps in {web.url}/fox.wav?", **options)
     assert answer.text == "A fox."
     assert len(endpoint.asked) == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agent.errors import WeightsError
 from agent.files.contents import FileProblem, without_package
+from agent.files.media.engine_results import AskHost, found_once
 
 if TYPE_CHECKING:
     import numpy
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 RATE = 16_000
 """Samples a second, as every model of speech wants them."""
-AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-"""Has alita ask the endpoint: a process that reads files has neither the key nor a network."""
 Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
 PULL = "alita model pull speech"
 _SMALL = "The transcript is by tiny.en, a small model of English: names and rare words may be misheard."
@@ -62,6 +61,8 @@ class Speech:
     """Of the models."""
     base_url: str = ""
     api_key: str = field(default="", repr=False)
+    prepare: Callable[[], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
+    """Called before a sound is read, where weights may have to be fetched."""
 
 
 _used: tuple[Speech, AskHost | None] = Speech(engine="none"), None
@@ -120,9 +121,16 @@ def transcribe(samples: Samples) -> Transcript:
     Args:
         samples: Mono, 16,000 a second, each from -1 to 1.
     """
-    speech, ask = _used
+    speech, _ = _used
     if speech.engine == "none":
         raise FileProblem("unsupported", "Writing down speech is switched off (setting `speech`).")
+    content = f"{speech.engine} {speech.model} {speech.base_url}".encode() + samples.tobytes()
+    told = found_once(content, lambda: _written_down(samples)._asdict())
+    return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))
+
+
+def _written_down(samples: Samples) -> Transcript:
+    speech, ask = _used
     if speech.engine == "api":
         if ask is None:
             return _by_endpoint(_as_wav(samples), speech)

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event, Note, WebSearched
-from agent.files.media.speech import from_settings
+from agent.files.media.speech import Speech
 from agent.web.address import is_address
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.local_index import OwnIndex
@@ -214,18 +214,17 @@ class EngineState(NamedTuple):
     needs_nothing: bool = False  # neither key nor place: there is nothing to set
 
 
-def open_web(settings: Settings, folder: Path, tell: Tell) -> tuple[Engines, PageReader]:
+def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tuple[Engines, PageReader]:
     """The engines and the reader of a run, in the order of the settings; nothing is connected yet.
 
     Args:
         settings: With keys, places and what is allowed.
         folder: Where files of the web are kept; made when the first one comes.
         tell: Gets what fails, and what takes long.
+        speech: What writes down speech.
     """
     http = Http(allow_private=settings.allow_private, robots=settings.robots)
-    plain = WebReader(
-        http, folder, chrome=settings.chrome, note=lambda text: tell(Note(text)), speech=from_settings(settings)
-    )
+    plain = WebReader(http, folder, chrome=settings.chrome, note=lambda text: tell(Note(text)), speech=speech)
     return open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
 
 
