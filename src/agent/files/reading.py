@@ -185,7 +185,10 @@ async def _ask(
             await speech.prepare()
         request["speech"] = asdict(replace(speech, api_key="", prepare=None))
         read += weights_of(speech)
-    facts = await asyncio.to_thread(path.stat)
+    try:
+        facts = await asyncio.to_thread(path.stat)
+    except OSError as error:
+        raise unopened(path, error) from None
     found = _found.setdefault((request["path"], facts.st_size, facts.st_mtime_ns), {})
 
     async def serve(question: dict[str, Any]) -> dict[str, Any]:
