@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 # What a sequence holds ends where another begins: beginnings without an end would each be searched to the end.
 _ESCAPE_SEQUENCE = re.compile(
@@ -66,3 +67,11 @@ def count_of(number: int, noun: str) -> str:
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
+
+
+def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
+    """The known words like another, as a question with a space behind it; empty where none is."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), most, cutoff)
+    return f"Did you mean {', '.join(near)}? " if near else ""

@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +21,7 @@ from agent.gaia.lessons import Lessons
 from agent.gaia.pool import AttemptJob, Pool
 from agent.gaia.progress import AttemptsPlanned, Began, Ended, Event, Said
 from agent.gaia.scorer import Mode, resolution_of, score
+from mcp_tools.text import did_you_mean
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -49,8 +49,7 @@ class Selection:
         ids, levels = {task.task_id for task in tasks}, {task.level for task in tasks}
         for task_id in self.ids:
             if task_id not in ids:
-                near = "".join(f"Did you mean {name}?" for name in get_close_matches(task_id, ids, n=1))
-                remedy = near or "Use the task_id values of the question file."
+                remedy = f"{did_you_mean(task_id, ids)}Use the task_id values of the question file."
                 raise UsageError(f"The question set has no task {task_id!r}.", remedy=remedy)
         for level in self.levels:
             if level not in levels:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mcp_tools.errors import UsageError
+from mcp_tools.text import did_you_mean
 
 Scope = Literal["user", "project"]
 FormatName = Literal["json", "toml", "yaml"]
@@ -161,8 +161,7 @@ def find_host(name: str) -> Host:
     """
     if name in NAMES:
         return HOSTS[NAMES.index(name)]
-    near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    hint = did_you_mean(name, NAMES, cutoff=0.5)
     raise UsageError(
         f"There is no client {name!r}.",
         remedy=f"{hint}Known clients: {', '.join(NAMES)}. For others, use the output of `alita mcp json`.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from agent.store.jsonl_log import is_locked
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.errors import os_errors_as
+from mcp_tools.text import did_you_mean
 from mcp_tools.tool import Json
 
 ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
@@ -55,8 +55,7 @@ def fitting_id(wanted: str, known: Sequence[str], *, noun: str, error: type[User
         return fitting[0]
     if fitting:
         raise error(f"{wanted!r} matches {len(fitting)} {noun}s.", remedy=f"Did you mean {fitting[-1]}?")
-    near = difflib.get_close_matches(wanted, known, n=1)
-    remedy = f"Did you mean {near[0]}?" if near else f"`alita {noun}s list` shows all {noun}s."
+    remedy = f"{did_you_mean(wanted, known)}`alita {noun}s list` shows all {noun}s."
     raise error(f"There is no {noun} {wanted!r}.", remedy=remedy)
 
 

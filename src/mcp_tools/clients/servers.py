@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from mcp_tools.clients.trust import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library.arguments import validate_arguments
 from mcp_tools.library.index import Index
-from mcp_tools.text import one_line
+from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
@@ -276,9 +275,8 @@ class Servers:
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Calls a tool by its `server__tool` name; whatever goes wrong is in the reply."""
         if not await self.has(name):
-            near = difflib.get_close_matches(name, self._tools, n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            return ServerReply(False, f"no external tool is called {one_line(name, 80)}{hint}", kind="unknown")
+            told = f"no external tool is called {one_line(name, 80)}. {did_you_mean(name, self._tools, most=3)}"
+            return ServerReply(False, told.rstrip(". "), kind="unknown")
         tool, link = self._tools[name]
         return await link.call(tool, arguments, seconds)
 

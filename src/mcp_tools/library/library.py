@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from mcp_tools.library.approvals import Approvals, ApprovedHashes, Withheld, err
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
+from mcp_tools.text import did_you_mean
 from mcp_tools.tool import Status, Tool
 
 _MOST_CACHED = 1000
@@ -320,8 +320,7 @@ class Library:
         return name
 
     def _unknown(self, name: str) -> UnknownToolError:
-        near = difflib.get_close_matches(name, self._names(), n=3)
-        hint = f"did you mean {', '.join(near)}? " if near else ""
+        hint = did_you_mean(name, self._names(), most=3)
         return UnknownToolError(f"no tool {name!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all")
 
     # Watching

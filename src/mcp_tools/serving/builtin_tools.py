@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,7 +25,7 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
-from mcp_tools.text import one_line
+from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json, object_schema
 
 if TYPE_CHECKING:
@@ -223,8 +222,7 @@ class BuiltinTools:
         return await self._runner.run(tool, call.arguments.get("arguments", {}), call, files=files)
 
     def _unknown(self, name: str) -> ClientReply:
-        near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)
-        hint = f"Did you mean {', '.join(near)}? " if near else ""
+        hint = did_you_mean(name, self._catalogue.all_names(), most=3)
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
     async def _ask(self, call: ClientCall) -> ClientReply | InputRequiredResult:

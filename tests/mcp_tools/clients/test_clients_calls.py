@@ -43,7 +43,7 @@ async def test_what_goes_wrong_is_in_the_reply(start):
     assert (reply.ok, reply.kind) == (False, "arguments")
     assert "a: 'x' is not of type 'integer'" in reply.text
     reply = await call(servers, "calc__ad")
-    assert (reply.kind, "did you mean calc__add" in reply.text) == ("unknown", True)
+    assert (reply.kind, "Did you mean calc__add" in reply.text) == ("unknown", True)
 
 
 async def test_a_long_result_is_cut_in_its_middle_and_says_so(start):

@@ -150,7 +150,7 @@ def test_what_json_cannot_carry_is_refused(library: Library) -> None:
 def test_an_unknown_name_tells_the_nearest(library: Library) -> None:
     """So that a typo is corrected at once."""
     library.register(make_tool())
-    with pytest.raises(UnknownToolError, match="did you mean nth_fibonacci"):
+    with pytest.raises(UnknownToolError, match="Did you mean nth_fibonacci"):
         library.get("nth_fibonaci")
     with pytest.raises(UnknownToolError):
         library.delete("nth_fibonaci")

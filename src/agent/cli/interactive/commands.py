@@ -9,7 +9,6 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +24,7 @@ from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import one_line
+from mcp_tools.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
@@ -401,9 +400,8 @@ def find_command(name: str) -> Command:
     name = name.strip().removeprefix("/").lower()
     if name in _BY_NAME:
         return _BY_NAME[name]
-    near = get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
-    remedy = f"Did you mean /{near[0]}? /help lists all commands." if near else "/help lists all commands."
-    raise UsageError(f"There is no command /{name}.", remedy=remedy)
+    hint = did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.5)
+    raise UsageError(f"There is no command /{name}.", remedy=f"{hint}/help lists all commands.")
 
 
 def command_of(text: str) -> tuple[Command, str] | None:

@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,7 +27,7 @@ from mcp_tools.clients.definitions import listing_of, suspicions_of
 from mcp_tools.clients.servers import Link
 from mcp_tools.clients.trust import FILE, PINS_FILE, Decisions, Seen, standing_of
 from mcp_tools.errors import ServerError
-from mcp_tools.text import count_of, one_line
+from mcp_tools.text import count_of, did_you_mean, one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -270,9 +269,7 @@ def _found(name: str, configured: ConfiguredServers) -> Standing:
     found = {standing.entry.name: standing for standing in configured.standings}
     if name in found:
         return found[name]
-    near = get_close_matches(name, found, n=1)
-    hint = f"Did you mean {near[0]}? " if near else ""
-    raise UsageError(f"There is no server {name!r}.", remedy=f"{hint}`alita mcp list` shows all.")
+    raise UsageError(f"There is no server {name!r}.", remedy=f"{did_you_mean(name, found)}`alita mcp list` shows all.")
 
 
 def _not_allowed(entry: ServerEntry) -> UsageError:
