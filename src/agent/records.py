@@ -52,11 +52,11 @@ def _restored(form: Any, data: Json) -> Any:
 
 
 def _fitting(forms: tuple[Any, ...], data: Json) -> Any:
-    """Of several types the one that the data are of: the dataclass that has all their members, or what is not None."""
+    """Of several types the one that the data are of: the dataclass that knows most members, or what is not None."""
     present = [form for form in forms if form is not type(None)]
     if isinstance(data, Mapping):
         records = [form for form in present if isinstance(form, type) and dataclasses.is_dataclass(form)]
-        return next((form for form in records if data.keys() <= _hints(form).keys()), present[0])
+        return max(records, key=lambda form: len(data.keys() & _hints(form).keys()), default=present[0])
     return present[0]
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -82,6 +84,16 @@ def _is_own(draft: Path, descriptor: int) -> bool:
         return os.path.samestat(ours, draft.lstat())
     except FileNotFoundError:
         return False
+
+
+def backup_of(path: Path) -> Path:
+    """A copy of a file beside it, with the time in its name.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    copy = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
+    return Path(shutil.copy2(path, copy))
 
 
 def private(path: str, flags: int) -> int:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import re
-import shutil
 import stat
 import tomllib
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from agent.errors import SettingsError, StorageError
 from agent.hosts.clients import FormatName, Host
-from mcp_tools.atomic import write_whole
+from mcp_tools.atomic import backup_of, write_whole
 from mcp_tools.clients.config_parser import has_comments, load_jsonc
 from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
@@ -163,10 +161,7 @@ def write(change: Change) -> Path | None:
     remedy = "Make the folder writable, or paste what --print prints."
     with os_errors_as(StorageError, f"{path} cannot be written", remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
-        backup = None
-        if change.before is not None:
-            backup = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
-            shutil.copy2(path, backup)
+        backup = None if change.before is None else backup_of(path)
         if _read(path) != change.before:
             raise SettingsError(f"Another program changed {path} in the meantime.", remedy="Run the command again.")
         write_whole(path, change.after.encode(), keep_mode=True)

@@ -210,7 +210,9 @@ async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) 
 
 def _raise_problem(output: dict[str, Any]) -> None:
     if told := output.get("problem"):
-        raise WebProblem(**told | {"path": Path(told["path"]) if told.get("path") else None})
+        path = Path(told["path"]) if told.get("path") else None
+        known = {name: told[name] for name in ("reason", "message", "remedy", "retry_after") if name in told}
+        raise WebProblem(**known, path=path)
 
 
 BROWSE = "browse"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.atomic import backup_of, private_folder, write_whole
 from mcp_tools.child import NEUTRAL
 from mcp_tools.clients.config_parser import (
     FORM_KEYS,
@@ -53,13 +53,17 @@ def read(path: Path, scope: Scope) -> Parsed:
     return Parsed() if text is None else parse(text, path, scope)
 
 
-def put(path: Path, name: str, entry: ServerEntry | None) -> None:
+def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
     """Adds a server to a file, changes it there, or removes it. What else is in the file stays.
+
+    Returns:
+        The copy of the old file, if there was one.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
     """
-    text = _text(path) or "{}"
+    before = _text(path)
+    text = before or "{}"
     try:
         document = load_jsonc(text)
         if not isinstance(document, dict):
@@ -77,7 +81,11 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> None:
         others = {key: value for key, value in known.items() if key not in FORM_KEYS} if isinstance(known, dict) else {}
         servers[name] = others | as_form(entry)
     with os_errors_as(ServersFileError, f"{path} cannot be written"):
-        write_atomically(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        path = path.resolve()
+        private_folder(path.parent)  # a new file is the user's alone, too: it may hold keys
+        backup = None if before is None else backup_of(path)
+        write_whole(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n", keep_mode=True)
+    return backup
 
 
 def _text(path: Path) -> str | None:
@@ -89,17 +97,6 @@ def _text(path: Path) -> str | None:
         if len(content) > LARGEST_FILE:
             raise ServersFileError(f"{path} has more than {LARGEST_FILE:,} bytes.")
         return content.decode()
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a file whole or not at all. A new one is the user's alone: it may hold keys.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    path = path.resolve()
-    private_folder(path.parent)
-    write_whole(path, text.encode(), keep_mode=True)
 
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")

@@ -69,6 +69,9 @@ async def test_a_replay_gives_and_tells_the_same_without_a_call(tmp_path):
     with pytest.raises(WebProblem, match="Too slow"):
         await web.read("https://b.example/")
     await journal.aclose()
+    record = tmp_path / "journal.jsonl"  # of another version, which knew more of a problem
+    assert '"retry_after":3.0' in record.read_text()
+    record.write_text(record.read_text().replace('"retry_after":3.0', '"retry_after":3.0,"more":1'))
 
     again: list[Any] = []
     late = replayed(tmp_path, again)

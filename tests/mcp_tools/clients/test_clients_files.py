@@ -65,18 +65,21 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "mcp.json"
-    put(path, "new", ServerEntry(name="new", command="x"))
+    assert put(path, "new", ServerEntry(name="new", command="x")) is None
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(json.dumps({"other": [1], "mcpServers": {"new": {"command": "y", "note": "mine"}, "old": A}}))
     path.chmod(0o644)
-    put(path, "new", ServerEntry(name="new", command="z", arguments=("é",)))
-    put(path, "old", None)
+    before = path.read_text()
+    first = put(path, "new", ServerEntry(name="new", command="z", arguments=("é",)))
+    second = put(path, "old", None)
+    assert first is not None
+    assert first.read_text() == before
     assert json.loads(path.read_text()) == {
         "other": [1],
         "mcpServers": {"new": {"note": "mine", "command": "z", "args": ["é"]}},
     }
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert [p.name for p in path.parent.iterdir()] == ["mcp.json"]
+    assert {*path.parent.iterdir()} == {path, first, second}
 
 
 @pytest.mark.parametrize(

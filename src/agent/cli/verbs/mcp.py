@@ -117,7 +117,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     if scope == "project" and (steering := steering_variables(entry)):
         refused = f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}."
         raise UsageError(refused, remedy="Add the server for you alone: --scope user")
-    put(path, entry.name, placed)
+    _put(path, entry.name, placed)
     if scope == "user":
         return placed
     for name, value in {**entry.environment, **entry.headers}.items():
@@ -126,6 +126,11 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     written = next((known for known in read(path, scope).entries if known.name == entry.name), placed)
     Decisions(settings.data_dir / FILE).decide(written.digest, Path.cwd(), "trusted")
     return placed
+
+
+def _put(path: Path, name: str, entry: ServerEntry | None) -> None:
+    if backup := put(path, name, entry):
+        print_note(f"The old file is kept as {backup}.")
 
 
 def _file(settings: Settings, scope: Scope) -> Path:
@@ -209,7 +214,7 @@ def remove(name: Name) -> Result:
     """Removes a server from your file, or from the project's .mcp.json."""
     entry = _found(name, _configured()).entry
     _require_ours(entry, f"Leave it there and run: alita mcp disable {name}")
-    put(entry.path, name, None)
+    _put(entry.path, name, None)
     return done(f"Removed {name} from {entry.path}.", removed=name)
 
 
@@ -258,7 +263,7 @@ def _switch(name: str, configured: ConfiguredServers, *, off: bool) -> None:
     if entry.scope == "project":
         configured.decisions.switch(entry, configured.project, off=off)
     if entry.scope == "user" or (entry.is_off and not off):
-        put(entry.path, name, entry.model_copy(update={"is_off": off}))
+        _put(entry.path, name, entry.model_copy(update={"is_off": off}))
 
 
 def _configured() -> ConfiguredServers:
