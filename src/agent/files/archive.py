@@ -16,7 +16,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, locked, nested_contents, pieces
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Reason,
+    Section,
+    Source,
+    locked,
+    nested_contents,
+    pieces,
+)
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import Listed, Shown, lists_shown
 from mcp_tools.text import one_line
@@ -115,18 +125,15 @@ class Archive(Contents):
             for member in _members(path, kind, called):
                 self._seen += 1
                 if self._seen > self._limits.members:
-                    self.tell(f"Only the first {self._limits.members:,} members are read.")
+                    self.lost.append(f"Only the first {self._limits.members:,} members are read.")
                     return
                 self._take(member, prefix + member.name, depth)
         except _DAMAGE as error:
             is_cut = _is_cut(error)
             state = "cut off" if is_cut else "damaged"
             if not self._files:
-                raise FileProblem(
-                    "truncated" if is_cut else "damaged",
-                    f"{one_line(called)} is {state}: {_said(error)}.",
-                    remedy="Look at its bytes in a program.",
-                ) from error
+                reason: Reason = "truncated" if is_cut else "damaged"
+                raise FileProblem(reason, f"{one_line(called)} is {state}: {_said(error)}.") from error
             self.lost.append(f"{one_line(called)} is {state}: what came after these files is lost ({_said(error)}).")
 
     def _take(self, member: _Member, name: str, depth: int) -> None:
@@ -175,10 +182,8 @@ class Archive(Contents):
             for chunk in _chunks(stream):
                 self._bytes += len(chunk)
                 if self._bytes > self._limits.unpacked:
-                    limit = f"{self._limits.unpacked:,}"
-                    raise FileProblem(
-                        "bomb", f"The archive unpacks to more than {limit} bytes ({one_line(target.name)})."
-                    )
+                    limit = f"{self._limits.unpacked:,} bytes"
+                    raise FileProblem("bomb", f"The archive unpacks to more than {limit} ({one_line(target.name)}).")
                 file.write(chunk)
 
 

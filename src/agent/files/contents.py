@@ -55,38 +55,41 @@ TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 
 
-class FileProblem(ModelFixableError):
-    """A file cannot be read, or not in the way that was asked for."""
+_REMEDIES: dict[Reason, str] = {
+    "missing": "Check its name and its folder.",
+    "truncated": "What is whole of it can be recovered in a program.",
+    "damaged": "It may be damaged or of another kind. Look at its bytes in a program.",
+    "encrypted": "Its content cannot be had without the password.",
+    "mismatch": "It may be damaged or encrypted. Look at its bytes in a program.",
+    "too_large": "Read it in a program, in parts.",
+    "bomb": "Do not open it unless you know who made it.",
+    "timeout": "Read a part of it (page), or compute with it in a program.",
+    "range": "Pages count from 1.",
+}
 
-    def __init__(self, reason: Reason, message: str, *, remedy: str = "") -> None:
-        super().__init__(message, remedy=remedy)
+
+class FileProblem(ModelFixableError):
+    """A file cannot be read, or not in the way that was asked for; without a `remedy` of its own, the reason's."""
+
+    def __init__(self, reason: Reason, message: str, *, remedy: str | None = None) -> None:
+        super().__init__(message, remedy=_REMEDIES.get(reason, "") if remedy is None else remedy)
         self.reason: Reason = reason
 
 
 def damaged(name: str, kind: str, why: object) -> FileProblem:
     """The problem of a file whose content does not hold together."""
     said = " ".join(str(why).split())[:200].rstrip(".")
-    return FileProblem(
-        "damaged",
-        f"{name} cannot be read as {kind}: {said}.",
-        remedy="It may be damaged or of another kind. Look at its bytes in a program.",
-    )
+    return FileProblem("damaged", f"{name} cannot be read as {kind}: {said}.")
 
 
 def too_large(name: str, limits: ReadLimits) -> FileProblem:
     """The problem of a file that needs more memory than reading it may take."""
-    return FileProblem(
-        "too_large",
-        f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.",
-        remedy="Compute with it in a program that takes it in parts.",
-    )
+    return FileProblem("too_large", f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.")
 
 
 def locked(name: str) -> FileProblem:
     """The problem of a file that needs a password."""
-    return FileProblem(
-        "encrypted", f"{name} is locked by a password.", remedy="Its content cannot be had without the password."
-    )
+    return FileProblem("encrypted", f"{name} is locked by a password.")
 
 
 def without_package(package: str | None, extra: str, use: str) -> FileProblem:
@@ -222,11 +225,6 @@ class Contents:
 
     def close(self) -> None:
         """Lets go of the file."""
-
-    def tell(self, sentence: str) -> None:
-        """Says once what is lost."""
-        if sentence not in self.lost:
-            self.lost.append(sentence)
 
 
 class TextContents(Contents):

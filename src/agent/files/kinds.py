@@ -195,7 +195,7 @@ def unopened(path: Path, error: OSError) -> FileProblem:
     if isinstance(error, IsADirectoryError):
         return FileProblem("unsupported", f"{path} is a folder.", remedy="Name a file in it.")
     said = "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
-    return FileProblem("missing", f"{path.name}: {said}.", remedy="Check its name and its folder.")
+    return FileProblem("missing", f"{path.name}: {said}.")
 
 
 def _by_magic(path: Path, head: bytes, suffix: str) -> str:

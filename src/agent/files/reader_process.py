@@ -195,14 +195,6 @@ def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProb
     if status in (-signal.SIGABRT, -signal.SIGKILL):
         return too_large(name, limits)
     if status == -signal.SIGALRM:
-        return FileProblem(
-            "timeout",
-            f"{name} was not read within {limits.seconds:g} seconds.",
-            remedy="Read a part of it (page), or compute with it in a program.",
-        )
+        return FileProblem("timeout", f"{name} was not read within {limits.seconds:g} seconds.")
     said = signal.Signals(-status).name if -status in set(signal.Signals) else f"status {status}"
-    return FileProblem(
-        "damaged",
-        f"{name} ended the program that reads {kind} files ({said}): it is damaged, or made to do so.",
-        remedy="Try it in a program.",
-    )
+    return FileProblem("damaged", f"{name} ended the program that reads {kind} files ({said}).")

@@ -154,7 +154,7 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
         if contents.count == 0:
             raise FileProblem("empty", "The file is well formed, and nothing is in it.")
         there = f"the last one is {contents.count:,}" if contents.count else "it ends before"
-        raise FileProblem("range", f"There is no page {page:,}: {there}.", remedy="Pages count from 1.")
+        raise FileProblem("range", f"There is no page {page:,}: {there}.")
     more = []
     if cut:
         more.append(f"Only {limit:,} of this page's {cut:,} characters are shown: use find to see the others.")

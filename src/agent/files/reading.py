@@ -145,7 +145,7 @@ async def read(
     """
     called = name or path.name
     if page < 1:
-        raise FileProblem("range", f"There is no page {page}.", remedy="Pages count from 1.")
+        raise FileProblem("range", f"There is no page {page}.")
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Reading("empty, 0 bytes", "", "")
@@ -220,11 +220,7 @@ def _readable_kind(path: Path, name: str) -> str:
         return kind
     suffix = path.suffix.lower().lstrip(".")
     if kind == BINARY and suffix in SUFFIXES:
-        raise FileProblem(
-            "mismatch",
-            f"{name} is not a {suffix} file: its content is of no kind that is known.",
-            remedy="It may be damaged or encrypted. Look at its bytes in a program.",
-        )
+        raise FileProblem("mismatch", f"{name} is not a {suffix} file: its content is of no kind that is known.")
     raise FileProblem(
         "unsupported",
         f"{name} is a file of the kind {kind}, which cannot be read as text.",

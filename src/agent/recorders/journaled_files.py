@@ -174,7 +174,7 @@ class JournaledFiles:
         try:
             return await self._journal.call(KIND, request, outcome)
         except StoppedError as limit:
-            return failed(FileProblem("timeout", f"{stopped}: {limit.message}."))
+            return failed(FileProblem("timeout", f"{stopped}: {limit.message}.", remedy=""))
 
 
 async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -> Path:

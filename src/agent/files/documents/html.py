@@ -31,11 +31,8 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
     """Reads a web page."""
     size = source.path.stat().st_size
     if size > MOST_BYTES:
-        raise FileProblem(
-            "too_large",
-            f"{source.name} has {size:,} bytes; pages of at most {MOST_BYTES:,} are read.",
-            remedy="Read it in a program with lxml.",
-        )
+        said = f"{source.name} has {size:,} bytes; pages of at most {MOST_BYTES:,} are read."
+        raise FileProblem("too_large", said)
     drawn = Drawn()
     page = Page(source.path.read_bytes(), drawn, picture_in)
     summary = f"Web page “{page.title}”." if page.title else "Web page without a title."

@@ -22,11 +22,7 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
     try:
         archive = ZipFile(source.path)
     except (BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise FileProblem(
-            "truncated",
-            f"{source.name} is cut off or damaged: {error}.",
-            remedy="What is whole of it can be recovered in a program.",
-        ) from None
+        raise FileProblem("truncated", f"{source.name} is cut off or damaged: {error}.") from None
     members = archive.infolist()
     size = sum(one.file_size for one in members)
     if size > limits.unpacked or len(members) > limits.members:
@@ -35,7 +31,6 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
             "bomb",
             f"{source.name} would unpack to {size:,} bytes in {len(members):,} members; "
             f"{limits.unpacked:,} bytes and {limits.members:,} members are the limits.",
-            remedy="Do not open it unless you know who made it.",
         )
     if any(one.flag_bits & 1 for one in members):
         archive.close()

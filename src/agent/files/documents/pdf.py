@@ -41,11 +41,7 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
             raise locked(source.name) from None
         why = str(error)
     if why and is_cut:
-        raise FileProblem(
-            "truncated",
-            f"{source.name} breaks off: its end is missing ({why}).",
-            remedy="Look at its bytes in a program.",
-        )
+        raise FileProblem("truncated", f"{source.name} breaks off: its end is missing ({why}).")
     if why:
         raise damaged(source.name, "pdf", why)
     contents = PdfContents(document, short_name(Path(source.name).stem), limits)
@@ -84,7 +80,7 @@ class PdfContents(Contents):
         try:
             return _picture_of(self._document[number - 1])
         except (PdfiumError, IndexError):
-            raise FileProblem("range", f"Page {number} cannot be drawn.", remedy="Take another page.") from None
+            raise FileProblem("range", f"Page {number} cannot be drawn.") from None
 
     def save_data(self, folder: Path) -> list[Path]:
         """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
@@ -107,12 +103,14 @@ class PdfContents(Contents):
         try:
             page = self._document[number - 1]
         except PdfiumError:
-            self.tell(f"Page {number} is damaged and cannot be read.")
+            self.lost.append(f"Page {number} is damaged and cannot be read.")
             return "(this page is damaged)"
         try:
             text = _text_of(page)
             if len(text) > _MOST_CHARACTERS:
-                self.tell(f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown.")
+                self.lost.append(
+                    f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown."
+                )
             count = min(raw.FPDFPage_CountObjects(page), _MOST_OBJECTS)
             kinds = [raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, index)) for index in range(count)]
             pictures = kinds.count(raw.FPDF_PAGEOBJ_IMAGE)
@@ -122,7 +120,7 @@ class PdfContents(Contents):
                 text = self._recognised.get(number) or self._ocr(page, number)
             elif pictures:
                 some = "a picture" if pictures == 1 else f"{pictures} pictures"
-                self.tell(f"Page {number} has {some} besides its text, not described here.")
+                self.lost.append(f"Page {number} has {some} besides its text, not described here.")
             notes = _notes_on(page, self._document)
             return "\n".join([text[:_MOST_CHARACTERS].strip("\n"), *notes]) if notes else text[:_MOST_CHARACTERS]
         finally:
@@ -131,17 +129,19 @@ class PdfContents(Contents):
     def _ocr(self, page: Any, number: int) -> str:
         self._until = self._until or time.monotonic() + self._seconds
         if time.monotonic() > self._until:
-            self.tell(f"Page {number} and pages after it are pictures that there was no time for: ask for them alone.")
+            self.lost.append(
+                f"Page {number} and pages after it are pictures that there was no time for: ask for them alone."
+            )
             return "(a picture, not read)"
         try:
             seen = text_in(_picture_of(page))
         except FileProblem as problem:
-            self.tell(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
+            self.lost.append(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
             return "(a picture, not read)"
         found = f"its text was {seen.certainty}" if seen.text else "OCR found no text in it"
-        self.tell(f"Page {number} is only a picture; {found}.")
+        self.lost.append(f"Page {number} is only a picture; {found}.")
         for sentence in seen.lost:
-            self.tell(f"Page {number}: {sentence}")
+            self.lost.append(f"Page {number}: {sentence}")
         self._recognised[number] = seen.text or "(a picture without text)"
         return self._recognised[number]
 

@@ -66,7 +66,7 @@ class Sound(Contents):
         if not said:
             return []
         if stretches < self.stretches:
-            self.tell(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
+            self.lost.append(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
         path = folder / f"{short_name(Path(self._source.name).stem)}.transcript.json"
         pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in said]
         told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in said), "pieces": pieces}
@@ -83,19 +83,21 @@ class Sound(Contents):
         sound, broken = samples(self._source.path, start, STRETCH)
         end = start + len(sound) / RATE
         if broken:
-            self.tell(f"The sound breaks off after {clock(end)}: {broken}.")
+            self.lost.append(f"The sound breaks off after {clock(end)}: {broken}.")
         elif end < min(start + STRETCH, self._length) - _SLACK:
-            self.tell(f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut.")
+            self.lost.append(
+                f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut."
+            )
         if not len(sound):
             return []
         try:
             told = transcribe(sound)
         except FileProblem as problem:
-            self.tell(str(problem).replace("\n", " "))
+            self.lost.append(str(problem).replace("\n", " "))
             return []
         self.facts["transcript_by"] = told.engine
         for sentence in told.lost:
-            self.tell(sentence)
+            self.lost.append(sentence)
         return [Said(start + one.start, min(start + one.end, end), one.text) for one in told.said if one.text]
 
 

@@ -76,9 +76,7 @@ def _opened(source: Source) -> Iterator[Image.Image]:
     except OSError as error:
         if "truncated" not in str(error):
             raise
-        raise FileProblem(
-            "truncated", f"{source.name} breaks off: {error}.", remedy="What is whole can be recovered in a program."
-        ) from None
+        raise FileProblem("truncated", f"{source.name} breaks off: {error}.") from None
 
 
 def _summary(picture: Image.Image) -> str:

@@ -80,7 +80,7 @@ class Film(Contents):
                 try:
                     text = text_in(picture).text
                 except FileProblem as problem:
-                    self.tell(str(problem).replace("\n", " "))
+                    self.lost.append(str(problem).replace("\n", " "))
                     reads = False
             out = io.BytesIO()
             picture.save(out, "jpeg", quality=85)
@@ -92,7 +92,9 @@ class Film(Contents):
         count = max(1, min(_MOST_MOMENTS, int(self._length / _BETWEEN) + 1))
         step = self._length / count
         if count > 1:
-            self.tell(f"Looked at are {count} pictures, one every {step:.1f} s; what shows for shorter may be missing.")
+            self.lost.append(
+                f"Looked at are {count} pictures, one every {step:.1f} s; what shows for shorter may be missing."
+            )
         with opened(self._source.path) as container:
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
@@ -100,7 +102,7 @@ class Film(Contents):
                 try:
                     frame = _frame_at(container, stream, number * step)
                 except av.FFmpegError as error:
-                    self.tell(f"The film is damaged from {clock(number * step)} on: {error.strerror}.")
+                    self.lost.append(f"The film is damaged from {clock(number * step)} on: {error.strerror}.")
                     return
                 if frame is not None:
                     picture = frame.to_image()

@@ -110,18 +110,11 @@ class DelimitedFile(Contents):
         try:
             yield from (row for row in rows if row)
         except csv.Error as error:
-            raise FileProblem(
-                "damaged",
-                f"{self._name}, near row {rows.line_num:,}: {error}.",
-                remedy="Read it in a program in parts.",
-            ) from error
+            raise FileProblem("damaged", f"{self._name}, near row {rows.line_num:,}: {error}.") from error
 
     def _lines(self, stream: IO[str]) -> Iterator[str]:
         while line := stream.readline(_FIELD):
             if len(line) == _FIELD:
-                raise FileProblem(
-                    "too_large",
-                    f"{self._name} has a line of more than {_FIELD:,} characters: that is no table.",
-                    remedy="Read it in a program in parts.",
-                )
+                said = f"{self._name} has a line of more than {_FIELD:,} characters: that is no table."
+                raise FileProblem("too_large", said)
             yield line
