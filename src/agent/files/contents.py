@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.errors import ModelFixableError
-from agent.files.previews import Shown, pages_shown, sections_shown, text_shown
+from agent.files.previews import ROOM, Shown, beginning_shown, text_shown
+from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -214,8 +215,13 @@ class Contents:
         raise NotImplementedError
 
     def preview(self) -> Shown:
-        """How it begins."""
-        return pages_shown(self)
+        """How it begins: its pages, if they can be shown, else the beginning of the first ones."""
+        text = ""
+        for section in self.sections():
+            text += section.text if self.count == 1 else f"\n\n[{section.name}]\n{section.text}"
+            if len(text) > ROOM:
+                return beginning_shown(text.lstrip("\n"), f" of {self.count:,} pages")
+        return Shown([text.lstrip("\n")], f"complete, {count_of(self.count or 0, 'page')}")
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the files for programs: pictures, a transcript, the text by pages, unpacked members."""
@@ -250,7 +256,8 @@ class TextContents(Contents):
     def preview(self) -> Shown:
         """How the text begins and ends."""
         if not self.is_all:
-            return sections_shown(self.parts)
+            shown = text_shown("\n\n".join(f"## {section.name}\n{section.text}" for section in self.parts))
+            return shown._replace(label=shown.label.removeprefix("complete"))
         text = "\n\n".join(section.text for section in self.parts)
         pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
         headings = [f"- page {number}: {'; '.join(found)}" for number, found in pages if found]

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from mcp_tools.text import count_of
-
-if TYPE_CHECKING:
-    from agent.files.contents import Contents, Section
+from typing import Literal, NamedTuple
 
 ROOM = 8_000
 """Characters of a preview; a text that has no more is shown whole."""
@@ -116,22 +111,6 @@ def beginning_shown(text: str, of: str = "") -> Shown:
     """The beginning of a text that has more; `of` says of what."""
     text = shortened(text, _BEGINNING)
     return Shown([text], f"the first {len(text):,} characters{of}")
-
-
-def pages_shown(contents: Contents) -> Shown:
-    """The pages of a file, if they can be shown, else how the first ones begin."""
-    text = ""
-    for section in contents.sections():
-        text += section.text if contents.count == 1 else f"\n\n[{section.name}]\n{section.text}"
-        if len(text) > ROOM:
-            return beginning_shown(text.lstrip("\n"), f" of {contents.count:,} pages")
-    return Shown([text.lstrip("\n")], f"complete, {count_of(contents.count or 0, 'page')}")
-
-
-def sections_shown(sections: Sequence[Section]) -> Shown:
-    """Sections each of which is a part, such as the frames of a picture."""
-    rooms = shares([len(one.text) for one in sections], ROOM)
-    return Shown([f"## {one.name}\n{shortened(one.text, room)}" for one, room in zip(sections, rooms, strict=True)], "")
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:

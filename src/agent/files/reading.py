@@ -41,7 +41,6 @@ _SUGGESTED = {
 class Preview:
     """What a file is and how it begins."""
 
-    name: str
     kind: str
     size: int
     """Bytes."""
@@ -106,13 +105,13 @@ async def preview(
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
-        return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", 0)
+        return Preview(kind, 0, "The file is empty: it has 0 bytes.", 0)
     told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr, speech=speech)
     promised = SUFFIXES.get(path.suffix.lower().lstrip("."), kind)
     if promised != kind and not {promised, kind} <= TEXTS:
         told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
     told["data"] = list(map(Path, told["data"]))
-    return Preview(name=called, kind=kind, **told)
+    return Preview(kind=kind, **told)
 
 
 async def read(

@@ -37,11 +37,11 @@ def show(
     speech = from_settings(read_settings())
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file, speech=speech))
-        form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
+        form = {"name": file.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
         form |= {"beginning": seen.text, "shown": seen.label, "pages": seen.sections, "facts": seen.facts}
         pages = "" if seen.sections is None else f", {count_of(seen.sections, 'page')}"
         shown = f"; shown: {seen.label}" if seen.label else ""
-        text = f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.text}"
+        text = f"{file.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.text}"
         more, lost = "", seen.lost
     else:
         part = exits.run(read(file, page=page or 1, to=to, find=find, speech=speech))

@@ -22,6 +22,7 @@ from mcp_tools.text import one_line
 WIDEST = 60
 """Columns up to which empty ones are shown too."""
 _FEW = 10  # comments or links that are told where it is to be brief
+_LOOKS = ("Fill colours", "Font colours", "Marked text", "Number formats")
 _MARKED = 200  # characters of a text that is struck through in part
 _Place = tuple[int, int]  # row and column, from 1
 _THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
@@ -49,7 +50,7 @@ class FullSheet(Sheet):
         self._sheet, self._computed, self._theme = sheet, computed, theme
         self.title = f"{'hidden ' if sheet.sheet_state != 'visible' else ''}sheet {sheet.title}"
         self._texts: dict[int, dict[int, str]] = {}
-        self._fills, self._fonts, self._marks, self._formats = (defaultdict[str, set[_Place]](set) for _ in range(4))
+        self._looks = {title: defaultdict[str, list[_Place]](list) for title in _LOOKS}
         self._remarks: dict[_Place, str] = {}
         self._links: dict[_Place, str] = {}
         uncomputed, patterns = list[str](), list[_Place]()
@@ -57,20 +58,19 @@ class FullSheet(Sheet):
             value, formula = cell.value, ""
             if isinstance(value, CellRichText):
                 if mark := _struck_in(value):
-                    self._marks[mark].add(place)
+                    self._looks["Marked text"][mark].append(place)
                 value = str(value)
             if cell.data_type == "f":
                 value, formula = computed._cells[place].value, f" [{_formula(value)}]"
                 uncomputed += [name_of(place)] if value is None else []
-            if cell.has_style:
-                self._style(place, cell, value, patterns)
+            is_filled = cell.has_style and self._style(place, cell, value, patterns)
             if cell.comment:
                 author = f" ({cell.comment.author})" if cell.comment.author else ""
                 self._remarks[place] = " ".join(cell.comment.text.split()) + author
             if cell.hyperlink and cell.hyperlink.target:
                 self._links[place] = cell.hyperlink.target
             text = f"{as_text(value)}{formula}".lstrip() if formula else as_text(value)
-            if text or place in self._remarks or any(place in places for places in self._fills.values()):
+            if text or is_filled or place in self._remarks:
                 self._texts.setdefault(place[0], {})[place[1]] = text
         used = sorted({column for row in self._texts.values() for column in row})
         self._numbers = sorted(self._texts)
@@ -96,12 +96,7 @@ class FullSheet(Sheet):
         """Colours, struck through and italic text, formats, merged and hidden cells, comments and links of rows."""
         listed = first_of if brief else ", ".join
         lines = []
-        for title, groups in (
-            ("Fill colours", self._fills),
-            ("Font colours", self._fonts),
-            ("Marked text", self._marks),
-            ("Number formats", self._formats),
-        ):
+        for title, groups in self._looks.items():
             here = {key: [place for place in places if first <= place[0] <= last] for key, places in groups.items()}
             lines += [f"{title}:"] if any(here.values()) else []
             lines += [f"- {key}: {listed(ranges_of(places))}" for key, places in here.items() if places]
@@ -118,25 +113,23 @@ class FullSheet(Sheet):
             lines += [*told[:_FEW], f"and {len(told) - _FEW} more like that"] if brief and len(told) > _FEW else told
         return lines
 
-    def _style(self, place: _Place, cell: Any, value: Any, patterns: list[_Place]) -> None:
-        fill = cell.fill
-        if fill.fill_type == "solid" and (colour := colour_of(fill.fgColor, self._theme)):
-            self._fills[f"#{colour} ({colour_word(colour)})"].add(place)
-        elif fill.fill_type:
-            patterns.append(place)
-        if value is None:
-            return
-        colour = colour_of(cell.font.color, self._theme) if cell.font else ""
-        if colour and colour != "000000":
-            self._fonts[f"#{colour} ({colour_word(colour)})"].add(place)
-        for mark, is_there in (
-            ("struck through", cell.font and cell.font.strike),
-            ("italic", cell.font and cell.font.i),
+    def _style(self, place: _Place, cell: Any, value: Any, patterns: list[_Place]) -> bool:
+        """Notes how a cell looks; whether it has a colour of its own."""
+        fill, font = cell.fill, cell.font
+        filled = colour_of(fill.fgColor, self._theme) if fill.fill_type == "solid" else ""
+        patterns += [place] if fill.fill_type and fill.fill_type != "solid" else []
+        written = colour_of(font.color, self._theme) if font else ""
+        is_number = not cell.is_date and isinstance(value, int | float)
+        for title, look in (
+            ("Fill colours", filled and f"#{filled} ({colour_word(filled)})"),
+            ("Font colours", written and written != "000000" and f"#{written} ({colour_word(written)})"),
+            ("Marked text", font and font.strike and "struck through"),
+            ("Marked text", font and font.i and "italic"),
+            ("Number formats", is_number and cell.number_format not in ("General", "@") and f"`{cell.number_format}`"),
         ):
-            if is_there:
-                self._marks[mark].add(place)
-        if cell.number_format not in ("General", "@") and not cell.is_date and isinstance(value, int | float):
-            self._formats[f"`{cell.number_format}`"].add(place)
+            if look and (value is not None or title == "Fill colours"):
+                self._looks[title][look].append(place)
+        return bool(filled)
 
 
 def name_of(place: _Place) -> str:
