@@ -80,10 +80,7 @@ def shown_page(
     from agent.material.attached import DATA
     from agent.web.reading.paged import Screen, screen_of
 
-    links = _numbered(page, known)
-    page = replace(
-        page, markdown=_with_numbers(page.markdown, page, links), around=_with_numbers(page.around, page, links)
-    )
+    page, links = _renumbered(page, known)
     is_found = bool(decision.find.strip())
     screen = screen_of(page, decision.page, decision.find, size=reading)
     if is_previewed and addresses and page.kind in DATA and not is_found and decision.page == 1:
@@ -167,26 +164,19 @@ def _link_of(text: str) -> str | None:
     return str(int(match[1])) if match else None
 
 
-def _numbered(page: Page, known: Mapping[str, str]) -> dict[str, str]:
-    """The links of a page by number: an address that was seen before has its number already."""
-    before = {url: number for number, url in known.items()}
+def _renumbered(page: Page, known: Mapping[str, str]) -> tuple[Page, dict[str, str]]:
+    """The page with the run's numbers of its links, and the links: one that was seen before has its number already."""
+    numbers = {url: number for number, url in known.items()}
     following = max(map(int, known), default=0) + 1
-    links: dict[str, str] = {}
-    for url in page.links:
-        number = before.setdefault(url, str(following))
-        following += number == str(following)
-        links[number] = url
-    return links
-
-
-def _with_numbers(text: str, page: Page, links: Mapping[str, str]) -> str:
-    numbers = {url: number for number, url in links.items()}
+    for place, url in enumerate([url for url in page.links if url not in numbers]):
+        numbers[url] = str(following + place)
 
     def number(match: re.Match[str]) -> str:
         own = int(match[1])
         return f"][{numbers[page.links[own - 1]]}]" if 1 <= own <= len(page.links) else match[0]
 
-    return _SHOWN.sub(number, text)
+    page = replace(page, markdown=_SHOWN.sub(number, page.markdown), around=_SHOWN.sub(number, page.around))
+    return page, {numbers[url]: url for url in page.links}
 
 
 def _head(page: Page, decision: Decision, source: int) -> str:

@@ -100,10 +100,8 @@ class Page:
 class Search(Protocol):
     """A search engine."""
 
-    @property
-    def name(self) -> str:
-        """What settings and events call it."""
-        ...
+    name: str
+    """What settings and events call it."""
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits, best first; none is an empty list.
@@ -126,10 +124,8 @@ class Search(Protocol):
 class PageReader(Protocol):
     """Reads pages."""
 
-    @property
-    def name(self) -> str:
-        """What events call it."""
-        ...
+    name: str
+    """What events call it."""
 
     async def read(self, url: str) -> Page:
         """The page at an address.

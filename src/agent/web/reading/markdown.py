@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import re
 import secrets
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urldefrag
 
 from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
-from agent.records import as_plain
 from agent.web.address import route_of
-from agent.web.page import Page, WebProblem
+from agent.web.page import Page
 from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import (
     absolute,
@@ -67,13 +67,14 @@ _TURNS = re.compile(
 _TURN_NAMES = re.compile(r"(?:^|[\s_-])(?:pag(?:er|ing|inat\w+)|page-?numbers?|next|prev(?:ious)?)(?:$|[\s_-])", re.I)
 
 
-class Extracted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Extracted:
     """What a page says."""
 
     page: Page
-    wants_scripts: bool  # there is little to read here, and scripts would write the rest
-    hidden: int  # characters that were left out because a browser does not show them
-    wall: WebProblem | None  # what keeps its content back
+    wants_scripts: bool = False  # there is little to read here, and scripts would write the rest
+    hidden: int = 0  # characters that were left out because a browser does not show them
+    wall: dict[str, Any] | None = None  # what keeps its content back: the arguments of a WebProblem
 
     @property
     def size(self) -> int:
@@ -93,9 +94,7 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
         asked: The address that led there.
         status: With which it came.
     """
-    found = extract(decoded(base64.b64decode(body), charset), url, asked=asked, status=status)
-    wall = found.wall and {"reason": found.wall.reason, "message": found.wall.message, "remedy": found.wall.remedy}
-    return {**found._asdict(), "page": as_plain(found.page), "wall": wall}
+    return asdict(extract(decoded(base64.b64decode(body), charset), url, asked=asked, status=status))
 
 
 def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
@@ -111,7 +110,7 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
 
     tree = parse(source[:LONGEST])
     if tree is None:
-        return Extracted(Page(url, "", ""), False, 0, None)
+        return Extracted(Page(url, "", ""))
     title, published, wants_scripts = title_of(tree), date_of(tree), _wants_scripts(tree)
     remarks = [f"Only the first {LONGEST:,} characters of its source were read."] if len(source) > LONGEST else []
     if hidden := drop_hidden(tree):
@@ -139,7 +138,9 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
         forms=tuple(forms),
         around=around,
     )
-    return Extracted(page, wants_scripts, hidden, wall_of(markdown, url, html=source, asked=asked, status=status))
+    wall = wall_of(markdown, url, html=source, asked=asked, status=status)
+    told = {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy} if wall else None
+    return Extracted(page, wants_scripts, hidden, told)
 
 
 def _wants_scripts(tree: Any) -> bool:

@@ -199,7 +199,7 @@ class WebReader:
             reason: Reason = "too_large" if problem.reason in ("too_large", "timeout") else "mismatch"
             raise WebProblem(reason, problem.message) from problem
         if found.wall is not None:
-            raise found.wall
+            raise WebProblem(**found.wall)
         return found
 
     async def _look_behind(self, problem: WebProblem) -> None:
@@ -240,9 +240,7 @@ async def extracted(
     sent = base64.b64encode(body[: 4 * LONGEST + 4]).decode()
     arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
     request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
-    told = await parsers.ask({**request, "arguments": arguments}, _LIMITS)
-    wall = WebProblem(**told["wall"]) if told["wall"] else None
-    return Extracted(from_plain(Page, told["page"]), told["wants_scripts"], told["hidden"], wall)
+    return from_plain(Extracted, await parsers.ask({**request, "arguments": arguments}, _LIMITS))
 
 
 def page_of(found: Extracted, *notes: str) -> Page:
