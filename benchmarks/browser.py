@@ -26,7 +26,7 @@ from typing import NamedTuple
 from browser_runs import DRIVERS, Run, run_all
 from table import Figure, as_text, ratio_at_most
 
-from agent.browser.outside import operate
+from agent.browser.operate import operate
 from agent.browser.tasks import BrowserTask
 from agent.events import BrowserStepped, Note
 from agent.web.chromium import find_chromium, sweep

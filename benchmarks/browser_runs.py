@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
-from agent.browser.outside import BROWSER_USE, operate
+from agent.browser.operate import BROWSER_USE, operate
 from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
 from agent.errors import AlitaError
 from agent.events import BrowserStepped, Note

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.browser.outside import Blocks, operate
+from agent.browser.operate import Blocks, operate
 from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.events import BrowserStepped, Note
 from agent.small.browser import DRIVER

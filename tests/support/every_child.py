@@ -74,7 +74,7 @@ def drawing() -> None:
 
 
 def browser() -> None:
-    from agent.browser.outside import operate
+    from agent.browser.operate import operate
     from agent.browser.tasks import BrowserTask
     from agent.small.browser import DRIVER
     from agent.web.page import WebProblem

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.browser.browser_use_model import PASSWORD_SECRET, USER_SECRET, GuardedModel, action_line
+from agent.browser.driver_process import Host, drive_with
 from agent.browser.logins import hidden
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in, text_on
 from agent.browser.tasks import BrowserOutcome, BrowserTask
@@ -27,7 +28,6 @@ from mcp_tools.text import one_line, printable
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
-    from agent.browser.inside import Host
     from agent.web.proxy import GuardedProxy
 
 
@@ -52,13 +52,17 @@ _ENDING = 5.0
 """Seconds in which browser-use ends when it is told to; it may wait for what never comes."""
 
 
-async def drive(context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
-    """Does a task in a browser that the caller opened with a port; browser-use may write into its profile."""
-    return await _Driven(context, task, host, proxy).run()
+def main() -> None:
+    """Does the task on stdin."""
+
+    async def drive(context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
+        return await BrowserUse(context, task, host, proxy).run()
+
+    drive_with(drive, args=["--remote-debugging-port=0"])  # by which browser-use finds it
 
 
-class _Driven:
-    """One task, and the agent of browser-use that does it."""
+class BrowserUse:
+    """Does one task in a browser that the caller opened with a port; browser-use may write into its profile."""
 
     def __init__(self, context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> None:
         self._task = task

@@ -20,7 +20,7 @@ from mcp_tools.prompt import data_block
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.browser.inside import Host
+    from agent.browser.driver_process import Host
     from agent.browser.tasks import BrowserTask
 
 USER_SECRET, PASSWORD_SECRET = "login_user", "login_password"

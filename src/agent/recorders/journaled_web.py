@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.browser.logins import read_logins
-from agent.browser.outside import operate
+from agent.browser.operate import operate
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
 from agent.consent.provenance import Origins

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from agent.actions.python_session import run_in_session
 from agent.actions.refusals import refusal_of
 from agent.answering.answer_format import problem_of
-from agent.browser.outside import BROWSER_USE
+from agent.browser.operate import BROWSER_USE
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, Origins, of_address

@@ -12,7 +12,7 @@ from playwright.async_api import async_playwright
 
 from agent.browser.browser_use_model import with_marked_page
 from agent.browser.logins import Login
-from agent.browser.outside import BROWSER_USE
+from agent.browser.operate import BROWSER_USE
 from agent.browser.tabs import TabInUse
 from agent.errors import StoppedError
 from agent.models.protocol import Completion

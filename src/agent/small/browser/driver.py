@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.answer import has_words
-from agent.browser.inside import Host, drive_with
+from agent.browser.driver_process import Host, drive_with
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
 from agent.browser.tasks import BrowserOutcome, BrowserTask

@@ -265,7 +265,7 @@ def open_reader(settings: Settings, web: PageReader) -> PageReader:
         readers.append(_firecrawl(settings))
     if settings.web_index is not None:
         readers.append(_own_index(settings))
-    return FirstOf(readers) if len(readers) > 1 else web
+    return ReaderChain(readers) if len(readers) > 1 else web
 
 
 def engine_states(settings: Settings) -> list[EngineState]:
@@ -314,14 +314,14 @@ def _state(name: str, settings: Settings) -> EngineState:
     return EngineState(name, "ready: needs no key", True, needs_nothing=True)
 
 
-class FirstOf:
+class ReaderChain:
     """Readers of pages, each asked where those before it failed.
 
     Args:
         readers: The first is asked first.
     """
 
-    name = "first"
+    name = "readers"
 
     def __init__(self, readers: Sequence[PageReader]) -> None:
         self._readers = tuple(readers)

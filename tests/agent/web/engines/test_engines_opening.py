@@ -12,7 +12,7 @@ import pytest
 from agent.configuration.settings import ENGINES, Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event
-from agent.web.engines.search_engines import FirstOf, engine_states, names_of, open_engines, open_reader
+from agent.web.engines.search_engines import ReaderChain, engine_states, names_of, open_engines, open_reader
 from agent.web.http import Http
 from agent.web.page import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
@@ -101,7 +101,7 @@ async def test_readers_in_order(tmp_path: Path) -> None:
             ALITA_ALLOW_PRIVATE="true",
         )
         reader = open_reader(settings, web)
-        assert isinstance(reader, FirstOf)
+        assert isinstance(reader, ReaderChain)
         assert (await reader.read("http://127.0.0.1/b")).markdown == "read plainly"
         assert server.requests == []
         page = await reader.read(refused)

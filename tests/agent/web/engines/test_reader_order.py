@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.engines.search_engines import FirstOf
+from agent.web.engines.search_engines import ReaderChain
 from agent.web.page import Page, Reason, WebProblem
 
 URL = "https://rivers.example/elbe"
@@ -34,7 +34,7 @@ class Reader:
 async def test_the_next_one_reads_with_a_note() -> None:
     """Why the first one did not read it stands beside the page."""
     readers = [Reader("plain", "captcha"), Reader("firecrawl", "http"), Reader("index")]
-    first = FirstOf(readers)
+    first = ReaderChain(readers)
     page = await first.read(URL)
     assert page.via == "index"
     assert page.notes == ("It is read by index: plain has captcha.", "of the page")
@@ -48,7 +48,7 @@ async def test_the_next_one_reads_with_a_note() -> None:
 async def test_a_reader_without_credit_is_not_asked_again(reason: Reason, asked: int) -> None:
     """What does not get better is tried once."""
     second = Reader("firecrawl", reason)
-    readers = FirstOf([Reader("plain", "http"), second, Reader("index")])
+    readers = ReaderChain([Reader("plain", "http"), second, Reader("index")])
     for _ in range(3):
         await readers.read(URL)
     assert second.asked == asked
@@ -58,7 +58,7 @@ async def test_what_must_not_be_got_round_and_what_is_kept_as_a_file(tmp_path: P
     second = Reader("firecrawl")
     for reason, path in (("leak", None), ("robots", None), ("mismatch", tmp_path / "a.bin")):
         with pytest.raises(WebProblem, match=reason) as caught:
-            await FirstOf([Reader("plain", reason, path), second]).read(URL)
+            await ReaderChain([Reader("plain", reason, path), second]).read(URL)
         assert caught.value.path == path
     assert second.asked == 0
 
@@ -66,16 +66,16 @@ async def test_what_must_not_be_got_round_and_what_is_kept_as_a_file(tmp_path: P
 async def test_an_address_for_another_reader_is_no_loss() -> None:
     """A reader that is not for such addresses leaves no note."""
     readers = [Reader("plain", "refused_address"), Reader("firecrawl", "refused_address"), Reader("index")]
-    assert (await FirstOf(readers).read("file:///pages/a.txt")).notes == ("of the page",)
+    assert (await ReaderChain(readers).read("file:///pages/a.txt")).notes == ("of the page",)
 
 
 async def test_all_failed() -> None:
     """The first reader that is for such addresses says why."""
     index = Reader("index", "refused_address")
     with pytest.raises(WebProblem, match="plain has timeout"):
-        await FirstOf([Reader("plain", "timeout"), Reader("firecrawl", "quota"), index]).read(URL)
+        await ReaderChain([Reader("plain", "timeout"), Reader("firecrawl", "quota"), index]).read(URL)
     with pytest.raises(WebProblem, match="plain has private_address"):
-        await FirstOf([Reader("plain", "private_address"), index]).read(URL)
+        await ReaderChain([Reader("plain", "private_address"), index]).read(URL)
 
 
 async def test_each_reader_is_closed_whatever_comes_of_the_others() -> None:
@@ -85,7 +85,7 @@ async def test_each_reader_is_closed_whatever_comes_of_the_others() -> None:
 
     other = Reader("plain")
     with pytest.raises(OSError, match="stuck"):
-        await FirstOf([other, Stuck("firecrawl")]).aclose()
+        await ReaderChain([other, Stuck("firecrawl")]).aclose()
     with pytest.raises(OSError, match="stuck"):
-        await FirstOf([Stuck("firecrawl"), other]).aclose()
+        await ReaderChain([Stuck("firecrawl"), other]).aclose()
     assert other.closed

@@ -1,4 +1,4 @@
-"""The browser's process: drives the browser (for example with browser-use), and asks alita for everything else."""
+"""The browser's process: a driver operates the browser, and asks alita for everything else."""
 
 from __future__ import annotations
 
@@ -36,13 +36,6 @@ _STAYS = """(() => {
   }, true);
 })()"""
 """A form is sent to the site of its page, and to no other: what is typed is meant for that one."""
-
-
-def main() -> None:
-    """Does the task on stdin with browser-use."""
-    from agent.browser.browser_use_driver import drive
-
-    drive_with(drive, args=["--remote-debugging-port=0"])  # by which browser-use finds it
 
 
 def drive_with(drive: Drive, **options: Any) -> None:

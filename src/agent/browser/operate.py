@@ -28,7 +28,7 @@ Blocks: TypeAlias = Callable[[str, str], bool]
 """Whether an address, with the text found there, must not be shown."""
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
-BROWSER_USE = "agent.browser.inside"
+BROWSER_USE = "agent.browser.browser_use_driver"
 """The module whose `main` drives the browser with browser-use."""
 
 
