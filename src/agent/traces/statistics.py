@@ -6,7 +6,7 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,80 +31,8 @@ _CALL = b'{"seq":'
 _MOST_USED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """The figures of a period. What is not known is None, never 0."""
-
-    since: float | None
-    """When it begins, in seconds since 1970; None for everything that is kept."""
-    questions: int
-    """Runs; neither plain arithmetic nor an answer from the cache makes one."""
-    statuses: dict[str, int]
-    unreadable: int
-    scored: int
-    """Questions of benchmarks with learning, whose scores are known; their runs are kept elsewhere."""
-    right: int
-    cache_hits: int
-    usage: Usage
-    """Of all runs; its cost is None where the price of one is unknown."""
-    cost: float | None
-    """US dollars of the runs whose price is known; None where no run's is."""
-    priced: int
-    tools_used: dict[str, int]
-    """Runs that called each tool, the most used first."""
-    tools_created: int
-    calls: dict[str, int]
-    failed: dict[str, int]
-    median_seconds: float | None
-    p95_seconds: float | None
-
-    def as_json(self) -> dict[str, Json]:
-        """What `--json` prints."""
-        told = asdict(self)
-        usage = told.pop("usage")
-        del usage["cost"]
-        return {**told, "accuracy": self.right / self.scored if self.scored else None, "usage": usage}
-
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """For people."""
-        asked, usage = self.questions, self.usage
-        if not asked:
-            return [("questions", "0"), ("answered before", _hits(self.cache_hits)), ("right", self._right)]
-        by_status = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in self.statuses.items())
-        used = ", ".join(f"{name} {count} ×" for name, count in list(self.tools_used.items())[:_MOST_USED])
-        more = len(self.tools_used) - _MOST_USED
-        cost = "not known" if self.cost is None else f"${self.cost:.4f}, ${self.cost / self.priced:.4f} per question"
-        if 0 < self.priced < asked:
-            cost += f" (price not known of {asked - self.priced} of {asked})"
-        lasted = "not known"
-        if self.median_seconds is not None:
-            lasted = f"median {self.median_seconds:.1f} s, 95 % within {self.p95_seconds:.1f} s"
-        tokens = f"{usage.input_tokens:,} in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
-        per_question = (usage.input_tokens + usage.output_tokens) / asked
-        return [
-            ("questions", f"{asked}: {by_status}"),
-            *([("unreadable", f"{self.unreadable}: alita runs list shows the others")] if self.unreadable else []),
-            ("right", self._right),
-            ("answered before", _hits(self.cache_hits)),
-            ("model calls", f"{usage.calls:,}, {usage.calls / asked:.1f} per question"),
-            ("tokens", f"{tokens}; {per_question:,.0f} per question"),
-            ("cost", cost),
-            ("tools used", (used + (f" and {more} more" if more > 0 else "")) or "none"),
-            ("tools created", str(self.tools_created)),
-            *((f"{CALLS[kind]} failed", _share(self.failed.get(kind, 0), made)) for kind, made in self.calls.items()),
-            ("time", lasted),
-        ]
-
-    @property
-    def _right(self) -> str:
-        if not self.scored:
-            return "not known: no question of this time was scored"
-        return f"{_share(self.right, self.scored)} that a benchmark with learning scored"
-
-
-def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool], cache_hits: int) -> Statistics:
-    """Looks through the runs of a period.
+def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool], cache_hits: int) -> dict[str, Json]:
+    """The figures of the runs of a period, as `--json` prints them. What is not known is None, never 0.
 
     Args:
         runs: Their folder.
@@ -138,24 +66,60 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
         if answer.usage.cost is not None:
             costs.append(answer.usage.cost)
     scored = [right for run_id, right in scores.items() if is_of_the_period(run_id)]
-    return Statistics(
-        since=since,
-        questions=statuses.total(),
-        statuses=_ranked(statuses),
-        unreadable=unreadable,
-        scored=len(scored),
-        right=sum(scored),
-        cache_hits=cache_hits,
-        usage=usage,
-        cost=sum(costs) if costs else None,
-        priced=len(costs),
-        tools_used=_ranked(used),
-        tools_created=created,
-        calls={kind: made[kind] for kind in CALLS if made[kind]},
-        failed={kind: failed[kind] for kind in CALLS if made[kind]},
-        median_seconds=statistics.median(seconds) if seconds else None,
-        p95_seconds=_p95(seconds),
-    )
+    return {
+        "since": since,
+        "questions": statuses.total(),  # neither plain arithmetic nor an answer from the cache makes a run
+        "statuses": _ranked(statuses),
+        "unreadable": unreadable,
+        "scored": len(scored),  # of benchmarks with learning, whose runs are kept elsewhere
+        "right": sum(scored),
+        "accuracy": sum(scored) / len(scored) if scored else None,
+        "cache_hits": cache_hits,
+        "usage": {name: amount for name, amount in asdict(usage).items() if name != "cost"},
+        "cost": sum(costs) if costs else None,
+        "priced": len(costs),  # runs whose price is known: `cost` is theirs
+        "tools_used": _ranked(used),
+        "tools_created": created,
+        "calls": {kind: made[kind] for kind in CALLS if made[kind]},
+        "failed": {kind: failed[kind] for kind in CALLS if made[kind]},
+        "median_seconds": statistics.median(seconds) if seconds else None,
+        "p95_seconds": _p95(seconds),
+    }
+
+
+def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
+    """The figures for people."""
+    asked, priced, cost, usage = (found[name] for name in ("questions", "priced", "cost", "usage"))
+    right = "not known: no question of this time was scored"
+    if found["scored"]:
+        right = f"{_share(found['right'], found['scored'])} that a benchmark with learning scored"
+    known = [("right", right), ("answered before", f"{found['cache_hits']} from the cache")]
+    if not asked:
+        return [("questions", "0"), *known]
+    by_status = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["statuses"].items())
+    tools = [f"{name} {count} ×" for name, count in found["tools_used"].items()]
+    more = f" and {len(tools) - _MOST_USED} more" if len(tools) > _MOST_USED else ""
+    price = "not known" if cost is None else f"${cost:.4f}, ${cost / priced:.4f} per question"
+    if 0 < priced < asked:
+        price += f" (price not known of {asked - priced} of {asked})"
+    tokens = f"{usage['input_tokens']:,} in ({usage['cached_tokens']:,} cached), {usage['output_tokens']:,} out"
+    per_question = (usage["input_tokens"] + usage["output_tokens"]) / asked
+    lasted = "not known"
+    if found["median_seconds"] is not None:
+        lasted = f"median {found['median_seconds']:.1f} s, 95 % within {found['p95_seconds']:.1f} s"
+    lost = found["unreadable"]
+    return [
+        ("questions", f"{asked}: {by_status}"),
+        *([("unreadable", f"{lost}: alita runs list shows the others")] if lost else []),
+        *known,
+        ("model calls", f"{usage['calls']:,}, {usage['calls'] / asked:.1f} per question"),
+        ("tokens", f"{tokens}; {per_question:,.0f} per question"),
+        ("cost", price),
+        ("tools used", (", ".join(tools[:_MOST_USED]) + more) or "none"),
+        ("tools created", str(found["tools_created"])),
+        *((f"{CALLS[kind]} failed", _share(found["failed"][kind], made)) for kind, made in found["calls"].items()),
+        ("time", lasted),
+    ]
 
 
 def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
@@ -192,7 +156,3 @@ def _p95(seconds: list[float]) -> float | None:
 
 def _share(count: int, of: int) -> str:
     return f"{count:,} of {of:,} ({count / of:.1%})"
-
-
-def _hits(count: int) -> str:
-    return f"{count} from the cache"

@@ -15,7 +15,7 @@ from agent.models.protocol import Usage
 from agent.store.answer_cache import hits_since, note_hit
 from agent.store.journal import Journal
 from agent.store.runs import create_run, journal_path, new_id, save_run
-from agent.traces.statistics import Statistics, statistics_of
+from agent.traces.statistics import rows_of, statistics_of
 
 
 async def ended(runs: Path, status: str, cost: float | None, seconds: float, *, days: int = 0, calls: int = 0) -> None:
@@ -39,10 +39,6 @@ async def ended(runs: Path, status: str, cost: float | None, seconds: float, *, 
         (runs / run.run_id).rename(runs / older)
 
 
-def told(found: Statistics) -> dict[str, str]:
-    return dict(found.rows)
-
-
 async def test_a_period(tmp_path):
     runs = tmp_path / "runs"
     await ended(runs, "answered", 0.5, 1.0, calls=4)
@@ -54,27 +50,27 @@ async def test_a_period(tmp_path):
     yesterday = time.time() - 86_400
     scores = {"260101-000000-aaaa": False, time.strftime("%y%m%d-%H%M%S-bbbb", time.gmtime()): True}
     found = statistics_of(runs, since=yesterday, scores=scores, cache_hits=7)
-    assert (found.questions, found.unreadable, found.cache_hits) == (4, 1, 7)
-    assert found.statuses == {"answered": 2, "failed": 1, "interrupted": 1}
-    assert (found.usage.calls, found.usage.cost, found.cost, found.priced) == (6, None, 0.75, 2)
-    assert (found.tools_used, found.tools_created) == ({"nth_prime": 3}, 6)
-    assert (found.calls, found.failed) == ({"model": 3, "session": 1}, {"model": 1, "session": 1})
-    assert (found.median_seconds, found.p95_seconds) == (3.0, 9.0)
-    assert (found.as_json()["accuracy"], found.as_json()["right"]) == (1.0, 1)
-    rows = told(found)
+    assert (found["questions"], found["unreadable"], found["cache_hits"]) == (4, 1, 7)
+    assert found["statuses"] == {"answered": 2, "failed": 1, "interrupted": 1}
+    assert (found["usage"]["calls"], found["cost"], found["priced"]) == (6, 0.75, 2)
+    assert (found["tools_used"], found["tools_created"]) == ({"nth_prime": 3}, 6)
+    assert (found["calls"], found["failed"]) == ({"model": 3, "session": 1}, {"model": 1, "session": 1})
+    assert (found["median_seconds"], found["p95_seconds"]) == (3.0, 9.0)
+    assert (found["accuracy"], found["right"]) == (1.0, 1)
+    rows = dict(rows_of(found))
     assert rows["questions"] == "4: 2 answered, 1 failed, 1 interrupted"
     assert rows["cost"] == "$0.7500, $0.3750 per question (price not known of 2 of 4)"
     assert rows["model calls failed"] == "1 of 3 (33.3%)"
-    assert statistics_of(runs, since=None, scores={}, cache_hits=0).questions == 5
+    assert statistics_of(runs, since=None, scores={}, cache_hits=0)["questions"] == 5
 
 
 async def test_what_is_not_known_is_not_zero(tmp_path):
     runs = tmp_path / "runs"
     nothing = statistics_of(runs, since=None, scores={}, cache_hits=0)
-    assert (nothing.cost, nothing.median_seconds, nothing.as_json()["accuracy"]) == (None, None, None)
-    assert told(nothing)["questions"] == "0"
+    assert {nothing[name] for name in ("cost", "median_seconds", "accuracy")} == {None}
+    assert dict(rows_of(nothing))["questions"] == "0"
     await ended(runs, "answered", None, 1.0)
-    rows = told(statistics_of(runs, since=None, scores={}, cache_hits=0))
+    rows = dict(rows_of(statistics_of(runs, since=None, scores={}, cache_hits=0)))
     assert rows["cost"] == "not known"
     assert rows["right"].startswith("not known")
 

@@ -28,7 +28,7 @@ from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
 from agent.traces.read import read_trace
 from agent.traces.render import render, render_page
-from agent.traces.statistics import statistics_of
+from agent.traces.statistics import rows_of, statistics_of
 from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.text import count_of, one_line
@@ -284,7 +284,7 @@ def stats(
         records.close()
     hits = hits_since(settings.cache_hits_file, begin or 0.0)
     found = statistics_of(settings.runs_dir, since=begin, scores=scores, cache_hits=hits)
-    return Result(found.as_json(), found.rows)
+    return Result(found, rows_of(found))
 
 
 traces_app = options.App("Traces: every step and every call of a run.")
