@@ -24,7 +24,7 @@ from browser_runs import Kind, Run, drive, run_on_site
 from miniwob_pages import Episode, MiniWob, instructions, load_episodes
 from table import Figure, as_text
 
-from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
+from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask
 from agent.configuration.settings_sources import read_settings
 from agent.models.protocol import Completion, Message, Request, Role
 from agent.models.roles import Models
@@ -36,14 +36,14 @@ WOB_STEPS = 10
 Row = dict[str, Any]
 
 
-async def site_runs(kind: Kind, ask: Ask, split: str | None, done: set[str], seconds: float) -> AsyncIterator[Row]:
+async def site_runs(kind: Kind, ask: AskModel, split: str | None, done: set[str], seconds: float) -> AsyncIterator[Row]:
     """The site's tasks that are still to do."""
     for task in load_tasks(split):
         if task.id not in done:
             yield {"id": task.id, "split": task.split, **_row(await run_on_site(kind, ask, task, seconds=seconds))}
 
 
-async def wob_runs(kind: Kind, ask: Ask, done: set[str], seconds: float) -> AsyncIterator[Row]:
+async def wob_runs(kind: Kind, ask: AskModel, done: set[str], seconds: float) -> AsyncIterator[Row]:
     """The episodes of MiniWoB++ that are still to do."""
     episodes = [episode for episode in load_episodes() if _id(episode) not in done]
     with MiniWob() as pages:

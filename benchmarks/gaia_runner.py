@@ -116,18 +116,19 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
     from agent.gaia.attachments import usual_attachments
     from agent.gaia.configuration import with_limit
     from agent.gaia.dataset import load_jsonl
-    from agent.gaia.progress import Began, Ended, Event
+    from agent.gaia.progress import Display
     from agent.gaia.runner import Benchmark, RunOptions
 
     settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
     dataset = load_jsonl(question_file(folder, count))
-    options = RunOptions(dataset, settings, usual_attachments(settings), folder / "out.json", concurrency=at_once)
+    options = RunOptions(output=folder / "out.json", concurrency=at_once)
     seen: Figures = {"ended": 0}
 
-    def hear(event: Event) -> None:
-        if isinstance(event, Began) and "began" not in seen:
-            seen.update(began=time.monotonic(), cpu=cpu_seconds(family()))
-        if isinstance(event, Ended):
+    class Measured(Benchmark):
+        async def _attempt(self, *what: Any) -> None:
+            if "began" not in seen:
+                seen.update(began=time.monotonic(), cpu=cpu_seconds(family()))
+            await super()._attempt(*what)
             seen["ended"] += 1
             if seen["ended"] == count:
                 pids = family()
@@ -135,7 +136,11 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
                     wall=time.monotonic() - seen["began"], cpu=cpu_seconds(pids) - seen["cpu"], mb=held_mb(pids)
                 )
 
-    outcome = asyncio.run(Benchmark(options, hear).run())
+    class Silent(Display):
+        def say(self, text: str) -> None:
+            """Nothing: printing is not measured."""
+
+    outcome = asyncio.run(Measured(options, dataset, settings, usual_attachments(settings), Silent()).run())
     right = sum(attempt.correct is True for attempt in outcome.attempts)
     return {"wall": seen["wall"], "cpu": seen["cpu"], "mb": seen["mb"], "right": right}
 

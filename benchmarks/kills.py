@@ -39,7 +39,7 @@ from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Attempt, Task, dataset_of
 from agent.gaia.configuration import Places, with_limit
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
-from agent.gaia.progress import Ended, Event
+from agent.gaia.progress import Display
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
 from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
@@ -177,11 +177,14 @@ class Benchmarks:
     """The benchmark's runner with its workers, which goes on with its ledger."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
-        def listen(event: Event) -> None:
-            if isinstance(event, Ended):
-                done(event.attempt.task_id)
+        class Told(Display):
+            def say(self, text: str) -> None:
+                """Nothing."""
 
-        outcome = asyncio.run(self._run(folder, turn, listen))
+            def end(self, attempt: Attempt) -> None:
+                done(attempt.task_id)
+
+        outcome = asyncio.run(self._run(folder, turn, Told()))
         assert outcome.left == 0, outcome.message
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
@@ -192,14 +195,13 @@ class Benchmarks:
         answered = Counter(a.task_id for a in read_ledger(path).attempts if a.status == "ok")
         yield from (f"{one} is there {count} times" for one, count in answered.items() if count > 1)
 
-    async def _run(self, folder: Path, turn: str, listen: Callable[[Event], None]) -> BenchmarkOutcome:
+    async def _run(self, folder: Path, turn: str, display: Display) -> BenchmarkOutcome:
         settings = _settings(folder)
         tasks = [Task(f"t{number}", f"What is on card {number}?", 1) for number in range(6)]
         dataset = dataset_of(tasks, {task.task_id: "tea" for task in tasks}, "here")
         found = usual_attachments(settings)
-        output = folder / f"{turn}.json"
-        options = RunOptions(dataset, with_limit(settings), found, output, concurrency=2, resume=True)
-        return await Benchmark(options, listen).run()
+        options = RunOptions(output=folder / f"{turn}.json", concurrency=2, resume=True)
+        return await Benchmark(options, dataset, with_limit(settings), found, display).run()
 
 
 class Sessions:

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.gaia.attachments import usual_attachments
+from agent.gaia.attempt import Attempt, Dataset, Task
 from agent.gaia.configuration import Places, with_limit
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Records, read_ledger
-from agent.gaia.progress import Event
+from agent.gaia.progress import Display
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
 from support.benchmarks import question_file
+
+
+class Recorded(Display):
+    """A display that keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.epochs: list[int] = []
+        self.ended: list[Attempt] = []
+
+    def plan(self, selected: Sequence[Task], done: Sequence[Attempt], todo: int, epochs: int = 1) -> None:
+        """Keeps the epochs."""
+        self.epochs.append(epochs)
+        super().plan(selected, done, todo, epochs)
+
+    def end(self, attempt: Attempt) -> None:
+        """Keeps the attempt."""
+        self.ended.append(attempt)
 
 
 class Bench:
@@ -22,23 +43,28 @@ class Bench:
         self.questions = question_file(folder, count)
         self.output = folder / "out.json"
         self.flags: dict[str, Any] = {"model": "m", "base_url": url, "use_cache": False}
-        self.events: list[Event] = []
+        self.display = Recorded()
         self.running: Benchmark | None = None
 
-    def options(self, *, flags: dict[str, Any] | None = None, **options: Any) -> RunOptions:
-        """What is run, with other settings where they are given."""
-        settings = with_limit(read_settings(self.flags | (flags or {})))
-        dataset = load_jsonl(self.questions)
-        return RunOptions(dataset, settings, usual_attachments(settings), self.output, **options)
+    @property
+    def dataset(self) -> Dataset:
+        """The questions."""
+        return load_jsonl(self.questions)
 
-    async def run(self, **options: Any) -> BenchmarkOutcome:
+    def settings(self, flags: dict[str, Any] | None = None) -> Settings:
+        """The settings, with others where they are given."""
+        return with_limit(read_settings(self.flags | (flags or {})))
+
+    def options(self, **options: Any) -> RunOptions:
+        """What is run; one question at a time unless told otherwise."""
+        return RunOptions(output=self.output, **{"concurrency": 1, **options})
+
+    async def run(self, flags: dict[str, Any] | None = None, **options: Any) -> BenchmarkOutcome:
         """Runs it."""
-        self.running = Benchmark(self.options(**options), self.hear)
+        settings = self.settings(flags)
+        found = usual_attachments(settings)
+        self.running = Benchmark(self.options(**options), self.dataset, settings, found, self.display)
         return await self.running.run()
-
-    def hear(self, event: Event) -> None:
-        """Keeps what is told."""
-        self.events.append(event)
 
     @property
     def records(self) -> Records:

@@ -77,16 +77,15 @@ def fingerprint_of(
     return Fingerprint(dataset.fingerprint, configuration)
 
 
-def worker_settings(places: Places, options: RunOptions, at_once: int, workers: int) -> Setup:
+def worker_settings(options: RunOptions, settings: Settings, at_once: int, workers: int) -> Setup:
     """What each of so many workers is told, which share so many questions at once."""
     from agent.gaia.worker import Setup
 
-    settings = options.settings
     assert settings.max_seconds is not None
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
     calls = 2 * at_once if is_default else settings.concurrency
     own = {
-        "runs_dir": places.runs,
+        "runs_dir": options.places.runs,
         "keep_runs": "all",
         "concurrency": max(1, -(-calls // workers)),
         "retries": max(settings.retries, _PATIENT_RETRIES),

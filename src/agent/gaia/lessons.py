@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.errors import AlitaError, ModelError, UsageError
 from agent.gaia.attempt import DONE, Attempt, Lesson
 from agent.gaia.ledger import Ledger
-from agent.gaia.progress import Event, Said
+from agent.gaia.progress import Display
 from agent.learning.overseer import WrongAttempt, learn
 from agent.learning.planner import kind_of
 from agent.models.protocol import Role
@@ -21,7 +21,8 @@ from agent.traces.render import render
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.gaia.configuration import Places
+    from agent.configuration.settings import Settings
+    from agent.gaia.attempt import Dataset
     from agent.gaia.runner import RunOptions
     from agent.learning.gap_records import GapRecords
 
@@ -55,14 +56,20 @@ class Lessons:
     """
 
     def __init__(
-        self, options: RunOptions, places: Places, ledger: Ledger, fingerprint: str, tell: Callable[[Event], None]
+        self,
+        options: RunOptions,
+        dataset: Dataset,
+        settings: Settings,
+        ledger: Ledger,
+        fingerprint: str,
+        display: Display,
     ) -> None:
-        self._options = options
-        self._places = places
+        self._runs = options.places.runs
         self._ledger = ledger
         self._fingerprint = fingerprint
-        self._tell = tell
-        self._tasks = {task.task_id: task for task in options.dataset.tasks}
+        self._display = display
+        self._tasks = {task.task_id: task for task in dataset.tasks}
+        self._truths = dataset.truths
         self._queue: asyncio.Queue[Attempt] = asyncio.Queue()
         self._records: GapRecords | None = None
         self._models: Models | None = None
@@ -73,9 +80,9 @@ class Lessons:
             return
         from agent.learning.gap_records import GapRecords
 
-        self._records = GapRecords(options.settings.gaps_file)
+        self._records = GapRecords(settings.gaps_file)
         if options.learning == "grow":
-            self._models = Models(options.settings, notify=lambda text: tell(Said("overseer", 1, text)))
+            self._models = Models(settings, notify=lambda text: display.tell("overseer", text))
             learned = {lesson.run_id for lesson in ledger.lessons}
             for attempt in ledger.attempts:
                 if attempt.run_id not in learned:
@@ -109,7 +116,7 @@ class Lessons:
             self._queue.task_done()
 
     async def _learn(self, attempt: Attempt) -> None:
-        task, truth = self._tasks[attempt.task_id], self._options.dataset.truths[attempt.task_id]
+        task, truth = self._tasks[attempt.task_id], self._truths[attempt.task_id]
         assert self._models is not None
         assert self._records is not None
         files = (task.file_name,) if task.file_name else ()
@@ -125,12 +132,12 @@ class Lessons:
         )
         self._ledger.learn(lesson)
         if insight.record:
-            self._tell(Said(attempt.task_id, attempt.epoch, f"learned: {insight.record}"))
+            self._display.tell(attempt.task_id, f"learned: {insight.record}")
         else:
             self._fail(attempt, insight.problem)
 
     def _trace_of(self, attempt: Attempt) -> str:
-        trace = render(read_trace(self._places.runs, attempt.run_id), width=_WIDTH, full=True)
+        trace = render(read_trace(self._runs, attempt.run_id), width=_WIDTH, full=True)
         scored = [
             f"raw answer: {attempt.raw_answer}",
             f"scored answer: {attempt.answer}",
@@ -140,7 +147,7 @@ class Lessons:
 
     def _fail(self, attempt: Attempt, why: str) -> None:
         self.unlearned.append(f"{attempt.task_id}: {one_line(why, 200)}")
-        self._tell(Said(attempt.task_id, attempt.epoch, f"nothing is learned: {one_line(why, 200)}"))
+        self._display.tell(attempt.task_id, f"nothing is learned: {one_line(why, 200)}")
 
     async def finish(self, *, stopped: bool) -> None:
         """Waits for what is still being learned; after an interruption nothing is waited for."""

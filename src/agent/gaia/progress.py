@@ -1,56 +1,15 @@
-"""The progress of a benchmark: its events and counts, shown on stderr."""
+"""The progress of a benchmark, shown on stderr."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from agent.gaia.attempt import DONE, Attempt, Task
 from agent.gaia.report.tables import price, seconds_text
 from mcp_tools.text import count_of, one_line
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptsPlanned:
-    """The attempts to make are known."""
-
-    selected: tuple[Task, ...]
-    done: tuple[Attempt, ...]
-    """The last attempts of earlier runs, with and without a result."""
-    todo: int
-    problems: tuple[str, ...] = ()
-    epochs: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Began:
-    """An attempt begins."""
-
-    task: Task
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a question under way does or says."""
-
-    task_id: str
-    epoch: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """An attempt ended and is in the ledger."""
-
-    attempt: Attempt
-
-
-Event: TypeAlias = AttemptsPlanned | Began | Said | Ended
-
 
 _ANSWER_WIDTH = 60
 
@@ -66,27 +25,26 @@ class Display:
         self._todo = self._made = 0
         self._began = time.monotonic()
 
-    def show(self, event: Event) -> None:
-        """Takes in an event."""
-        match event:
-            case AttemptsPlanned():
-                self._tasks = {task.task_id for task in event.selected}
-                self._latest = {attempt.key: attempt for attempt in event.done if attempt.task_id in self._tasks}
-                self._epochs, self._todo, self._began = event.epochs, event.todo, time.monotonic()
-                done = sum(attempt.status in DONE for attempt in event.done)
-                epochs = f" × {event.epochs} epochs" if event.epochs > 1 else ""
-                asked = count_of(len(event.selected), "question") + epochs
-                before = f", {done} done before" if done else ""
-                self.say(f"{asked}{before}; {count_of(event.todo, 'attempt')} to make.")
-                for problem in event.problems:
-                    self.say(problem)
-            case Said():
-                if self._verbose:
-                    self.say(f"  {event.task_id}: {event.text}")
-            case Ended(attempt):
-                self._latest[attempt.key] = attempt
-                self._made += 1
-                self.say(self._line_of(attempt))
+    def plan(self, selected: Sequence[Task], done: Sequence[Attempt], todo: int, epochs: int = 1) -> None:
+        """The attempts to make are known; `done` are the last ones of earlier runs, with and without a result."""
+        self._tasks = {task.task_id for task in selected}
+        self._latest = {attempt.key: attempt for attempt in done if attempt.task_id in self._tasks}
+        self._epochs, self._todo, self._began = epochs, todo, time.monotonic()
+        finished = sum(attempt.status in DONE for attempt in done)
+        asked = count_of(len(selected), "question") + (f" × {epochs} epochs" if epochs > 1 else "")
+        before = f", {finished} done before" if finished else ""
+        self.say(f"{asked}{before}; {count_of(todo, 'attempt')} to make.")
+
+    def tell(self, task_id: str, text: str) -> None:
+        """What a question under way does or says."""
+        if self._verbose:
+            self.say(f"  {task_id}: {text}")
+
+    def end(self, attempt: Attempt) -> None:
+        """An attempt ended and is in the ledger."""
+        self._latest[attempt.key] = attempt
+        self._made += 1
+        self.say(self._line_of(attempt))
 
     def say(self, text: str) -> None:
         """A sentence; where nobody reads it any more, the benchmark goes on all the same."""

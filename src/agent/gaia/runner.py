@@ -7,7 +7,7 @@ import hashlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,9 @@ from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerpr
 from agent.gaia.ledger import CountedTasks, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
 from agent.gaia.pool import AttemptJob, Pool
-from agent.gaia.progress import AttemptsPlanned, Began, Ended, Event, Said
+from agent.gaia.progress import Display
 from agent.gaia.scorer import Mode, resolution_of, score
+from agent.models.protocol import EMBEDDED
 from mcp_tools.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from agent.gaia.attachments import Attachments
 
 Done = Mapping[tuple[str, int], Attempt]
+USUAL_CONCURRENCY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +111,24 @@ class Totals:
     steps: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What is run, and how."""
+    """What is run of a question set, and how, beside settings."""
 
-    dataset: Dataset
-    settings: Settings
-    attachments: Attachments
     output: Path
     selection: Selection = field(default_factory=Selection)
     library: LibraryMode = "cold"
     mode: Mode = "gaia"
     learning: LearningMode = "off"
-    concurrency: int = 1
+    concurrency: int | None = None
+    """Questions to run in parallel; None for what is usual with the model."""
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
-    taken: Mapping[str, str] = field(default_factory=dict)
-    """Answers of a submission file by task id, with which a ledger begins."""
+
+    @property
+    def places(self) -> Places:
+        """Where results and ledger stand."""
+        return Places(self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +151,34 @@ class BenchmarkOutcome:
 
 
 class Benchmark:
-    """A benchmark that can be interrupted."""
+    """A benchmark that can be interrupted.
 
-    def __init__(self, options: RunOptions, on_event: Callable[[Event], None]) -> None:
+    Args:
+        options: What is run.
+        dataset: The questions.
+        settings: How each is answered.
+        attachments: Finds their files.
+        display: Shows what happens.
+        taken: Answers of a submission file by task id, with which a ledger begins.
+    """
+
+    def __init__(
+        self,
+        options: RunOptions,
+        dataset: Dataset,
+        settings: Settings,
+        attachments: Attachments,
+        display: Display,
+        taken: Mapping[str, str] | None = None,
+    ) -> None:
         self._options = options
-        self._tell = on_event
-        self._places = Places(options.output)
-        self._fingerprint = fingerprint_of(
-            options.dataset, options.settings, options.library, options.mode, options.learning
-        )
+        self._dataset = dataset
+        self._settings = settings
+        self._attachments = attachments
+        self._display = display
+        self._answers = taken or {}
+        self._places = options.places
+        self._fingerprint = fingerprint_of(dataset, settings, options.library, options.mode, options.learning)
         self._queue: deque[Todo] = deque()
         self._began = time.monotonic()
         self._made: list[Attempt] = []
@@ -186,15 +208,15 @@ class Benchmark:
             UsageError: A chosen question is not in the set.
         """
         options, selection, digest = self._options, self._options.selection, self._fingerprint.digest
-        chosen = selection.tasks(options.dataset.tasks)
+        chosen = selection.tasks(self._dataset.tasks)
         if not options.resume and self._places.ledger.exists():
             raise RunError(
                 f"The ledger {self._places.ledger} already exists.",
                 remedy="Add --resume to continue it, or choose another --output.",
             )
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint) as ledger:
-            if options.taken and not ledger.attempts:
-                ledger.append(*map(self._taken, (t for t in options.dataset.tasks if t.task_id in options.taken)))
+            if self._answers and not ledger.attempts:
+                ledger.append(*map(self._taken, (t for t in self._dataset.tasks if t.task_id in self._answers)))
             done = newest(ledger.attempts)
             killed = {
                 one.key: Attempt(one.task_id, one.epoch, digest, status="interrupted", run_id=one.run_id)
@@ -203,8 +225,10 @@ class Benchmark:
             self._queue = deque(still_to_do(selection, chosen, done | killed))
             tasks, epochs = self._counting(ledger.chosen, done)
             ledger.select(tasks, epochs)
-            self._tell(AttemptsPlanned(tasks, tuple(done.values()), len(self._queue), ledger.problems, epochs))
-            self._lessons = Lessons(options, self._places, ledger, digest, self._tell)
+            self._display.plan(tasks, tuple(done.values()), len(self._queue), epochs)
+            for problem in ledger.problems:
+                self._display.say(problem)
+            self._lessons = Lessons(options, self._dataset, self._settings, ledger, digest, self._display)
             try:
                 if self._queue:
                     await self._work(ledger)
@@ -235,20 +259,20 @@ class Benchmark:
         ids = {task_id for task_id, _ in done} | {todo.task.task_id for todo in self._queue}
         ids |= {task.task_id for task in before.tasks} if before else set()
         epochs = [self._options.selection.epochs, before.epochs if before else 1, *(epoch for _, epoch in done)]
-        return tuple(task for task in self._options.dataset.tasks if task.task_id in ids), max(epochs)
+        return tuple(task for task in self._dataset.tasks if task.task_id in ids), max(epochs)
 
     async def _work(self, ledger: Ledger) -> None:
         from agent.models.embedded.local_server import running
 
-        options = self._options
-        at_once = min(options.concurrency, len(self._queue))
+        usual = 1 if self._settings.model == EMBEDDED else USUAL_CONCURRENCY
+        at_once = min(self._options.concurrency or usual, len(self._queue))
         workers = min(at_once, os.cpu_count() or 1)
         self._pool = Pool(
-            worker_settings(self._places, options, at_once, workers),
+            worker_settings(self._options, self._settings, at_once, workers),
             workers,
             tell=partial(self._heard, ledger),
             # The embedded model's servers: other processes use them too.
-            spared=lambda: {state.pid for _, state in running(options.settings.runtime_dir)},
+            spared=lambda: {state.pid for _, state in running(self._settings.runtime_dir)},
         )
         try:
             await self._pool.warm()
@@ -280,15 +304,14 @@ class Benchmark:
         return next((name for name, amount in used.items() if (most := getattr(limits, name)) and amount >= most), None)
 
     async def _attempt(self, todo: Todo, ledger: Ledger) -> None:
-        task, before, options = todo.task, todo.before, self._options
-        found = await asyncio.to_thread(options.attachments.resolve, task)
+        task, before = todo.task, todo.before
+        found = await asyncio.to_thread(self._attachments.resolve, task)
         if found.status == "missing" and before is not None and before.status == "missing-file" and before.run_id:
-            self._tell(Ended(before))  # it was asked without its file, which is still not there
+            self._display.end(before)  # it was asked without its file, which is still not there
             return
-        file = str(found.path or options.attachments.place_of(task)) if task.file_name else ""
-        own = str(self._places.library_of(task.task_id, todo.epoch)) if options.library == "cold" else ""
+        file = str(found.path or self._attachments.place_of(task)) if task.file_name else ""
+        own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
-        self._tell(Began(task, todo.epoch))
         assert self._pool is not None
         result = await self._pool.do(AttemptJob(task.task_id, todo.epoch, task.question, file, own, begun))
         attempt = result.attempt
@@ -301,14 +324,14 @@ class Benchmark:
             ledger.append(attempt)
             self._made.append(attempt)
             self._lessons.heard(attempt)
-        self._tell(Ended(attempt))
+        self._display.end(attempt)
 
     def _taken(self, task: Task) -> Attempt:
-        answer = self._options.taken[task.task_id]
+        answer = self._answers[task.task_id]
         return self._scored(task, Attempt(task.task_id, answer=answer, raw_answer=answer, cost=0.0, model=TAKEN))
 
     def _scored(self, task: Task, attempt: Attempt) -> Attempt:
-        truth = self._options.dataset.truths.get(task.task_id)
+        truth = self._dataset.truths.get(task.task_id)
         attempt = replace(
             attempt,
             fingerprint=self._fingerprint.digest,
@@ -328,6 +351,6 @@ class Benchmark:
                 ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))
             case "step_started":
                 reason = f" ({event['reason']})" if event["reason"] else ""
-                self._tell(Said(job.task_id, job.epoch, event["action"] + reason))
+                self._display.tell(job.task_id, event["action"] + reason)
             case "note" | "warning" | "model_starting":
-                self._tell(Said(job.task_id, job.epoch, event["text"]))
+                self._display.tell(job.task_id, event["text"])

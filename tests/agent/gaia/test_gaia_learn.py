@@ -71,7 +71,7 @@ def bench(tmp_path, learner, monkeypatch):
 
 
 def kept(bench: Bench) -> GapRecords:
-    return GapRecords(bench.options().settings.gaps_file)
+    return GapRecords(bench.settings().gaps_file)
 
 
 async def test_a_wrong_attempt_becomes_a_row_and_a_record_that_later_questions_are_planned_with(bench, learner):
@@ -96,7 +96,7 @@ async def test_a_wrong_attempt_becomes_a_row_and_a_record_that_later_questions_a
 
 async def test_a_record_that_names_the_question_is_not_taken(bench, learner):
     learner.abstractions = [{**RECORD, "advice": f"say t0-{'answer'}"}, RECORD]
-    learner.abstractions[0]["advice"] = "the answer to number 0 is " + json.dumps(bench.options().dataset.truths["t0"])
+    learner.abstractions[0]["advice"] = "the answer to number 0 is " + json.dumps(bench.dataset.truths["t0"])
     await bench.run(learning="grow")
     assert "names particulars" in learner.asked("You turn the diagnosis")[1]["messages"][1]["content"]
     assert [record.advice for record in kept(bench).all()] == [RECORD["advice"]]

@@ -3,25 +3,21 @@
 import io
 
 from agent.gaia.attempt import Attempt, Task
-from agent.gaia.progress import AttemptsPlanned, Began, Display, Ended, Said
+from agent.gaia.progress import Display
 
 TASKS = (Task("a", "?", 1), Task("b", "?", 2), Task("c", "?", None))
-EVENTS = (
-    AttemptsPlanned(TASKS, (Attempt("a", correct=True, input_tokens=1000, cost=0.5),), 3),
-    Began(TASKS[1], 1),
-    Said("b", 1, "search (so)"),
-    Ended(Attempt("c", status="error", error="no \x1b[31mconnection")),
-)
 
 
-def shown(*events, verbose=False):
+def show(*, verbose=False):
     display = Display(verbose=verbose)
-    for event in events:
-        display.show(event)
+    display.plan(TASKS, (Attempt("a", correct=True, input_tokens=1000, cost=0.5),), 3)
+    display.tell("b", "search (so)")
+    display.end(Attempt("c", status="error", error="no \x1b[31mconnection"))
+    display.tell("b", "waiting")
 
 
 def test_lines_are_one_for_each_attempt_and_steer_no_terminal(capsys):
-    shown(*EVENTS, Said("b", 1, "waiting"))
+    show()
 
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
@@ -30,14 +26,16 @@ def test_lines_are_one_for_each_attempt_and_steer_no_terminal(capsys):
 
 
 def test_verbose_tells_every_step(capsys):
-    shown(*EVENTS, Said("b", 1, "waiting"), verbose=True)
+    show(verbose=True)
     assert [line.strip() for line in capsys.readouterr().err.splitlines()][1::2] == ["b: search (so)", "b: waiting"]
 
 
 def test_of_several_epochs_each_attempt_is_one_of_all_and_counts_once(capsys):
     done = tuple(Attempt(task_id, epoch, correct=True) for task_id in "abc" for epoch in (1, 2))
-    again = [Ended(Attempt("a", 3, status="error")), Ended(Attempt("a", 3, correct=True))]
-    shown(AttemptsPlanned(TASKS, done, 3, epochs=3), *again)
+    display = Display()
+    display.plan(TASKS, done, 3, epochs=3)
+    display.end(Attempt("a", 3, status="error"))
+    display.end(Attempt("a", 3, correct=True))
 
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("3 questions × 3 epochs, 6 done before; 3 attempts")

@@ -10,7 +10,6 @@ from agent.gaia.attempt import Begun
 from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
-from agent.gaia.progress import AttemptsPlanned, Display, Ended
 from agent.gaia.report.figures import open_results, report_of
 from agent.gaia.runner import Selection, Totals
 from agent.store.journal import Journal
@@ -49,19 +48,16 @@ async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
 async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
     first = await bench.run(selection=Selection(ids=("t0", "t1"), epochs=2), totals=Totals(tokens=20))
     assert (first.epochs, len(first.attempts), first.left) == (2, 2, 2)
-    results = results_of(
-        bench.options().dataset, first.fingerprint, first.selected, first.attempts, epochs=first.epochs
-    )
+    results = results_of(bench.dataset, first.fingerprint, first.selected, first.attempts, epochs=first.epochs)
     assert (results["epochs"], results["accuracy"]) == (2, 0.5)
 
     second = await bench.run(selection=Selection(ids=("t0",)), resume=True)
     assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
-    assert [event.epochs for event in bench.events if isinstance(event, AttemptsPlanned)] == [2, 2]
+    assert bench.display.epochs == [2, 2]
     assert len(open_results(Places(bench.output).ledger).cells) == 4
 
 
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
-    options = bench.options()
     places = Places(bench.output)
     first = await bench.run(selection=Selection(ids=("t0",)))
     gone = Begun("t1", 1, first.fingerprint.digest, "20260101-000000-aaaa")
@@ -72,7 +68,7 @@ async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, 
     second = await bench.run(resume=True)
 
     assert [a.status for a in second.attempts] == ["ok"] * 4
-    assert len(openai_server.requests) == len(options.dataset.tasks)
+    assert len(openai_server.requests) == len(bench.dataset.tasks)
     assert bench.records.begun == ()
 
 
@@ -109,17 +105,15 @@ def comparable(bench):
     told = report_of(open_results(places.ledger)).as_json()
     figures = [told["facts"][name] for name in ("attempted", "errors", "tried again", "missing")]
     figures += [told["tables"]["By route"][0]["name"], told["tables"].get("Tools")]
-    tried = [event for event in bench.events if isinstance(event, Ended)][-1].attempt
-    results = results_of(
-        bench.options().dataset, fingerprint_in(bench), bench.options().dataset.tasks, [tried], epochs=1
-    )
+    tried = bench.display.ended[-1]
+    results = results_of(bench.dataset, fingerprint_in(bench), bench.dataset.tasks, [tried], epochs=1)
     counts = (results["attempted"], results["errors"], results["interrupted"])
     return replace(attempt, seconds=0.0, started=""), events, figures, counts
 
 
 def fingerprint_in(bench):
     options = bench.options()
-    return fingerprint_of(options.dataset, options.settings, options.library, options.mode)
+    return fingerprint_of(bench.dataset, bench.settings(), options.library, options.mode)
 
 
 @pytest.mark.timeout(240)
@@ -169,15 +163,12 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     facts = report_of(open_results(Places(bench.output).ledger)).as_json()["facts"]
     counts = [facts[name] for name in ("attempted", "errors", "missing", "status")]
     assert counts == [0, 0, 1, {"interrupted": 1}]
-    results = results_of(bench.options().dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
+    results = results_of(bench.dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
     assert (results["attempted"], results["errors"], results["interrupted"]) == (0, 0, 1)
 
     openai_server.default = with_a_mended_program
-    bench.events.clear()
+    capsys.readouterr()
     await bench.run(selection=choice, resume=True)
-    (planned,) = [event for event in bench.events if isinstance(event, AttemptsPlanned)]
-    display = Display()
-    display.show(planned)
     assert capsys.readouterr().err == "1 question; 1 attempt to make.\n"
     attempt, *others = comparable(bench)
     assert (replace(attempt, run_id=""), *others) == (replace(expected[0], run_id=""), *expected[1:])

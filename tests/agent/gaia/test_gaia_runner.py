@@ -10,7 +10,6 @@ from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
 from agent.gaia.configuration import Places, fingerprint_of, rules_of, worker_settings
-from agent.gaia.progress import Began
 from agent.gaia.runner import Selection, Totals
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -60,9 +59,9 @@ async def test_the_scorers_rules_are_told_with_every_question_and_are_part_of_th
     assert "thousands separators" not in json.dumps(openai_server.requests[-1]["messages"])
 
     assert "letter by letter" in rules_of(settings, "course")
-    assert fingerprint_of(bench.options().dataset, settings, "cold", "course").configuration["rules"] != gaia
+    assert fingerprint_of(bench.dataset, settings, "cold", "course").configuration["rules"] != gaia
     small = read_settings(bench.flags | {"strategy": "small"})
-    assert "rules" not in fingerprint_of(bench.options().dataset, small, "cold", "gaia").configuration
+    assert "rules" not in fingerprint_of(bench.dataset, small, "cold", "gaia").configuration
 
 
 async def test_without_resume_or_with_other_settings_it_is_refused_and_with_it_only_the_rest_is_asked(
@@ -139,11 +138,14 @@ async def test_beyond_a_limit_of_the_whole_no_question_is_begun(bench, openai_se
 
 
 async def test_an_interrupt_lets_the_running_question_end_and_begins_no_other(bench):
-    def hear(event):
-        if isinstance(event, Began):
-            bench.running.interrupt()
+    told = []
 
-    bench.hear = hear
+    def tell(*said):
+        if not told:
+            bench.running.interrupt()
+        told.append(said)
+
+    bench.display.tell = tell  # with its first step, the question is under way
     outcome = await bench.run(concurrency=1)
 
     assert (outcome.how, outcome.left) == ("interrupted", 3)
@@ -234,5 +236,4 @@ async def test_a_library_is_shared_or_each_question_has_its_own(bench, openai_se
 
 @pytest.mark.parametrize(("mode", "approval"), [("read-only", "never"), ("warm", "auto"), ("cold", "auto")])
 def test_nothing_is_added_to_a_library_that_is_only_read(bench, mode, approval):
-    options = bench.options(library=mode)
-    assert worker_settings(Places(bench.output), options, 1, 1).settings.approval == approval
+    assert worker_settings(bench.options(library=mode), bench.settings(), 1, 1).settings.approval == approval

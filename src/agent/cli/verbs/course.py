@@ -80,8 +80,8 @@ def run(
     if has_files:
         _put_files(dataset, files, api)
     choices = Choices(
-        questions,
-        output,
+        questions=questions,
+        output=output,
         attached=files if has_files else None,
         selection=Selection(max_questions=max_questions),
         concurrency=concurrency,

@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,7 +25,7 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import LearningMode, LibraryMode, Places, ledger_meant, with_limit
+from agent.gaia.configuration import ledger_meant, with_limit
 from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
@@ -35,8 +35,6 @@ from agent.gaia.report import tables
 from agent.gaia.report.comparison import compare as compared
 from agent.gaia.report.figures import counted, group_of, open_results, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
-from agent.gaia.scorer import Mode
-from agent.models.protocol import EMBEDDED
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
 from mcp_tools.text import count_of
@@ -120,10 +118,11 @@ def run(
     compare two runs, use `alita gaia compare`.
     """
     chosen = tuple(one for part in ids or () for one in part.split(",") if one)
+    beside = submission.with_name(f"{submission.stem}.results.json") if submission else None
     choices = Choices(
         questions=jsonl_file,
         attached=attached_files_dir,
-        output=output,
+        output=output or beside or Path(f"{jsonl_file.stem}.results.json"),
         submission=submission,
         with_traces=with_traces,
         details=details,
@@ -163,26 +162,19 @@ def learn(
     stem = (output or Path(f"{jsonl_file.stem}.learn.json")).with_suffix("")
     ids = [task.task_id for task in load_questions(jsonl_file, read_settings(flags)).tasks]
     parts = split_questions(ids, split, seed, max_questions)
-    common = Choices(
-        questions=jsonl_file, output=None, attached=attached_files_dir, concurrency=concurrency, resume=resume,
+    before = Choices(
+        questions=jsonl_file,
+        output=stem.with_name(f"{stem.name}.without.json"),
+        attached=attached_files_dir,
+        selection=Selection(ids=parts.scored, epochs=epochs),
+        concurrency=concurrency,
+        resume=resume,
         verbose=verbose,
-    )  # fmt: skip
-    taught = replace(
-        common,
-        output=stem.with_name(f"{stem.name}.learning.json"),
-        selection=Selection(ids=parts.learned),
-        library="warm",
-        learning="grow",
     )
-    scored = Selection(ids=parts.scored, epochs=epochs)
-    before = replace(common, output=stem.with_name(f"{stem.name}.without.json"), selection=scored)
-    after = replace(
-        common,
-        output=stem.with_name(f"{stem.name}.with.json"),
-        selection=scored,
-        library="read-only",
-        learning="use",
-    )
+    learned, output = Selection(ids=parts.learned), stem.with_name(f"{stem.name}.learning.json")
+    taught = replace(before, output=output, selection=learned, library="warm", learning="grow")
+    output = stem.with_name(f"{stem.name}.with.json")
+    after = replace(before, output=output, library="read-only", learning="use")
     own = {**flags, "seed": seed, "leak_guard": True}
     own["gaps_file"] = stem.with_name(f"{stem.name}.gaps.sqlite").absolute()
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
@@ -197,40 +189,22 @@ def learn(
     _give(compared(open_results(before.places.ledger), open_results(after.places.ledger)))
 
 
-USUAL_CONCURRENCY = 4
 _CLOSING = 60.0
 """Seconds between the order to stop every question and the end; before, processes that hang are killed."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 _LOOKED_AT = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices(RunOptions):
     """What the command line says of a benchmark, beside settings."""
 
     questions: Path
-    output: Path | None
     attached: Path | None = None
     submission: Path | None = None
     with_traces: bool = False
     details: Path | None = None
-    selection: Selection = field(default_factory=Selection)
-    totals: Totals = field(default_factory=Totals)
-    concurrency: int | None = None
-    library: LibraryMode = "cold"
-    mode: Mode = "gaia"
-    learning: LearningMode = "off"
-    resume: bool = False
     verbose: bool = False
-
-    @property
-    def places(self) -> Places:
-        """Where results and ledger stand: named, or after the submission or the questions."""
-        if self.output is not None:
-            return Places(self.output)
-        if self.submission is not None:
-            return Places(self.submission.with_name(f"{self.submission.stem}.results.json"))
-        return Places(Path(f"{self.questions.stem}.results.json"))
 
 
 def benchmark(flags: dict[str, Any], choices: Choices) -> int:
@@ -252,29 +226,16 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
             remedy=f"Move them, choose another --output, or start with them: --tools-dir {folder}",
         )
     taken = _taken(choices, dataset)
-    options = RunOptions(
-        dataset=dataset,
-        settings=settings,
-        attachments=usual_attachments(
-            settings,
-            attached=choices.attached,
-            beside=copy[0] if (copy := local_copy(choices.questions)) else choices.questions.absolute().parent,
-            revision=revision_of(choices.questions),
-        ),
-        output=choices.places.output,
-        selection=choices.selection,
-        library=choices.library,
-        mode=choices.mode,
-        learning=choices.learning,
-        concurrency=choices.concurrency or (1 if settings.model == EMBEDDED else USUAL_CONCURRENCY),
-        totals=choices.totals,
-        resume=choices.resume,
-        taken=taken.answers,
+    attachments = usual_attachments(
+        settings,
+        attached=choices.attached,
+        beside=copy[0] if (copy := local_copy(choices.questions)) else choices.questions.absolute().parent,
+        revision=revision_of(choices.questions),
     )
     display = Display(verbose=choices.verbose)
     for problem in (*dataset.problems, *taken.problems):
         display.say(problem)
-    running, ends = Benchmark(options, display.show), math.inf
+    running, ends = Benchmark(choices, dataset, settings, attachments, display, taken.answers), math.inf
 
     def interrupt() -> None:
         nonlocal ends
