@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
@@ -171,17 +172,35 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
 
     try:
         schema = DECODER.decode(text.strip())
         if not isinstance(schema, dict):
             raise ValueError("a schema is an object")
         Draft202012Validator.check_schema(schema)
+        Draft202012Validator(schema, registry=Registry()).is_valid(None)  # a loop of references ends here
+        root = DRAFT202012.create_resource(schema)
+        resolver = Registry().with_resource(root.id() or "", root).resolver(root.id() or "")
+        for reference in _references(schema):
+            resolver.lookup(reference)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} holds no JSON Schema: {error}.") from None
     except SchemaError as error:
         raise UsageError(f"{name} holds no valid JSON Schema: {error.message}.") from None
+    except Unresolvable as error:
+        remedy = "A reference must point into the schema itself, such as #/$defs/city."
+        raise UsageError(f"{name} holds no definition of {error.ref!r}.", remedy=remedy) from None
     return schema
+
+
+def _references(part: Any) -> Iterator[str]:
+    for child in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _references(child)
+    if isinstance(part, dict) and isinstance(part.get("$ref"), str):
+        yield part["$ref"]
 
 
 def wanted_form(schema: dict[str, Any]) -> str:

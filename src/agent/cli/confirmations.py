@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import termios
 from collections.abc import Mapping, Sequence
@@ -94,6 +95,8 @@ def visible(text: str) -> str:
 
 LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("vLLM", 8000))
 """Servers that speak the OpenAI protocol, and the ports that they usually have."""
+_ANSWERS_NOTHING = re.compile(r"embed|minilm|bge-|rerank|whisper")
+"""In names of models that are not chosen where the server offers another."""
 
 
 def ask_before_fetching(flags: dict[str, Any]) -> bool:
@@ -113,9 +116,10 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         return True
     print_note(
         "No API key and no endpoint are set, so the embedded model will answer. "
-        f"It is downloaded once ({QWEN_CODER.size / 1e9:.1f} GB),\n"
-        f"to {settings.models_dir}. It is small; a hosted or larger model can answer far more.\n"
-        "  a key:        alita keys set         an endpoint:  alita --base-url URL -m NAME"
+        f"It is downloaded once ({QWEN_CODER.size / 1e9:.1f} GB), to {settings.models_dir}. "
+        "It is small; a hosted or larger model can answer far more.\n"
+        "  a key:        alita keys set\n"
+        "  an endpoint:  alita --base-url URL -m NAME"
     )
     servers = _local_servers()
     for number, (name, url, models) in enumerate(servers, 1):
@@ -146,7 +150,11 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     addresses = [(name, f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_SERVERS]
     with ThreadPoolExecutor(len(addresses)) as threads:
         offered = threads.map(lambda one: ask_models(Endpoint("", one[1], ""), seconds=0.5), addresses)
-    return [(name, url, offer.names) for (name, url), offer in zip(addresses, offered, strict=True) if offer.names]
+    return [
+        (name, url, tuple(sorted(offer.names, key=lambda name: _ANSWERS_NOTHING.search(name) is not None)))
+        for (name, url), offer in zip(addresses, offered, strict=True)
+        if offer.names
+    ]
 
 
 FIRST_LINES = 20

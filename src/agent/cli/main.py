@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import sys
@@ -62,6 +63,12 @@ _MEANT = {
     **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
 }
 """What other programs call their commands, and what comes nearest here."""
+_PLAINER = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "it is not a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it is not a number",
+}
+"""What typer says of a bad value, and what we do."""
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
@@ -103,7 +110,11 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
             stream.reconfigure(errors="replace")
     code: object = 0
     try:
-        yield arguments
+        try:
+            yield arguments
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except SystemExit as end:
         code = end.code
     except KeyboardInterrupt:
@@ -111,6 +122,11 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
     except Exception as error:
         from mcp_tools.errors import AlitaError
 
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EPIPE}:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what could not be printed
+            if error.errno == errno.EPIPE:  # nobody reads on
+                exits.leave(1)
+            error = AlitaError("The disk is full.", remedy="Free some space. `alita runs show` prints the last answer.")
         if not isinstance(error, AlitaError):
             raise
         code = _fail(error, arguments)
@@ -140,6 +156,8 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
             sys.exit(exits.BAD_USAGE)
         from mcp_tools.errors import UsageError
 
+        for typers, plain in _PLAINER.items():
+            said = said.replace(typers, plain)
         raise UsageError(said, remedy=f"{path} --help") from None
     sys.exit(code if isinstance(code, int) else 0)
 

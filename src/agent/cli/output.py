@@ -29,8 +29,13 @@ def print_json(value: Any, *, line: bool = False) -> None:
 
 
 def print_note(text: str) -> None:
-    """A remark for people on stderr."""
-    print(printable(text), file=sys.stderr, flush=True)
+    """A remark for people on stderr; a terminal that is too narrow breaks its lines between words."""
+    lines = printable(text).split("\n")
+    if sys.stderr.isatty() and max(map(len, lines)) > (width := shutil.get_terminal_size().columns):
+        margins = [" " * (len(line) - len(line.lstrip())) for line in lines]
+        rows = [rows_of(each.strip(), width, head=by, indent=by) for each, by in zip(lines, margins, strict=True)]
+        lines = [row for of_line in rows for row in of_line]
+    print("\n".join(lines), file=sys.stderr, flush=True)
 
 
 def fields(of: Any, names: str) -> dict[str, Any]:

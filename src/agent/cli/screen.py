@@ -298,7 +298,7 @@ class Screen:
         spinner = Spinner("dots")
 
         def view() -> RenderableType:
-            spinner.update(text=Text(printable(describe(max(self.width - 3, 10)))))
+            spinner.update(text=Text(printable(describe(max(self.width - 7, 10)))))
             return Group(answer_text(self._growing, last=MOST_STREAMED), spinner) if self._growing else spinner
 
         self._live = Live(

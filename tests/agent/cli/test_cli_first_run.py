@@ -29,6 +29,7 @@ def test_who_says_no_fetches_nothing(tmp_path: Path) -> None:
     assert (code, out) == (4, "")
     assert "1.1 GB" in seen
     assert "alita keys set" in seen
+    assert max(map(len, seen.splitlines())) <= 80
     assert not (tmp_path / "home" / "data" / "models").exists()
 
 
@@ -39,6 +40,13 @@ def test_a_server_of_this_machine_is_found_and_can_answer(tmp_path: Path) -> Non
     assert (code, out) == (0, "Paris\n")
     assert f"1: Ollama at {server.url}" in seen
     assert "alita config set base_url" in seen
+
+
+def test_a_model_that_only_embeds_is_not_the_one_that_answers(tmp_path: Path) -> None:
+    with OpenAIServer().answer("Paris") as server:
+        server.models = ["all-minilm:22m", "nomic-embed-text", "qwen3:8b"]
+        at_a_terminal(tmp_path, "1", int(server.url.split(":")[2].split("/")[0]))
+        assert server.requests[-1]["model"] == "qwen3:8b"
 
 
 def test_without_a_terminal_it_is_told_and_nobody_is_asked(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -116,7 +117,9 @@ def test_an_answer_that_never_fits_is_none(terminal: Terminal) -> None:
     assert "fits the schema" in got.err
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", '{"type": "nonsense"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{", '{"type": "nonsense"}', '{"$ref": "#"}', '{"properties": {"a": {"$ref": "#/$defs/a"}}}']
+)
 def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
     (terminal.here / "schema.json").write_text(text)
     got = terminal.call("-m", terminal.script(says("x")), "--schema", "schema.json", "Which?")
@@ -129,6 +132,38 @@ def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: t
     got = terminal.call(*pair, "What?")
     assert got.code == 2
     assert "cannot be used together" in got.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--max-steps", "many", "it is not a whole number"),
+        ("--max-seconds", "long", "it is not a number"),
+        ("--color", "red", "'--color': 'red' is not one of 'auto', 'always', 'never'"),
+    ],
+)
+def test_a_bad_value_of_an_option_is_told_in_plain_words(
+    terminal: Terminal, option: str, value: str, said: str
+) -> None:
+    got = terminal.call(option, value, "Which one is it?")
+    assert got.code == 2
+    assert said in got.err
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("config", "path"), ("config", "path", "--json")])
+def test_a_full_disk_below_stdout_is_told(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        got = terminal.run(*arguments, before=lambda: os.dup2(full.fileno(), 1))
+    assert got.code == 1
+    assert "alita: The disk is full." in got.err
+
+
+def test_a_reader_that_went_away_ends_the_command_quietly(terminal: Terminal) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    got = terminal.run("--help", before=lambda: os.dup2(writing, 1))
+    os.close(writing)
+    assert (got.code, got.err) == (1, "")
 
 
 def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) -> None:

@@ -41,8 +41,8 @@ async def help_(terminal: Terminal, argument: str) -> None:
         terminal.screen.rows([(command.usage, command.summary)])
         return
     terminal.screen.note("Ask a question, or use a command:")
-    terminal.screen.rows([(command.usage, command.summary) for command in COMMANDS])
-    terminal.screen.rows([("!COMMAND", "run a shell command")])
+    rows = [(command.usage, command.summary) for command in COMMANDS]
+    terminal.screen.rows([*rows, ("!COMMAND", "run a shell command")])
     terminal.screen.note("Keys:")
     terminal.screen.rows(KEYS)
 
@@ -400,7 +400,7 @@ def find_command(name: str) -> Command:
     name = name.strip().removeprefix("/").lower()
     if name in _BY_NAME:
         return _BY_NAME[name]
-    hint = did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.5)
+    hint = did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.65)
     raise UsageError(f"There is no command /{name}.", remedy=f"{hint}/help lists all commands.")
 
 

@@ -35,6 +35,9 @@ from mcp_tools.text import count_of, one_line
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
+_BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
+"""What is typed by habit, and never a question."""
+
 
 class Terminal:
     """What a session knows and can do; commands work on it."""
@@ -177,10 +180,12 @@ class Terminal:
                 self.screen.error(error)
 
     async def _do(self, text: str) -> None:
-        if found := command_of(text):
+        if found := command_of(_BARE.get(text.strip(), text)):
             command, argument = found
             await command.run(self, argument)
-        elif text.startswith("!") and text[1:].strip():
+        elif text.startswith("!"):
+            if not text[1:].strip():
+                raise UsageError("! needs a command.", remedy="For example: !ls")
             await self._run_shell(text[1:].strip())
         elif text.strip():
             await self._ask_as_typed(text)

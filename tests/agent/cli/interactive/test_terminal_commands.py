@@ -76,6 +76,14 @@ async def test_servers_of_other_people_are_listed_with_what_keeps_them_from_star
     assert "undecided" in shown
 
 
+async def test_words_of_habit_reach_no_model(sitting: Any) -> None:
+    shown = await sitting.types("!", "help", "exit", "/verbose")
+    assert "! needs a command." in shown
+    assert "!COMMAND           run a shell command" in shown
+    assert "Model calls" not in shown
+    assert sitting.turns == []
+
+
 async def test_help_tells_about_one_command(sitting: Any) -> None:
     assert (await sitting.types("/help retry")).startswith("  /retry  ask the last question again")
     assert "There is no command /retri." in await sitting.types("/help /retri")
@@ -114,6 +122,7 @@ def test_an_entry_is_a_question(typed: str) -> None:
         ("/modle", "There is no command /modle.", "Did you mean /model?"),
         ("/sesions", "There is no command /sesions.", "Did you mean /sessions?"),
         ("/qqqq", "There is no command /qqqq.", "/help lists all commands."),
+        ("/foo", "There is no command /foo.", "/help lists all commands."),
         ("/undo 3", "/undo takes no arguments.", "Usage: /undo"),
         ("/show", "/show needs TOOL.", "Usage: /show TOOL"),
     ],

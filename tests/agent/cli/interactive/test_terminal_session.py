@@ -310,7 +310,7 @@ async def test_a_shell_command_gets_no_keys(
     sitting: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
-    shown = await sitting.plays(says("x")).types("!echo key=$OPENAI_API_KEY home=$HOME", "!exit 3", "!")
+    shown = await sitting.plays(says("x")).types("!echo key=$OPENAI_API_KEY home=$HOME", "!exit 3")
     said = capfd.readouterr().out
     assert "key= home=/" in said
     assert "ended with status 3" in shown
