@@ -33,11 +33,16 @@ def write_file(path: Path, text: str) -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to be written in pieces: in its place when the block ends well, else nowhere.
 
+    Others may read it as they could before; a new one, only its user.
+
     Raises:
         StorageError: It cannot be written; what stood there before stands there still.
     """
     remedy = "Choose another file, or make its folder writable."
-    with os_errors_as(StorageError, f"{path} cannot be written", remedy), atomic.whole_file(path.resolve()) as file:
+    with (
+        os_errors_as(StorageError, f"{path} cannot be written", remedy),
+        atomic.whole_file(path.resolve(), keep_mode=True) as file,
+    ):
         yield file
 
 

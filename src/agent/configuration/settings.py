@@ -39,6 +39,7 @@ ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
+UNSET = "—"
 
 
 def split_names(value: Any) -> Any:
@@ -339,8 +340,8 @@ class Settings(BaseModel):
 
 
 def _shown(value: Any) -> str:
-    if value is None or value == ():
-        return "—"
+    if value in (None, (), ""):
+        return UNSET
     if isinstance(value, SecretStr):
         clear = value.get_secret_value()
         return "********" + (clear[-4:] if len(clear) >= 20 else "")

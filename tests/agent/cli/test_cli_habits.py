@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli.verbs import doctor
+from agent.configuration.settings import Settings
 from support.command import Terminal
 from support.fibonacci import decide
 from support.openai_server import OpenAIServer
 
+CHECKOUT = Path(__file__).parents[3]
 SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string", "maxLength": 8}, "people": {"type": "integer"}},
@@ -75,6 +78,9 @@ def test_the_answer_goes_into_a_file(terminal: Terminal) -> None:
     got = terminal.call("-m", terminal.script(says("Paris")), "-o", "answer.txt", "Which one?")
     assert (got.code, got.out) == (0, "")
     assert (terminal.here / "answer.txt").read_text() == "Paris\n"
+    (terminal.here / "answer.txt").chmod(0o644)
+    assert terminal.call("-m", terminal.script(says("Rome")), "-o", "answer.txt", "And that one?").code == 0
+    assert (terminal.here / "answer.txt").stat().st_mode & 0o777 == 0o644
     got = terminal.call("-m", terminal.script(says("Paris")), "-o", "answer.json", "--json", "Which one is it?")
     assert json.loads((terminal.here / "answer.json").read_text())["answer"] == "Paris"
 
@@ -180,6 +186,8 @@ def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) ->
         assert got.code == 2, wrong
     assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
     assert "not a whole number" in terminal.call("config", "set", "max_steps", "many").err
+    shown = terminal.call("config", "show", "--json").json
+    assert (shown["max_steps"]["value"], shown["max_seconds"]["value"], shown["agent"]["value"]) == ("7", None, None)
 
 
 def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) -> None:
@@ -257,4 +265,23 @@ def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Termi
         listed = terminal.call("model", "list", "--base-url", server.url).out
         assert "offers: gpt-test, tiny-1, tiny-2" in listed
         seen = terminal.call("doctor", "--base-url", server.url, "-m", "tiny-1").out
+        unlisted = terminal.call("doctor", "--base-url", server.url, "-m", "tiny-9").out
+        server.models = []
+        empty = terminal.call("doctor", "--base-url", server.url).out
     assert seen.rstrip().splitlines()[-1].startswith(("Ready: questions go to tiny-1", "Not ready"))
+    assert unlisted.rstrip().endswith(
+        ("Ready: questions go to tiny-9, which its endpoint does not list.", "isolation.")
+    )
+    assert f"✗ model        {server.url} lists no model" in empty
+
+
+def test_extras_come_from_the_checkout_and_never_from_what_else_is_called_alita(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another project has that name on the package index."""
+    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
+    remedies = [finding.remedy for finding in doctor._packages(Settings())]
+    assert remedies[1] == f'pip install -c {CHECKOUT}/constraints.txt "{CHECKOUT}[local]"'
+    monkeypatch.setattr(doctor, "__file__", "/usr/lib/python3/site-packages/agent/cli/verbs/doctor.py")
+    remedies = [finding.remedy for finding in doctor._packages(Settings())]
+    assert remedies[1].startswith("Install alita again with [local]")

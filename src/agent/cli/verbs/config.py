@@ -19,7 +19,7 @@ from agent.cli.options import opt
 from agent.cli.output import Result, done, listing, print_note
 from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.configuration.project_choice import ProjectChoice
-from agent.configuration.settings import require_header_text
+from agent.configuration.settings import UNSET, require_header_text
 from agent.configuration.settings_sources import KEYS, require_known, variables
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError, UsageError
@@ -40,7 +40,7 @@ app = options.App("Show and change settings.")
 def show() -> Result:
     """Prints every setting, its value and its source. Keys are masked."""
     lines = options.settings().explain()
-    form = {line.name: {"value": line.value, "source": line.source} for line in lines}
+    form = {line.name: {"value": None if line.value == UNSET else line.value, "source": line.source} for line in lines}
     return Result(form, [tuple(line) for line in lines])
 
 

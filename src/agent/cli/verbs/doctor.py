@@ -22,7 +22,7 @@ from agent.models.embedded.prefixes import FOLDER, kept_bytes
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
 from agent.models.openai import ask_models
-from agent.models.protocol import EMBEDDED, SCRIPTED
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED
 from agent.models.roles import endpoint_of
 from agent.models.scripted import Script
 from agent.resources import isolation_lowered, open_for
@@ -70,12 +70,12 @@ def diagnose(settings: Settings) -> list[Finding]:
 
 
 def _packages(settings: Settings) -> Iterator[Finding]:
-    checkout = Path(__file__).parents[3]
+    checkout = Path(__file__).parents[4]
     from_checkout = (checkout / "constraints.txt").is_file()
     for extra, modules in {"": CORE, **EXTRAS}.items():
         name = f"[{extra}]" if extra else ""
         missing = ", ".join(module for module in modules if find_spec(module) is None)
-        remedy = f'pip install "alita{name}"'
+        remedy = f"Install alita again with {name or 'its packages'}, as README.md says under Install."
         if from_checkout:
             remedy = f'pip install -c {checkout}/constraints.txt "{checkout}{name}"'
         needed = not extra or (extra == "local" and settings.model == EMBEDDED)
@@ -107,6 +107,10 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         offered = ask_models(endpoint)
         if offered.problem:
             yield Finding("model", False, offered.problem, offered.remedy)
+        elif settings.model == FIRST_LISTED and not offered.names:
+            yield Finding(
+                "model", False, f"{endpoint.url} lists no model", "Check --base-url, or name one with --model."
+            )
         elif offered.names and endpoint.model not in offered.names:
             remedy = "alita model list shows what it offers."
             yield Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
@@ -241,6 +245,7 @@ def doctor(flags: dict[str, Any]) -> Result:
     settings = options.settings(flags)
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
-    verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}."
+    unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""
+    verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}{unlisted}."
     form = {"ok": not lacking, "checks": [finding._asdict() for finding in findings]}
     return Result(form, text="\n".join([*lines_of(findings), "", verdict]), code=1 if lacking else 0)
