@@ -27,7 +27,7 @@ from agent.cli.verbs.ask import app as asking
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
 from agent.hosts.clients import HOSTS
-from mcp_tools.checks import RULES
+from mcp_tools.checks.check import RULES
 from mcp_tools.definition import LINT_RULES
 from mcp_tools.sandbox import protocol
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES

@@ -124,8 +124,10 @@ def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
 
     Args:
         text: Where to look.
-        lines: Whether line feeds and tabs may be there.
+        lines: Whether line ends and tabs may be there.
     """
+    if lines:
+        text = text.replace("\r\n", "\n")
     if text.isascii() and (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
         return
     joiners = joiners_in_place(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.cli.main import COMMANDS
-from mcp_tools.checks import RULES
+from mcp_tools.checks.check import RULES
 from mcp_tools.sandbox.protocol import Limits
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from agent.context import Context
 from agent.events import CodeChecked, Note, SpecWritten, TrialFinished
 from agent.models.protocol import Role
 from agent.steps import value_text
-from mcp_tools.checks import Report
+from mcp_tools.checks.check import Report
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import News
 from mcp_tools.sandbox.protocol import Outcome

@@ -118,7 +118,6 @@ SEPARATOR = "__"
 LONGEST_NAME = 64
 """Of a function, at the models' endpoints; MCP allows twice as much."""
 LONGEST_DESCRIPTION = 600
-_DEEPEST_LINT = 100
 _REFUSED = frozenset({"shape", "depth", "hidden"})
 """Rules of the lint that leave a tool out. Long texts are cut here, and foreign names and schemas made plain."""
 
@@ -204,23 +203,13 @@ def _flaw(definition: dict[str, Json]) -> str:
     """Why a definition is not shown; empty when it is."""
     if not definition.get("name"):
         return "it has no name"
-    found = next((flag for flag in lint(_with_plain_line_ends(definition)) if flag.rule in _REFUSED), None)
+    found = next((flag for flag in lint(definition) if flag.rule in _REFUSED), None)
     return f"{found.where}: {found.message}" if found else ""
 
 
 def suspicions_of(definition: dict[str, Json]) -> list[str]:
     """What in a definition reads as if it was written to misuse a model; the tool is shown all the same."""
     return [f"{found.where}: {found.message}" for found in lint(definition) if found.severity == "warning"]
-
-
-def _with_plain_line_ends(value: Json, depth: int = 0) -> Json:
-    if isinstance(value, str):
-        return value.replace("\r\n", "\n")
-    if isinstance(value, dict) and depth < _DEEPEST_LINT:
-        return {key: _with_plain_line_ends(inner, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list) and depth < _DEEPEST_LINT:
-        return [_with_plain_line_ends(inner, depth + 1) for inner in value]
-    return value
 
 
 def _tool(name: str, server: str, definition: dict[str, Json]) -> ExternalTool:

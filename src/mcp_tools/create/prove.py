@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mcp_tools.checks import check
+from mcp_tools.checks.check import check
 from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
 from mcp_tools.create.examiner import told
 from mcp_tools.create.interfaces import (

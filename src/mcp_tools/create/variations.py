@@ -57,32 +57,26 @@ def edges(arguments: dict[str, Json]) -> list[dict[str, Json]]:
 
 def vary(value: Json, random: Random) -> Json:
     """A value of the same shape, usually another one."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return _vary_int(value, random)
-    if isinstance(value, float):
-        return _vary_float(value, random)
-    if isinstance(value, str):
-        return _vary_text(value, random)
-    if isinstance(value, list):
-        return _vary_list(value, random)
-    if isinstance(value, dict):
-        return {key: vary(inner, random) for key, inner in value.items()}
+    match value:
+        case bool():
+            return not value
+        case int():
+            step = max(1, abs(value) // 10)
+            return value + (1 if abs(value) <= 3 else random.choice((-step, -1, 1, step)))
+        case float():
+            factor = random.choice((0.5, 0.9, 1.1, 1.5))
+            varied = round(value * factor, 4) if abs(value) >= 0.001 else value * factor or 0.5
+            return varied if math.isfinite(varied) else value
+        case str():
+            return _vary_text(value, random)
+        case [_, _, _, *_] if random.random() < 0.5:
+            return value[:-1]
+        case [_, *_]:
+            position = random.randrange(len(value))
+            return [vary(inner, random) if i == position else inner for i, inner in enumerate(value)]
+        case dict():
+            return {key: vary(inner, random) for key, inner in value.items()}
     return value
-
-
-def _vary_int(value: int, random: Random) -> int:
-    if abs(value) <= 3:
-        return value + 1
-    step = max(1, abs(value) // 10)
-    return value + random.choice((-step, -1, 1, step))
-
-
-def _vary_float(value: float, random: Random) -> float:
-    factor = random.choice((0.5, 0.9, 1.1, 1.5))
-    varied = round(value * factor, 4) if abs(value) >= 0.001 else value * factor or 0.5
-    return varied if math.isfinite(varied) else value
 
 
 def _vary_text(value: str, random: Random) -> str:
@@ -97,25 +91,11 @@ def _vary_text(value: str, random: Random) -> str:
         return f"{minutes // 60:02d}:{minutes % 60:02d}"
     if len(value) < 4 or (value.isalpha() and value.istitle()):
         return value
-    if any(separator in value for separator in "\n,;| "):
-        return _shorter(value)
+    if separator := next((mark for mark in "\n;|, " if mark in value), ""):
+        parts = value.split(separator)
+        return separator.join(parts[:-1] if len(parts) > 2 else reversed(parts))
     cut = random.randrange(1, len(value))
     return value[cut:] + value[:cut]
-
-
-def _shorter(value: str) -> str:
-    separator = next(mark for mark in "\n;|, " if mark in value)
-    parts = value.split(separator)
-    return separator.join(parts[:-1]) if len(parts) > 2 else separator.join(reversed(parts))
-
-
-def _vary_list(value: list[Json], random: Random) -> list[Json]:
-    if not value:
-        return value
-    if len(value) > 2 and random.random() < 0.5:
-        return value[:-1]
-    position = random.randrange(len(value))
-    return [vary(inner, random) if i == position else inner for i, inner in enumerate(value)]
 
 
 RunCall = Callable[[TrialCall], Awaitable[Outcome | None]]

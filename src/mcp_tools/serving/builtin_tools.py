@@ -40,11 +40,9 @@ def definition(
     *,
     required: Sequence[str] = (),
     output: dict[str, Json],
-    read_only: bool = True,
-    idempotent: bool = True,
-    open_world: bool = False,
+    acts: bool = False,
 ) -> dict[str, Json]:
-    """An MCP tool object.
+    """An MCP tool object, of a tool that only looks and computes unless it acts.
 
     All members of `output` are always in its result.
     """
@@ -55,10 +53,10 @@ def definition(
         "inputSchema": object_schema(properties, required),
         "outputSchema": {"type": "object", "properties": output, "required": list(output)},
         "annotations": {
-            "readOnlyHint": read_only,
+            "readOnlyHint": not acts,
             "destructiveHint": False,
-            "idempotentHint": idempotent,
-            "openWorldHint": open_world,
+            "idempotentHint": not acts,
+            "openWorldHint": acts,
         },
     }
 
@@ -139,9 +137,7 @@ _CREATE = definition(
     {"question": {**_QUESTION, "description": "One question that the tool must answer."}, "files": FILES_SCHEMA},
     required=["question"],
     output={"created": _NAMES, "reused": _NAMES, "answer": {"type": "string"}},
-    read_only=False,
-    idempotent=False,
-    open_world=True,
+    acts=True,
 )
 _ASK = definition(
     "ask",
@@ -151,9 +147,7 @@ _ASK = definition(
     {"question": {**_QUESTION, "description": "What is asked."}, "files": FILES_SCHEMA},
     required=["question"],
     output={"answer": {"type": "string"}, "status": {"type": "string"}, "tools_created": _NAMES, "tools_used": _NAMES},
-    read_only=False,
-    idempotent=False,
-    open_world=True,
+    acts=True,
 )
 _RUN_CODE = definition(
     "run_code",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_tools import checks
-from mcp_tools.checks import Report, check
+from mcp_tools.checks.check import Report, check
 
 SOURCES = [path.read_text() for path in sorted(Path(checks.__file__).parent.glob("*.py"))]
 TOOL = '''"""Primes."""

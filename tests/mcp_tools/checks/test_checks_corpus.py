@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.checks import check
+from mcp_tools.checks.check import check
 
 _CASE = re.compile(
     r"^## (?P<title>[^\n]+)\n\n(?:(?P<rule>[a-z-]+): (?P<reason>[^\n]+)\n\n)?```python\n(?P<source>.*?)^```",

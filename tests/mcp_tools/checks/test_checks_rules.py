@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.checks import RULES, Report, check
+from mcp_tools.checks.check import RULES, Report, check
 from mcp_tools.tool import Capabilities
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_tools.checks import Report
+from mcp_tools.checks.check import Report
 from mcp_tools.create.interfaces import News
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Outcome

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mcp_tools.checks import check
+from mcp_tools.checks.check import check
 from mcp_tools.sandbox.protocol import Description, Job
 from mcp_tools.sandbox.warm import WarmSandbox
 
