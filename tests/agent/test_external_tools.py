@@ -53,6 +53,9 @@ async def test_a_replay_needs_no_server(desk, log):
     serve(desk, log)
     answer = await desk.plays(FOUND, USE).ask(QUESTION)
     (desk.home / "config" / "mcp.json").unlink()
+    journal = desk.runs / answer.run_id / "journal.jsonl"  # of another version, which knew more of a reply
+    assert '"reply":{' in journal.read_text()
+    journal.write_text(journal.read_text().replace('"reply":{', '"reply":{"more":1,'))
     again = await desk.replay(answer.run_id)
     assert (again.text, again.tools_used) == ("42", ("calc__add",))
     assert len(starts(log)) == 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.configuration.project_choice import ProjectChoice
+from agent.records import as_plain, from_plain
 from mcp_tools.clients.config_files import configured
 from mcp_tools.clients.definitions import ServerReply, plain_schema
 from mcp_tools.clients.trust import FILE, Decisions, standing_of
@@ -73,15 +73,16 @@ class ExternalTools:
         async def perform() -> Json:
             if self._servers is None:
                 reply = ServerReply(False, f"the server of {name} is not configured here any more", kind="unknown")
-                return {"reply": asdict(reply), "notes": []}
+                return {"reply": as_plain(reply), "notes": []}
             if refusal := await self._consent.refusal_of_call(name, arguments, self._servers):
                 reply = ServerReply(False, refusal, kind="refused")
             else:
                 reply = await self._servers.call(name, arguments, seconds)
             refused = [reply.text] if reply.kind == "refused" else []
-            return {"reply": asdict(reply), "notes": [*self._servers.notes(), *refused]}
+            return {"reply": as_plain(reply), "notes": [*self._servers.notes(), *refused]}
 
-        return ServerReply(**(await self._recorded({"call": name, "arguments": arguments}, perform))["reply"])
+        recorded = await self._recorded({"call": name, "arguments": arguments}, perform)
+        return from_plain(ServerReply, recorded["reply"])
 
     async def _recorded(self, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> dict[str, Any]:
         output: dict[str, Any] = await self._journal.call(KIND, request, perform)

@@ -401,5 +401,5 @@ def _restored(error: dict[str, Json]) -> AlitaError:
     fitting = next((kind for kind in kinds if kind.__name__ == error["type"]), AlitaError)
     restored = fitting(error["message"], remedy=error["remedy"])
     if isinstance(restored, ModelOutputError) and error.get("usage"):
-        restored.usage = Usage(**error["usage"])
+        restored.usage = from_plain(Usage, error["usage"])
     return restored

@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.errors import RunError
 from agent.models.protocol import Usage
+from agent.records import from_plain
 from agent.store.journal import Journal, Record
 from agent.store.jsonl_log import whole_lines
 from agent.store.redact import Redactor
@@ -58,9 +59,9 @@ def call_of(record: Record) -> RecordedCall:
 def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:
     request, output = record.request, record.output
     completions = output if isinstance(output, list) else [output] if output else []
-    usage = sum((Usage(**c["usage"]) for c in completions), Usage())
+    usage = sum((from_plain(Usage, c["usage"]) for c in completions), Usage())
     if record.error and record.error.get("usage"):
-        usage = Usage(**record.error["usage"])
+        usage = from_plain(Usage, record.error["usage"])
     first = completions[0] if completions else {}
     title = f"{first.get('role') or ''} {first.get('by') or request.get('model', '')}".strip()
     given = [Passage(str(message["role"]), _said(message, "content", "tool_calls")) for message in request["messages"]]

@@ -93,6 +93,15 @@ def test_a_model_call_tells_its_role_its_prompt_and_its_reply(trace):
     assert call.at is not None
 
 
+def test_a_run_of_a_version_that_knew_more_is_shown(desk, run_id):
+    record = desk.runs / run_id / "journal.jsonl"
+    assert '"usage":{' in record.read_text()
+    record.write_text(record.read_text().replace('"usage":{', '"usage":{"more":1,'))
+    usage = read_trace(desk.runs, run_id).steps[2].calls[0].usage
+    assert usage is not None
+    assert usage.calls == 1
+
+
 def test_a_sandbox_call_tells_its_code_its_arguments_and_its_result(trace):
     call = next(c for c in trace.calls if c.title == "nth_fibonacci(n=57)")
     texts = {passage.label: passage.text for passage in (*call.given, *call.came)}
