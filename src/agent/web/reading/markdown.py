@@ -17,6 +17,7 @@ from agent.web.address import route_of
 from agent.web.page import Page
 from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import (
+    LIKE_LINKS,
     absolute,
     date_of,
     drop_hidden,
@@ -39,7 +40,6 @@ _WANTS_SCRIPTS = re.compile(
 _SHORT_WARNING = 600  # characters of a page that says little more than that it wants scripts
 _MOUNTS = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @ng-version][not(normalize-space())]"
 """Where scripts put a page, still empty."""
-_LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")  # what a page itself writes as we write links: `[11][12]` of footnotes
 _LINKED = "\x00"  # marks our links while a page's own text that looks like one is changed; no page contains it
 _MOST_FORMS, _MOST_FIELDS, _MOST_OPTIONS = 10, 30, 30
 _LONGEST_FORM, _LONGEST_VALUE = 800, 60
@@ -176,7 +176,7 @@ def _numbered(text: str, count: int, mark: str) -> str:
     text = re.sub(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)", rf"]{_LINKED}[\1]", text.replace(_LINKED, ""))
     text = re.sub(rf"{re.escape(mark)}\d+", "", text)
     text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
-    return printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip()
+    return printable(LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip()
 
 
 def forms_of(tree: Any, base: str, url: str) -> list[str]:

@@ -32,6 +32,8 @@ _DATE = re.compile(r"(?:\A|\"datePublished\"\s*:\s*\")\s*(\d{4})[-/](\d\d)[-/](\
 _TEXT = r"(?:\\.|[^\[\]\\]|\[[^\[\]]{0,400}\]){0,800}"
 _TO = r"<[^<>\n]{0,2000}>|[^\s()]{0,2000}(?:\([^\s()]{0,400}\)[^\s()]{0,400}){0,20}"
 _TITLE = r"\s{1,20}(?:\"[^\"]{0,400}\"|'[^']{0,400}')"
+LIKE_LINKS = re.compile(r"\]\[(\d{1,7})\]")
+"""What a page itself writes as we write links: `[11][12]` of footnotes."""
 _LINK = re.compile(rf"(?P<picture>!?)(?<!\\)\[(?P<text>{_TEXT})\]\(\s{{0,20}}(?P<to>{_TO})(?:{_TITLE})?\s{{0,20}}\)")
 
 
@@ -168,5 +170,5 @@ def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:
             return text
         return f"[{_LINK.sub(numbered, text)}][{numbers.setdefault(url, len(numbers) + 1)}]"
 
-    text = _LINK.sub(numbered, markdown)
+    text = _LINK.sub(numbered, LIKE_LINKS.sub(r"] [\1]", markdown))
     return text, tuple(numbers)

@@ -23,6 +23,10 @@ def test_a_route_of_the_same_page_is_a_link():
     assert number_links(text, URL) == ("[tides][1], [winds][2], top", links)
 
 
+def test_what_a_page_writes_like_a_link_is_none():
+    assert number_links("[tides](/t) of [the harbour][1]", URL)[0] == "[tides][1] of [the harbour] [1]"
+
+
 @pytest.mark.parametrize(
     "text",
     ["[" * 100_000, "[" + "\\[" * 50_000, "[](" + " " * 100_000, "[](" * 33_000, '[](a "' * 16_000, "[](a(b)" * 14_000],
