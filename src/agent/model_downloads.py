@@ -26,7 +26,7 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
         StoppedError: The fetch was ended early.
         WeightsError: No source gives the weights.
     """
-    await _fetch(Weights(folder), "the embedded model", listen, stopping)
+    await _fetch(Weights(folder), "the model", listen, stopping)
 
 
 async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping: threading.Event) -> None:
@@ -40,7 +40,7 @@ async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping
     if not wants_weights(speech):
         return
     try:
-        await _fetch(speech_weights(Path(speech.folder)), "the model of speech", listen, stopping)
+        await _fetch(speech_weights(Path(speech.folder)), "the speech model", listen, stopping)
     except WeightsError as failure:
         listen(Note(f"{failure.message} {failure.remedy}"))
 
@@ -53,7 +53,8 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
         if stopping.is_set():
             raise StoppedError(f"the download of {what} was interrupted; the next question continues it")
         began[1:] = [(time.monotonic(), done)]
-        detail = f"of {total / 1e6:,.0f} MB{_left(began, total)}"
+        size = f"{total / 1e9:.1f} GB" if total >= 1e9 else f"{total / 1e6:.0f} MB"
+        detail = f"of {size}{_left(began, total)}"
         loop.call_soon_threadsafe(listen, ModelStarting(f"fetching {what}", done / total, detail))
 
     def fetch() -> None:

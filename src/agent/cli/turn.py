@@ -44,6 +44,8 @@ class Activity:
             case e.ModelCalled():
                 self._usage = self._usage + event.usage
                 self._doing = self._route or "thinking"
+            case e.Note():  # what it tells comes after what was done
+                self._doing = self._route or "thinking"
             case e.SpecWritten():
                 self._doing = f"writing {event.signature.removeprefix('def ').partition('(')[0]}"
             case e.CodeChecked() | e.TrialFinished():
@@ -54,14 +56,14 @@ class Activity:
     def text(self, width: int) -> str:
         """One line of at most `width` characters."""
         tokens = self._usage.input_tokens + self._usage.output_tokens
-        parts = (
-            self._step,
-            one_line(self._doing, max(width - 50, 12)),
+        others = (
             time_text(time.monotonic() - self._started),
             f"{tokens / 1000:.1f}k tokens" if tokens else "",
             cost_text(self._usage) if self._usage.calls else "",
             "Ctrl-C stops",
         )
+        room = width - sum(len(part) + 3 for part in (self._step, *others) if part)
+        parts = (self._step, one_line(self._doing, max(room, 12)), *others)
         return one_line(" · ".join(filter(None, parts)), width)
 
 

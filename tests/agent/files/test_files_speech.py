@@ -220,4 +220,4 @@ async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: py
         await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
         assert len(hub.paths) == 1
     assert (tmp_path / "tiny" / "model.bin").read_bytes() == b"data"
-    assert told[-1] == ModelStarting("fetching the model of speech", 1.0, "of 0 MB")
+    assert told[-1] == ModelStarting("fetching the speech model", 1.0, "of 0 MB")

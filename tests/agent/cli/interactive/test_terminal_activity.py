@@ -45,6 +45,14 @@ def test_it_never_is_wider_than_it_may_be_and_keeps_the_step(now: list[float], w
     assert said.startswith("step 2/12")
 
 
+def test_a_download_shows_its_size_and_the_time_left_at_80_columns(now: list[float]) -> None:
+    activity = seen([e.ModelStarting("fetching the model", 0.41, "of 1.1 GB, 2 min left")])
+    now[0] = 174.0
+    assert activity.text(73) == "fetching the model 41% of 1.1 GB, 2 min left · 2 min 54 s · Ctrl-C stops"
+    activity.see(e.Note("loading the embedded model"))
+    assert activity.text(73) == "thinking · 2 min 54 s · Ctrl-C stops"
+
+
 @pytest.mark.parametrize(
     ("event", "said"),
     [
