@@ -46,13 +46,20 @@ def file_packages() -> tuple[str, ...]:
 @functools.cache
 def installed(packages: tuple[str, ...]) -> tuple[str, ...]:
     """Of some packages those that are installed."""
-    return tuple(name for name in packages if importlib.util.find_spec(import_name(name)) is not None)
+    return tuple(name for name in packages if _is_there(import_name(name)))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # no name of a module
+        return False
 
 
 def import_name(package: str) -> str:
-    """What a distribution is imported as, from its name or a requirement such as `numpy>=2`."""
+    """What a distribution is imported as, from its name or a requirement such as `numpy>=2`: the top module."""
     name = re.split(r"[^\w.-]", package.strip(), maxsplit=1)[0]
-    return IMPORT_NAMES.get(re.sub(r"[-_.]+", "-", name).lower(), name.replace("-", "_"))
+    return IMPORT_NAMES.get(re.sub(r"[-_.]+", "-", name).lower(), name.replace("-", "_").partition(".")[0])
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:

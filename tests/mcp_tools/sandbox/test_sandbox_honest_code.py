@@ -125,9 +125,10 @@ async def test_base_packages_need_not_be_declared(isolated: WarmSandbox) -> None
 
 
 async def test_a_package_that_is_not_installed(sandbox: WarmSandbox) -> None:
-    outcome = await sandbox.run(Job("def f(): ...", "f", packages=("no_such_package",)))
-    assert outcome.problem is not None
-    assert outcome.problem.message == "the package 'no_such_package' is not installed here: pip install no_such_package"
+    for name in ("no_such_package", "no_such.package", "__main__", ".", ""):
+        outcome = await sandbox.run(Job("def f(): ...", "f", packages=(name,)))
+        assert outcome.problem is not None
+        assert outcome.problem.message == f"the package {name!r} is not installed here: pip install {name}"
 
 
 async def test_modules_of_the_library_can_be_imported(sandbox: WarmSandbox) -> None:
