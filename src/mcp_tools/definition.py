@@ -122,9 +122,7 @@ _UNASSIGNED = ((0xE0000, 0xE0FFF), (0xFFF0, 0xFFF8), (0xFDD0, 0xFDEF))
 def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
     """Characters that a reader does not see, as `U+200B`; joiners inside emoji and words may stay.
 
-    Args:
-        text: Where to look.
-        lines: Whether line ends and tabs may be there.
+    In a text of several lines, so may line ends and tabs.
     """
     if lines:
         text = text.replace("\r\n", "\n")

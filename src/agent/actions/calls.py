@@ -36,14 +36,7 @@ class CallResult:
 async def call_tool(
     context: Context, tool: Tool, arguments: dict[str, Json], *, read: Sequence[Path] = ()
 ) -> CallResult:
-    """Calls a tool; a misfit of arguments or result, or a failure, is a result that a model can act on.
-
-    Args:
-        context: What a run may reach.
-        tool: The tool.
-        arguments: Its arguments.
-        read: What it may open, if it reads files.
-    """
+    """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on."""
     shown = call_text(tool.name, arguments)
     granted = read if tool.capabilities.read else ()
     try:

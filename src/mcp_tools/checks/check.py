@@ -98,13 +98,8 @@ def check(
 ) -> Report:
     """Applies every rule to a source, without running it.
 
-    Args:
-        source: The whole file.
-        capabilities: What the tool may touch.
-        function: The name that the public function must have.
-
-    Returns:
-        The findings in the order of lines. After a stage with findings later stages are not applied.
+    The public function must have the name of `function`, if there is one. After a stage with findings later stages are
+    not applied.
     """
     checked = Source(source, capabilities, function)
     findings: set[Finding] = set()

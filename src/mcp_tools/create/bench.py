@@ -125,12 +125,7 @@ class TrialCall:
 
 
 class Bench:
-    """The runs of one proposal.
-
-    Args:
-        proposal: What may be read and imported.
-        sandbox: Where it runs.
-    """
+    """The runs of one proposal, which says what may be read and imported."""
 
     def __init__(self, proposal: Proposal, sandbox: Sandbox) -> None:
         self._proposal = proposal
@@ -231,11 +226,9 @@ def writable(path: Path) -> bool:
 
 
 def with_files(source: str, files: dict[str, str]) -> str:
-    """The source, which writes some files into its scratch folder before it is called.
+    """The source, which first writes some files, texts by name, into its scratch folder.
 
-    Args:
-        source: A tool's.
-        files: The text of each file by its name; of a workbook JSON, the rows of each sheet by its name.
+    The text of a workbook is JSON: the rows of each sheet by its name.
     """
     return f"{source}\n\n{_WRITING}\n\n_write_files({files!r})\n" if files else source
 

@@ -61,12 +61,7 @@ _TESTS_OF_FILES = _tests(files={"type": "array", "items": _object("name", "text"
 
 
 class ModelExaminer:
-    """Writes and confirms tests. It remembers them for the run: the same definition is examined once.
-
-    Args:
-        fill: Asks the examiner's model.
-        name: The model's name, for the provenance.
-    """
+    """Writes and confirms tests. It remembers them for the run: the same definition is examined once."""
 
     def __init__(self, fill: Fill, name: str) -> None:
         self.name = name

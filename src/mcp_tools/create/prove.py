@@ -78,11 +78,7 @@ class _Proof:
         self.problems: list[str] = []
 
     async def result(self, findings: Sequence[str]) -> Creation:
-        """The tool, or the value with the reason.
-
-        Args:
-            findings: What the checks refuse.
-        """
+        """The tool, or the value with the reason, after what the checks found."""
         draft, first = await self._first_call(findings)
         if self.problems or draft is None:
             return self._scratch(first)

@@ -27,9 +27,7 @@ def answer_key(value: Json) -> str:
 def agree(value: Json, expected: Json) -> bool:
     """Whether a result is the expected one, numbers within what adding them up may lose.
 
-    Args:
-        value: What came.
-        expected: What somebody wrote down: a number may be rounded to two decimals or more, a text quoted otherwise.
+    Somebody wrote down what is expected: a number may be rounded to two decimals or more, a text quoted otherwise.
     """
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected

@@ -30,13 +30,7 @@ _SHORTEST_VALUE = 3
 
 
 def shortcomings(written: Written, question: str, arguments: dict[str, Json]) -> Iterator[str]:
-    """What the writer has to mend, in words to act on.
-
-    Args:
-        written: The function as it is documented.
-        question: What it was written for.
-        arguments: The question's own.
-    """
+    """What the writer has to mend, in words to act on; the arguments are the question's own."""
     yield from _of_the_definition(written)
     yield from _of_the_code(written)
     yield from _of_one_question(written, " ".join(question.split()), arguments)

@@ -117,13 +117,7 @@ async def without_effect(
     """The parameters that change no result, whatever values they take beside the others.
 
     An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
-    known.
-
-    Args:
-        schema: The tool's inputSchema.
-        bases: Calls, of which some give results.
-        run: Calls the tool.
-        fixed: Parameters that cannot take other values here.
+    known. Those that are fixed cannot take other values here.
     """
     found = []
     for name, of_parameter in schema["properties"].items():

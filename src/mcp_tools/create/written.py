@@ -30,13 +30,7 @@ class Written:
 
 
 def read_function(source: str, name: str, capabilities: Capabilities) -> Written | None:
-    """The spec in a source that parses; None when it has no such function.
-
-    Args:
-        source: The whole file.
-        name: The function that is the tool; empty for its one public function.
-        capabilities: What the tool may use.
-    """
+    """The spec in a source that parses; None when it has no such function. No name means its one public function."""
     checked = Source(source, capabilities, name or None)
     entry = checked.entry
     if entry is None:
@@ -76,11 +70,7 @@ def _examples(docstring: str, entry: Function) -> Iterator[Test]:
 
 
 def read_call(text: str, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
-    """The function and the arguments of a call such as `area(2, unit='cm')`.
-
-    Args:
-        text: Python source.
-        names: The parameters, in order.
+    """The function and the arguments of a call such as `area(2, unit='cm')`; its parameters have these names in order.
 
     Raises:
         ValueError: It is no call, or not all of its arguments are literals that JSON carries.

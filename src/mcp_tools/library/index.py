@@ -226,9 +226,7 @@ T = TypeVar("T")
 class CurrentIndex:
     """The index of one folder, which says what the files say: looked after before each question, built anew if damaged.
 
-    Args:
-        folder: Where the tools are; it need not exist.
-        read: Reads the tool of a name.
+    The folder need not exist. A tool is read by its name.
     """
 
     def __init__(self, folder: Path, read: Read) -> None:

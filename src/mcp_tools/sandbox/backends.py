@@ -76,11 +76,7 @@ def find_bwrap() -> str | None:
 
 
 class BubblewrapSandbox(WarmSandbox):
-    """Level strong: namespaces, and limits, Landlock and seccomp in each child.
-
-    Args:
-        program: The `bwrap` to use.
-    """
+    """Level strong: namespaces, and limits, Landlock and seccomp in each child."""
 
     def __init__(self, program: str | None = None) -> None:
         super().__init__()

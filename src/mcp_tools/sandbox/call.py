@@ -24,18 +24,10 @@ _FORGED = "the code wrote into the sandbox's result channel: return the value in
 
 
 class WatchedCall:
-    """One call, watched from its start to its end.
-
-    Args:
-        zygote: The interpreter that runs it.
-        number: The number of the call.
-        job: What to run.
-        what: `call`, or `describe` for the schemas of the entry instead of its result.
+    """One call, watched from its start to its end; or what `describe` wants, the schemas of the entry.
 
     Raises:
-        TypeError: The arguments are not JSON.
-        ValueError: The same.
-        RecursionError: The same.
+        TypeError, ValueError, RecursionError: The arguments are not JSON.
     """
 
     def __init__(self, zygote: Zygote, number: int, job: Job, what: str) -> None:

@@ -26,11 +26,7 @@ class FrameError(Exception):
 
 
 class Inlet:
-    """A pipe from a child. It is read from `start` to `stop`.
-
-    Args:
-        changed: Called after each piece, and at the end.
-    """
+    """A pipe from a child, read from `start` to `stop`. Each piece of it calls `changed`, and so does its end."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.ended = False
@@ -118,13 +114,7 @@ class Output(Inlet):
 
 
 class Frames(Inlet):
-    """Messages from inside: `MAGIC`, eight bytes of length, JSON.
-
-    Args:
-        take: Gets the JSON of each.
-        broken: Called with the reason when something else came.
-        largest: Bytes of the largest.
-    """
+    """Messages from inside: `MAGIC`, eight bytes of length, JSON. See `Pipes`."""
 
     def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None], largest: int) -> None:
         super().__init__()

@@ -99,11 +99,9 @@ class Ready:
 
 
 class Zygote:
-    """One warm interpreter.
+    """One warm interpreter, started by a command line with the isolation around it.
 
-    Args:
-        command: Its command line, with the isolation around it.
-        scratch: The host's folder for its calls, which goes with it; None where it is a file system of its own.
+    With it goes the host's folder for its calls, `scratch`; None where that is a file system of its own.
     """
 
     def __init__(self, command: list[str], scratch: str | None = None) -> None:
@@ -168,9 +166,7 @@ class Zygote:
     def send(self, call: int, descriptors: list[int]) -> asyncio.Future[Ending]:
         """Starts a child for a call; the future tells how it ended.
 
-        Args:
-            call: The call's number.
-            descriptors: For the job, the result, output and errors. They are closed here.
+        The descriptors are those of the job, the result, output and errors. They are closed here.
         """
         ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._waiting[call] = ended

@@ -38,10 +38,7 @@ class Failed(Exception):
 def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None) -> bytes:
     """Runs the job and gives its report: `{"ok": true, "value": …}` or `{"ok": false, "problem": …}`.
 
-    Args:
-        job: What to run.
-        allowed: The paths that this call may reach, its own folder first.
-        relieve: Frees memory for the report after a MemoryError.
+    Its own folder is the first of the paths that it is allowed. After a MemoryError, `relieve` makes room to report it.
     """
     try:
         value = _value(job)
@@ -135,11 +132,7 @@ def _executed(code: CodeType, name: str) -> dict[str, Any]:
 
 
 class Sources:
-    """Imports the sources that came with the job.
-
-    Args:
-        sources: By the name to import.
-    """
+    """Imports the sources that came with the job, by their names."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         self._sources = sources

@@ -30,13 +30,7 @@ def f(a: int, b: list) -> dict[str, int]:
 
 
 def live(confinement: Confinement, scratch: str, line: socket.socket) -> NoReturn:
-    """Prepares this freshly forked process, waits for the descriptors of a job, runs it, and ends.
-
-    Args:
-        confinement: The layers to put on.
-        scratch: The call's own folder.
-        line: The socket over which the descriptors come.
-    """
+    """Prepares this freshly forked process, waits on a line for the descriptors of a job, runs it, and ends."""
     failure = None
     os.dup2(line.detach(), JOB)
     try:

@@ -48,10 +48,6 @@ def landlock_abi() -> int:
 class Grants:
     """The paths a child may reach, opened once so that a call only has to name their descriptors.
 
-    Args:
-        readable: Files and folders.
-        devices: Device files that may be read and written.
-
     Raises:
         OSError: A path cannot be opened, or the kernel has no Landlock.
     """

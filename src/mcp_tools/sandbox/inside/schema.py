@@ -152,12 +152,7 @@ def _same(value: Any, where: str) -> Any:
 
 
 def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
-    """What an annotation says.
-
-    Args:
-        hint: The annotation, resolved.
-        where: What it belongs to, for messages.
-        within: The classes whose fields it is among.
+    """What a resolved annotation says, which may be among the fields of classes. Messages tell where it is.
 
     Raises:
         SchemaError: It has no schema.

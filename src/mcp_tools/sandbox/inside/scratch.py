@@ -18,10 +18,7 @@ _LARGEST_FILE = 64_000_000
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
     """Whether the call of a process has put too much into its folder.
 
-    Args:
-        folder: The call's own.
-        pid: Its process.
-        private: Whether the folder is in a file system for this call alone. Its size is then the quota of bytes.
+    A private one is in a file system for this call alone, whose size is the quota of bytes.
     """
     if private:
         found = os.statvfs(folder)

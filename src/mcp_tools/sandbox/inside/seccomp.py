@@ -109,9 +109,7 @@ def call_numbers(group: str, machine: str) -> dict[str, int]:
 def template(machine: str, *, metadata: bool) -> bytes:
     """The filter's program, with a place holder for the child's pid.
 
-    Args:
-        machine: `x86_64` or `aarch64`.
-        metadata: Whether to deny changes of modes, owners and times too.
+    With `metadata`, it denies changes of modes, owners and times too.
     """
     code: Code = [
         (_LOAD, 0, 0, _ARCH),
@@ -124,11 +122,7 @@ def template(machine: str, *, metadata: bool) -> bytes:
 
 
 class Filter:
-    """A program laid out in memory once, so that a child only has to write its pid into it.
-
-    Args:
-        program: What `template` gave.
-    """
+    """A program of `template`, laid out in memory once, so that a child only has to write its pid into it."""
 
     def __init__(self, program: bytes) -> None:
         place_holder = struct.pack("=I", _OWN_PID)

@@ -43,11 +43,9 @@ _LONGEST_LINE = 500
 
 
 class Session:
-    """What the blocks of code share.
+    """What the blocks of code share, begun by the host's first message.
 
-    Args:
-        start: The host's first message: limits and functions.
-        allowed: The paths that may be reached, the scratch folder first.
+    The scratch folder is the first of the paths that are allowed.
     """
 
     def __init__(self, start: Message, allowed: list[str]) -> None:

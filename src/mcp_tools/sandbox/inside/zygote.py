@@ -54,12 +54,7 @@ class _Child:
 
 
 class Zygote:
-    """The loop of the warm interpreter.
-
-    Args:
-        control: The socket to the host.
-        settings: What the host says of this interpreter, as JSON; `interpreter_command` makes it.
-    """
+    """The loop of the warm interpreter. The host's `interpreter_command` makes its settings."""
 
     def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
         self._control = control
