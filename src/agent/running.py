@@ -326,9 +326,9 @@ class Running:
         return replace(speech, prepare=prepare)
 
     def _reader(self) -> JournaledFiles:
-        from agent.files.reader_process import unconfined
+        from agent.files.reader_process import confinement_gaps
 
-        if self.run.files and self.live and (gap := unconfined()):
+        if self.run.files and self.live and (gap := confinement_gaps()):
             self.tell(Note(f"The processes that read files are not sandboxed on this machine: {gap}."))
         return JournaledFiles(self._folder / FILES, self.journal, speech=self._speech, budget=self.budget)
 

@@ -96,7 +96,7 @@ class AttachedFile(TypedDict):
     """How its sheets, tables or texts begin, as prompts show them."""
     label: str
     """How much of it that is: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
-    heads: list[str]
+    headers: list[str]
     """The names and headers of its tables."""
     sections: int | None
     """Pages that can be read; None where they are not counted."""

@@ -129,4 +129,4 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ocr, "_is_wanted", True)
         return json.loads(json.dumps(attempt(request, limits), default=str))
 
-    monkeypatch.setattr(reading, "read_apart", read_here)
+    monkeypatch.setattr(reading, "read_in_process", read_here)

@@ -24,11 +24,11 @@ from agent.files.contents import (
     Section,
     Source,
     locked,
-    nested_contents,
+    open_nested,
     pieces,
 )
 from agent.files.kinds import EMPTY, kind_of
-from agent.files.previews import Listed, Shown, lists_shown
+from agent.files.previews import ListPreview, PreviewText, preview_of_lists
 from mcp_tools.text import one_line
 
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
@@ -84,9 +84,9 @@ class Archive(Contents):
         """The list of members, then each member's sections, from that number on."""
         yield from (section for number, section in enumerate(self._sections(), 1) if number >= first)
 
-    def preview(self) -> Shown:
+    def preview(self) -> PreviewText:
         """Its members; how they begin is looked at one by one."""
-        return lists_shown([Listed(self._lines(), len(self._files), "file")])
+        return preview_of_lists([ListPreview(self._lines(), len(self._files), "file")])
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the members that are not dangerous, under the names that they have in the archive."""
@@ -113,7 +113,7 @@ class Archive(Contents):
                 if file.kind in ARCHIVES:
                     raise FileProblem("unsupported", f"{file.name} is an archive that was left packed.")
                 source = Source(file.path, file.kind, file.name, self._depth + 1)
-                with nested_contents(source, self._limits, self.lost) as contents:
+                with open_nested(source, self._limits, self.lost) as contents:
                     yield from (Section(f"{file.name}: {one.name}", one.text) for one in contents.sections())
             except FileProblem as problem:
                 self.lost.append(problem.message)

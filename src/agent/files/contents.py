@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.errors import ModelFixableError
-from agent.files.previews import ROOM, Shown, beginning_shown, text_shown
+from agent.files.previews import ROOM, PreviewText, preview_of_beginning, preview_of_text
 from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def without_package(package: str | None, extra: str, use: str) -> FileProblem:
 
 
 @contextmanager
-def problems_told(name: str, kind: str, limits: ReadLimits) -> Iterator[None]:
+def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]:
     """Turns whatever a foreign parser raises at a file into a problem of that file.
 
     Raises:
@@ -190,7 +190,7 @@ class Contents:
         data: Files that a program can use better than the file itself, by name.
     """
 
-    is_all = True
+    is_only_text = True
     """Whether there is nothing to it but text, as there is to a picture."""
 
     def __init__(
@@ -214,14 +214,14 @@ class Contents:
         """The sections in order, from that number on, one in memory at a time."""
         raise NotImplementedError
 
-    def preview(self) -> Shown:
+    def preview(self) -> PreviewText:
         """How it begins: its pages, if they can be shown, else the beginning of the first ones."""
         text = ""
         for section in self.sections():
             text += section.text if self.count == 1 else f"\n\n[{section.name}]\n{section.text}"
             if len(text) > ROOM:
-                return beginning_shown(text.lstrip("\n"), f" of {self.count:,} pages")
-        return Shown([text.lstrip("\n")], f"complete, {count_of(self.count or 0, 'page')}")
+                return preview_of_beginning(text.lstrip("\n"), f" of {self.count:,} pages")
+        return PreviewText([text.lstrip("\n")], f"complete, {count_of(self.count or 0, 'page')}")
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the files for programs: pictures, a transcript, the text by pages, unpacked members."""
@@ -244,24 +244,24 @@ class TextContents(Contents):
         *,
         lost: list[str] | None = None,
         data: Mapping[str, bytes] | None = None,
-        is_all: bool = True,
+        is_only_text: bool = True,
     ) -> None:
         super().__init__(kind, summary, lost, count=len(parts), data=data)
-        self.parts, self.is_all = parts, is_all
+        self.parts, self.is_only_text = parts, is_only_text
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections from that number on."""
         return iter(self.parts[first - 1 :])
 
-    def preview(self) -> Shown:
+    def preview(self) -> PreviewText:
         """How the text begins and ends."""
-        if not self.is_all:
-            shown = text_shown("\n\n".join(f"## {section.name}\n{section.text}" for section in self.parts))
+        if not self.is_only_text:
+            shown = preview_of_text("\n\n".join(f"## {section.name}\n{section.text}" for section in self.parts))
             return shown._replace(label=shown.label.removeprefix("complete"))
         text = "\n\n".join(section.text for section in self.parts)
         pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
         headings = [f"- page {number}: {'; '.join(found)}" for number, found in pages if found]
-        return text_shown(text, ["Headings:", *headings] if headings else [])
+        return preview_of_text(text, ["Headings:", *headings] if headings else [])
 
 
 def module_of(kind: str) -> str:
@@ -278,13 +278,13 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
     if source.kind not in READERS:
         raise FileProblem("unsupported", f"{source.name} is a file of the kind {source.kind}, which is not read.")
     module, _, name = READERS[source.kind].partition(":")
-    with problems_told(source.name, source.kind, limits):
+    with as_file_problems(source.name, source.kind, limits):
         contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
         return contents
 
 
 @contextmanager
-def nested_contents(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
+def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
     """Opens a file that is inside of another; what is lost of it is told in `lost` with its name.
 
     Raises:
@@ -292,11 +292,16 @@ def nested_contents(source: Source, limits: ReadLimits, lost: list[str]) -> Iter
     """
     contents = open_contents(source, limits)
     try:
-        with problems_told(source.name, source.kind, limits):
+        with as_file_problems(source.name, source.kind, limits):
             yield contents
     finally:  # also where nobody reads on
         lost += [f"{source.name}: {one}" for one in contents.lost]
         contents.close()
+
+
+def first_of(items: Sequence[str], most: int = 10, joint: str = ", ") -> str:
+    """The first items, and how many more there are."""
+    return joint.join(items[:most]) + (f" and {len(items) - most:,} more" if len(items) > most else "")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

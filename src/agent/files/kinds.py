@@ -193,14 +193,14 @@ def kind_of(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
-        raise unopened(path, error) from error
+        raise cannot_open(path, error) from error
     if not head:
         return EMPTY
     suffix = path.suffix.lower().lstrip(".")
     return _by_magic(path, head, suffix) or _by_text(head, suffix) or BINARY
 
 
-def unopened(path: Path, error: OSError) -> FileProblem:
+def cannot_open(path: Path, error: OSError) -> FileProblem:
     """Why a file cannot be opened."""
     if isinstance(error, IsADirectoryError):
         return FileProblem("unsupported", f"{path} is a folder.", remedy="Name a file in it.")

@@ -20,19 +20,19 @@ _LABEL = 60  # characters that say what a list is and what of it is shown
 _NOTES = 0.4  # share of the room that notes may take from the rows
 
 
-class Shown(NamedTuple):
+class PreviewText(NamedTuple):
     """How a file begins."""
 
     parts: list[str]
     """A text for each of its sheets, tables or lists; one where the file is one text."""
     label: str
     """`complete`, `rows 1–10 of 421`; empty where each part says it itself, or it cannot be said."""
-    heads: Sequence[str] = ()
+    headers: Sequence[str] = ()
     """The names and headers of its tables: files of a series have the same."""
 
 
 @dataclass
-class Listed:
+class ListPreview:
     """The beginning of a sheet, a table or a list: all its pieces if they can be shown, else the first ones."""
 
     pieces: InitVar[Iterable[str]]
@@ -79,21 +79,21 @@ class Listed:
         return "\n".join(filter(None, [self.head, *pieces, below])), label
 
 
-def lists_shown(lists: Sequence[Listed], room: int = ROOM) -> Shown:
+def preview_of_lists(lists: Sequence[ListPreview], room: int = ROOM) -> PreviewText:
     """The beginnings of lists; what one does not need, the others get."""
     rooms = shares([one.size for one in lists], room)
-    heads = [f"{one.name}\n{one.head}" for one in lists]
+    headers = [f"{one.name}\n{one.head}" for one in lists]
     shown = [one.shown(room) for one, room in zip(lists, rooms, strict=True)]
     if len(lists) == 1 and not lists[0].name:
-        return Shown([shown[0][0]], shown[0][1], heads)
+        return PreviewText([shown[0][0]], shown[0][1], headers)
     parts = [f"## {one.name}: {label}\n{text}".rstrip("\n") for one, (text, label) in zip(lists, shown, strict=True)]
-    return Shown(parts, "complete" if all(label.startswith("complete") for _, label in shown) else "", heads)
+    return PreviewText(parts, "complete" if all(label.startswith("complete") for _, label in shown) else "", headers)
 
 
-def text_shown(text: str, outline: Sequence[str] = (), whole: int = ROOM) -> Shown:
+def preview_of_text(text: str, outline: Sequence[str] = (), whole: int = ROOM) -> PreviewText:
     """A text of at most `whole` characters; else its beginning and its end, with its outline or its middle."""
     if len(text) <= whole:
-        return Shown([text], "complete")
+        return PreviewText([text], "complete")
     notes = _notes(outline, int(ROOM * _NOTES))
     room = max(_BEGINNING - len(notes), _SAMPLE)
     shares = [int(room * share) for share in _SHARES[2 if outline else 3]]
@@ -104,13 +104,13 @@ def text_shown(text: str, outline: Sequence[str] = (), whole: int = ROOM) -> Sho
     names = ["at the beginning", *["in the middle"] * (not outline), "at the end"]
     sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))
     texts = [*kept[:-1], *([notes] if notes else []), kept[-1]]
-    return Shown(["\n[…]\n".join(texts)], f"characters: {sizes}, of {len(text):,}")
+    return PreviewText(["\n[…]\n".join(texts)], f"characters: {sizes}, of {len(text):,}")
 
 
-def beginning_shown(text: str, of: str = "") -> Shown:
+def preview_of_beginning(text: str, of: str = "") -> PreviewText:
     """The beginning of a text that has more; `of` says of what."""
     text = shortened(text, _BEGINNING)
-    return Shown([text], f"the first {len(text):,} characters{of}")
+    return PreviewText([text], f"the first {len(text):,} characters{of}")
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:

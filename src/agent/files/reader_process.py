@@ -31,7 +31,7 @@ _AT_ONCE = 3
 
 
 @functools.cache
-def unconfined() -> str:
+def confinement_gaps() -> str:
     """What processes that read could still do on this machine; empty where they are confined."""
     if sys.platform != "linux":
         return "they can use the network and write files: only Linux can take that from a process"
@@ -117,7 +117,7 @@ class ReadingProcess(Worker):
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True))
 
 
-async def read_apart(
+async def read_in_process(
     request: dict[str, Any],
     limits: ReadLimits,
     *,

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, open_contents, problems_told
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, as_file_problems, open_contents
 from agent.files.finding import find_words
 from agent.files.media import engine_results, ocr
 from agent.files.media.engine_results import AskHost
@@ -99,7 +99,7 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
     Raises:
         FileProblem: The file cannot be read, or has no such page.
     """
-    with problems_told(request["name"], request["kind"], limits):
+    with as_file_problems(request["name"], request["kind"], limits):
         if call := request.get("call"):
             module, _, function = call.partition(":")
             told: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
@@ -172,7 +172,7 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
 
 def _where(contents: Contents, taken: list[Section], page: int, cut: int) -> str:
     if contents.count == 1 and not cut:
-        return "complete" if contents.is_all else taken[0].name
+        return "complete" if contents.is_only_text else taken[0].name
     of = f" of {contents.count:,}" if contents.count else ""
     pages = f"page {page}{of}" if len(taken) == 1 else f"pages {page}-{page + len(taken) - 1}{of}"
     names = taken[0].name if len(taken) == 1 else f"{taken[0].name} to {taken[-1].name}"

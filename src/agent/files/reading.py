@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import READERS, SECTION, FileProblem, ReadLimits, module_of
-from agent.files.kinds import BINARY, EMPTY, SUFFIXES, TEXTS, kind_of, unopened
-from agent.files.reader_process import read_apart
+from agent.files.kinds import BINARY, EMPTY, SUFFIXES, TEXTS, cannot_open, kind_of
+from agent.files.reader_process import read_in_process
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Preview:
     """How its sheets, tables or texts begin, as text."""
     label: str = ""
     """How much of it that is: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
-    heads: list[str] = field(default_factory=list)
+    headers: list[str] = field(default_factory=list)
     """The names and headers of its tables."""
     facts: dict[str, Json] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
@@ -187,7 +187,7 @@ async def _ask(
     try:
         facts = await asyncio.to_thread(path.stat)
     except OSError as error:
-        raise unopened(path, error) from None
+        raise cannot_open(path, error) from None
     found = _found.setdefault((request["path"], facts.st_size, facts.st_mtime_ns), {})
 
     async def serve(question: dict[str, Any]) -> dict[str, Any]:
@@ -203,7 +203,7 @@ async def _ask(
         return await ask_endpoint(question, speech)
 
     limits = replace(limits_of(kind), section=section)
-    return await read_apart(request, limits, read=read, write=write, serve=serve)
+    return await read_in_process(request, limits, read=read, write=write, serve=serve)
 
 
 def _absolute(path: Path | None) -> str:
@@ -213,7 +213,7 @@ def _absolute(path: Path | None) -> str:
 def _readable_kind(path: Path, name: str) -> str:
     """The kind of the file, if there is a reader for it or nothing to read."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise unopened(path, FileNotFoundError())  # a pipe would be waited for
+        raise cannot_open(path, FileNotFoundError())  # a pipe would be waited for
     kind = kind_of(path)
     if kind in READERS or kind == EMPTY:
         return kind

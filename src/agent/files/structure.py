@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from agent.files.contents import Source
-from agent.files.previews import Listed
+from agent.files.contents import Source, first_of
+from agent.files.previews import ListPreview
 from mcp_tools.text import one_line
 
 _MOST_ELEMENTS = 60
@@ -50,11 +50,11 @@ def structure_of(source: Source, text: str) -> Structure:
     return Structure(f"{name.get(source.kind, source.kind.upper())}: {lines:,} lines, {len(text.split()):,} words")
 
 
-def lists_of(kind: str, text: str) -> list[Listed]:
+def lists_of(kind: str, text: str) -> list[ListPreview]:
     """How the lists of a long text begin; none where it has no such parts."""
     if kind == "jsonl":
         lines = [_cut(line) for line in text.splitlines() if line.strip()]
-        return [Listed(lines, len(lines), "line")]
+        return [ListPreview(lines, len(lines), "line")]
     if kind not in ("json", "jsonld"):
         return []
     try:
@@ -64,15 +64,14 @@ def lists_of(kind: str, text: str) -> list[Listed]:
 
 
 def _json_lines(text: str) -> Structure:
-    values, broken = list[Any](), list[int]()
+    values, broken = list[Any](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
                 values.append(json.loads(line))
             except (ValueError, RecursionError):
-                broken.append(number)
-    some = ", ".join(map(str, broken[:_FEW])) + (f" and {len(broken) - _FEW:,} more" if len(broken) > _FEW else "")
-    lost = f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {some}." if broken else ""
+                broken.append(str(number))
+    lost = f"Not valid JSON: line{'s' * (len(broken) > 1)} {first_of(broken, _FEW)}." if broken else ""
     each = f", each {_shape_told(values)}" if values else ""
     return Structure(f"JSON lines: {len(values) + len(broken):,} records{each}", lost)
 
@@ -158,7 +157,7 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
     return f"{{{', '.join(shown)}{more}}}"
 
 
-def _json_lists(value: Any) -> list[Listed]:
+def _json_lists(value: Any) -> list[ListPreview]:
     """How the lists and objects of a value begin; none of a value that is neither."""
     name = ""
     while isinstance(value, dict) and len(value) == 1:
@@ -176,11 +175,11 @@ def _json_lists(value: Any) -> list[Listed]:
     return [*others, *(_listed(one, f"{name}.{key}".lstrip(".")) for key, one in large.items())]
 
 
-def _listed(value: list[Any] | dict[str, Any], name: str) -> Listed:
+def _listed(value: list[Any] | dict[str, Any], name: str) -> ListPreview:
     entries: Iterable[str] = map(_dumped, value)
     if isinstance(value, dict):
         entries = (f"{_dumped(key)}: {_dumped(one)}" for key, one in value.items())
-    return Listed(map(_cut, entries), len(value), "entry", name)
+    return ListPreview(map(_cut, entries), len(value), "entry", name)
 
 
 def _cut(text: str) -> str:

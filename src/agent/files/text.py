@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.kinds import SAMPLE, Encoding, encoding_of
-from agent.files.previews import DATA, ROOM, Shown, beginning_shown, lists_shown, text_shown
+from agent.files.previews import DATA, ROOM, PreviewText, preview_of_beginning, preview_of_lists, preview_of_text
 from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
@@ -71,21 +71,21 @@ class TextFile(Contents):
                 yield Section(name, block.rstrip("\n"), line)
             line = following
 
-    def preview(self) -> Shown:
+    def preview(self) -> PreviewText:
         """How the text begins; of JSON that is long, how each of its lists does."""
         whole = DATA if self.kind in _DATA else ROOM
         with self._encoding.open(self._path) as stream:
             text = stream.read(whole + 1)
             if len(text) > whole:
                 if self.count is None:
-                    return beginning_shown(text)
+                    return preview_of_beginning(text)
                 text += stream.read()
                 if lists := lists_of(self.kind, text):
-                    return lists_shown(lists)
+                    return preview_of_lists(lists)
         text = text.rstrip("\n")
         if self.kind in (*_DATA, "source") or len(text) <= whole:
-            return text_shown(text, self._outline, whole)
-        return text_shown(text, _headings(text.split("\n")))
+            return preview_of_text(text, self._outline, whole)
+        return preview_of_text(text, _headings(text.split("\n")))
 
     def _blocks(self) -> Iterator[str]:
         with self._encoding.open(self._path) as stream:

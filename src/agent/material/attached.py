@@ -219,7 +219,7 @@ def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataTe
         name = file["name"]
         archive = next((one for one in archives if name.startswith(f"{one}/")), name)
         form = [file["facts"].get(key) for key in ("delimiter", "decimal", "encoding", "header")]
-        key = json.dumps([archive, file["kind"], _letters(name), file["heads"], form])
+        key = json.dumps([archive, file["kind"], _letters(name), file["headers"], form])
         if archive == name or file["problem"] or first.setdefault(key, name) == name:
             alike[name] = []
         else:

@@ -59,7 +59,7 @@ class JournaledFiles:
             "beginning": "",
             "parts": [],
             "label": "",
-            "heads": [],
+            "headers": [],
             "sections": None,
             "facts": {},
             "lost": [],

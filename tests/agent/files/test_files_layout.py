@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.files.contents import in_sections, table
-from agent.files.media.ocr import Piece, has_columns, laid_out
+from agent.files.media.ocr import Piece, has_columns, lay_out
 
 PIECES = st.lists(
     st.builds(
@@ -22,7 +22,7 @@ PIECES = st.lists(
 @given(PIECES)
 def test_every_letter_stays(pieces: list[Piece]) -> None:
     has_columns(pieces)
-    laid = laid_out(pieces)
+    laid = lay_out(pieces)
     assert sorted(laid.replace(" ", "").replace("\n", "")) == sorted("".join(piece.text for piece in pieces))
     assert all(len(line) < 2000 for line in laid.splitlines())
 

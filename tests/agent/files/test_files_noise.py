@@ -21,7 +21,7 @@ from openpyxl import Workbook
 
 from agent.files import reader_worker
 from agent.files.contents import FileProblem, ReadLimits
-from agent.files.reader_process import read_apart
+from agent.files.reader_process import read_in_process
 
 LIMITS = ReadLimits(unpacked=8 << 20, members=50)
 OURS = ["xlsx", "ods", "csv", "sqlite", "json", "jsonl", "xml", "zip", "tar", "gz"]
@@ -116,4 +116,4 @@ def test_any_bytes_end_in_time(kind: str, data: st.DataObject, tmp_path: Path) -
     path.write_bytes(data.draw(damaged(kind)))
     request = {"do": "preview", "path": str(path), "name": "any", "kind": kind, "folder": ""}
     with suppress(FileProblem):
-        assert asyncio.run(read_apart(request, ReadLimits(seconds=2)))["summary"]
+        assert asyncio.run(read_in_process(request, ReadLimits(seconds=2)))["summary"]

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.styles import PatternFill
 
-from agent.files.previews import ROOM, Listed, lists_shown, shares
+from agent.files.previews import ROOM, ListPreview, preview_of_lists, shares
 from agent.files.reading import preview
-from agent.files.tables.rows import columns_told
+from agent.files.tables.rows import describe_columns
 from agent.material.attached import files_text
 from agent.recorders.journaled_files import JournaledFiles
 from agent.store.journal import Journal
@@ -84,7 +84,7 @@ async def test_odd_values_far_down_in_a_large_table_are_told(tmp_path: Path) -> 
 
 
 def test_of_a_very_long_table_it_is_said_how_many_rows_were_looked_at() -> None:
-    assert columns_told(["n"], [["1"], ["2"]], total=9)[0] == "Columns (in the first 2 rows):"
+    assert describe_columns(["n"], [["1"], ["2"]], total=9)[0] == "Columns (in the first 2 rows):"
 
 
 async def test_each_sheet_gets_its_first_rows_and_the_colours_are_all_told_or_counted(tmp_path: Path) -> None:
@@ -160,19 +160,19 @@ async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> 
     assert "each {n: number 0 to 899, is: null (450) or true or false (450)}" in lines.summary
 
 
-def rows(name: str, count: int, width: int = 20) -> Listed:
-    return Listed([f"{n:03} {'.' * width}" for n in range(count)], count, name=name, head="head")
+def rows(name: str, count: int, width: int = 20) -> ListPreview:
+    return ListPreview([f"{n:03} {'.' * width}" for n in range(count)], count, name=name, head="head")
 
 
 def test_a_part_that_needs_little_leaves_room_to_the_others() -> None:
-    large, small = lists_shown([rows("large", 400), rows("small", 4)], 700).parts
+    large, small = preview_of_lists([rows("large", 400), rows("small", 4)], 700).parts
     assert small.startswith("## small: complete, 4 rows")
     assert large.startswith("## large: rows 1–10 of 400")
     assert len(large + small) <= 700
 
 
 def test_with_hardly_any_room_the_beginning_is_shown_and_it_is_said() -> None:
-    shown = lists_shown([rows("", 400, width=300)], 90)
+    shown = preview_of_lists([rows("", 400, width=300)], 90)
     assert (shown.parts, shown.label) == (["head\n000 " + "." * 86 + "…"], "the beginning of row 1 of 400")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from agent.files import reading
 from agent.files.contents import READERS, FileProblem, ReadLimits, Reason
-from agent.files.reader_process import ReadingProcess, read_apart, unconfined
+from agent.files.reader_process import ReadingProcess, confinement_gaps, read_in_process
 
 READER = """
 import ctypes, os, signal, socket, subprocess, time
@@ -87,7 +87,7 @@ async def does(odd: Path, what: str, limits: ReadLimits | None = None) -> dict[s
     path.write_text(what)
     request = {"name": "a.odd", "kind": "odd", "call": "odd_reader:run", "arguments": {"path": str(path)}}
     grants = {"read": [str(path)], "write": [str(odd / "written")]}
-    return await read_apart(request, limits or ReadLimits(seconds=20), **grants)
+    return await read_in_process(request, limits or ReadLimits(seconds=20), **grants)
 
 
 async def test_a_crash_of_a_parser_is_a_problem(odd: Path) -> None:
@@ -96,7 +96,7 @@ async def test_a_crash_of_a_parser_is_a_problem(odd: Path) -> None:
     assert raised.value.reason == "damaged"
 
 
-@pytest.mark.skipif(bool(unconfined()), reason="this machine cannot confine a process")
+@pytest.mark.skipif(bool(confinement_gaps()), reason="this machine cannot confine a process")
 async def test_a_reader_that_is_taken_over_reaches_nothing(odd: Path) -> None:
     neighbour = odd / "neighbour.txt"
     neighbour.write_text("not granted")
@@ -234,12 +234,12 @@ def test_every_kind_reason_and_limit_is_documented() -> None:
 
 SCRIPT = """
 import asyncio, sys
-from agent.files.reader_process import read_apart
+from agent.files.reader_process import read_in_process
 from agent.files.contents import ReadLimits
 folder = sys.argv[1]
 sys.path.insert(0, folder + "/code")
 request = {"name": "a", "kind": "odd", "call": "odd_reader:run", "arguments": {"path": folder + "/a.odd"}}
-asyncio.run(read_apart(request, ReadLimits(seconds=100), read=[folder + "/a.odd"], write=[folder + "/written"]))
+asyncio.run(read_in_process(request, ReadLimits(seconds=100), read=[folder + "/a.odd"], write=[folder + "/written"]))
 """
 
 

@@ -20,7 +20,7 @@ from openpyxl.styles import Color, Font, GradientFill, PatternFill
 from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.reading import preview, read
 from agent.files.tables import workbook as workbook_module
-from agent.files.tables.cells import colour_of, colour_word, ranges_of
+from agent.files.tables.cells import cell_ranges, colour_of, colour_word
 from agent.files.tables.workbook import as_text, open_workbook
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -328,7 +328,7 @@ def test_values_keep_their_form(value: object, text: str) -> None:
 
 def test_cells_become_few_ranges() -> None:
     square = [(row, column) for row in (1, 2, 3) for column in (1, 2)]
-    assert ranges_of([*square, (7, 1), (9, 28)]) == ["A1:B3", "A7", "AB9"]
+    assert cell_ranges([*square, (7, 1), (9, 28)]) == ["A1:B3", "A7", "AB9"]
 
 
 @pytest.mark.parametrize(

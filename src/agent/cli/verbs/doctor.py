@@ -17,7 +17,7 @@ from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
 from agent.errors import AlitaError
 from agent.files.media.speech import PULL, engine_of, from_settings
-from agent.files.reader_process import unconfined
+from agent.files.reader_process import confinement_gaps
 from agent.models.embedded.prefixes import FOLDER, kept_bytes
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
@@ -155,7 +155,7 @@ def _isolation(settings: Settings) -> Iterator[Finding]:
         yield Finding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
         if lowered := isolation_lowered(settings, found):
             yield Finding("isolation", False, lowered, remedy(), needed=False)
-    if gap := unconfined():
+    if gap := confinement_gaps():
         yield Finding("readers", False, f"processes that read files and pages are not sandboxed: {gap}", needed=False)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, in_sections, table
-from agent.files.documents.package import Drawn, open_package, parsed
+from agent.files.documents.package import Drawings, open_package, parse_xml
 from mcp_tools.text import one_line
 
 _MACROS = "application/vnd.ms-word.document.macroEnabled.main+xml"
@@ -46,7 +46,7 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
         "tables": sum(block.startswith("| ") for block in blocks),
         "footnotes": sum(mark.startswith("^") for mark in reading.notes),
         "comments": sum(mark.startswith("comment") for mark in reading.notes),
-        "pictures": len(reading.drawn.pictures),
+        "pictures": len(reading.drawings.pictures),
         "tracked changes": len(reading.changes),
     }
     title = f" “{one_line(part.core_properties.title, 300)}”" if part.core_properties.title else ""
@@ -54,7 +54,7 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
     if has := [f"{count} {name}" for name, count in counts.items() if count]:
         summary += f"\nIt has {', '.join(has)}."
     sections = in_sections(blocks, limits.section)
-    return TextContents("docx", summary, sections, lost=reading.lost(), data=reading.drawn.pictures)
+    return TextContents("docx", summary, sections, lost=reading.lost(), data=reading.drawings.pictures)
 
 
 class _Reading:
@@ -62,7 +62,7 @@ class _Reading:
 
     def __init__(self, part: Any) -> None:
         self._part = part
-        self.drawn = Drawn()
+        self.drawings = Drawings()
         self.lists = _Lists([one for _, root in self._roots("numbering") for one in root])
         self.levels, self.numbered = _styles([one for _, root in self._roots("styles") for one in root])
         """By style: levels of headings; numbers of lists with the level."""
@@ -94,7 +94,7 @@ class _Reading:
         """What the text does not show."""
         changes = ["The text has tracked changes as if all were accepted; they are listed at its end."]
         return [
-            *self.drawn.lost,
+            *self.drawings.lost,
             *(changes if self.changes else []),
             *dict.fromkeys(self.told),
             "Fonts, colours, macros and page breaks are not shown.",
@@ -104,7 +104,7 @@ class _Reading:
         """The parts of a kind, such as `footnotes`, each with its XML."""
         relations = self._part.rels.values()
         parts = [r.target_part for r in relations if not r.is_external and r.reltype.endswith(f"/{name}")]
-        return [(part, parsed(part.blob)) for part in parts]
+        return [(part, parse_xml(part.blob)) for part in parts]
 
 
 def _styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]]:
@@ -248,7 +248,7 @@ class _Part:
 
     def _drawing(self, node: Any) -> str:
         """What is drawn: the names of pictures; text boxes, charts and diagrams follow the paragraph."""
-        drawn, words = self._reading.drawn, []
+        drawings, words = self._reading.drawings, []
         described = next(node.iter("{*}docPr"), None)
         alt = (described.get("descr") or described.get("title") or "") if described is not None else ""
         for one in node.iter():
@@ -260,15 +260,15 @@ class _Part:
             if name == "txbxContent" and (inner := _Part(self._part, self._reading).line(one)):
                 self._boxes.append(f"[text box] {inner}")
             elif name == "blip":
-                words.append(drawn.picture(self._part, one.get(f"{_R}embed", ""), alt, "picture"))
+                words.append(drawings.picture(self._part, one.get(f"{_R}embed", ""), alt, "picture"))
             elif name == "imagedata":
-                words.append(drawn.picture(self._part, relation, one.get("title") or alt, "picture"))
+                words.append(drawings.picture(self._part, relation, one.get("title") or alt, "picture"))
             elif name == "chart" and relation:
-                self._boxes.append(drawn.chart(self._part, relation))
+                self._boxes.append(drawings.chart(self._part, relation))
             elif name == "relIds":
-                self._boxes.append(drawn.diagram(self._part, one.getparent()))
+                self._boxes.append(drawings.diagram(self._part, one.getparent()))
             elif name == "OLEObject":
-                drawn.others.append(f"an embedded object, {one.get('ProgID', 'of an unknown kind')}")
+                drawings.others.append(f"an embedded object, {one.get('ProgID', 'of an unknown kind')}")
         return " ".join(filter(None, words))
 
     def _cells(self, row: Any) -> Iterator[str]:

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, TextContents, damaged, in_sections
-from agent.files.documents.html import MOST_BYTES, Page, picture_in
-from agent.files.documents.package import Drawn, open_package, parsed
+from agent.files.documents.html import MOST_BYTES, HtmlPage, picture_in
+from agent.files.documents.package import Drawings, open_package, parse_xml
 from mcp_tools.text import one_line
 
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -25,12 +25,12 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
             text = archive.read(_ENCRYPTION).decode("utf-8", "replace")
             if text.count("EncryptionMethod") > sum(text.count(f'"{font}"') for font in _FONTS):
                 raise FileProblem("encrypted", f"{source.name} is copy-protected.")
-        place = _all(parsed(archive.read("META-INF/container.xml")), "rootfile")[0].get("full-path")
-        root = parsed(archive.read(place))
+        place = _all(parse_xml(archive.read("META-INF/container.xml")), "rootfile")[0].get("full-path")
+        root = parse_xml(archive.read(place))
         base = posixpath.dirname(place)
         items = {one.get("id"): (_joined(base, one.get("href", "")), one) for one in _all(root, "item")}
         names = _names(archive, [(path, one) for path, one in items.values() if path in there])
-        drawn, lost, chapters, sections = Drawn(), list[str](), list[str](), list[Section]()
+        drawings, lost, chapters, sections = Drawings(), list[str](), list[str](), list[Section]()
         for one in _all(root, "itemref"):
             path, _ = items.get(one.get("idref"), ("that the book names", None))
             if path not in there or archive.getinfo(path).file_size > MOST_BYTES:
@@ -42,7 +42,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
                 suffix = posixpath.splitext(place)[1][1:].lower()
                 return (archive.read(place), suffix) if place in there else picture_in(address)
 
-            page = Page(archive.read(path), drawn, find)
+            page = HtmlPage(archive.read(path), drawings, find)
             if page.markdown:
                 lost += [sentence for sentence in page.lost if sentence not in lost]
                 chapters.append(names.get(path) or next(iter(page.headings), "") or page.title)
@@ -56,7 +56,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
     summary = f"Book{f' “{title}”' if title else ''}{f' by {author}' if author else ''} of {len(chapters)} chapters."
     if named := "; ".join(name for name in chapters[:20] if name):
         summary += f"\nChapters: {named}"
-    return TextContents("epub", summary, sections, lost=[*lost, *drawn.lost], data=drawn.pictures)
+    return TextContents("epub", summary, sections, lost=[*lost, *drawings.lost], data=drawings.pictures)
 
 
 def _names(archive: ZipFile, items: list[tuple[str, Any]]) -> dict[str, str]:
@@ -65,9 +65,9 @@ def _names(archive: ZipFile, items: list[tuple[str, Any]]) -> dict[str, str]:
     for path, item in items:
         places: list[tuple[str, str]] = []
         if "nav" in item.get("properties", "").split():
-            places = [(a.get("href", ""), " ".join(a.itertext())) for a in _all(parsed(archive.read(path)), "a")]
+            places = [(a.get("href", ""), " ".join(a.itertext())) for a in _all(parse_xml(archive.read(path)), "a")]
         elif item.get("media-type") == "application/x-dtbncx+xml":
-            for point in _all(parsed(archive.read(path)), "navPoint"):
+            for point in _all(parse_xml(archive.read(path)), "navPoint"):
                 target = next((one.get("src", "") for one in _all(point, "content")), "")
                 places.append((target, next((one.text or "" for one in _all(point, "text")), "")))
         for target, name in places:

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup, Comment
 from markdownify import ATX, MarkdownConverter
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Source, TextContents, in_sections
-from agent.files.documents.package import Drawn
+from agent.files.documents.package import Drawings
 from mcp_tools.text import one_line
 
 MOST_BYTES = 32 * 2**20
@@ -33,35 +33,38 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
     if size > MOST_BYTES:
         said = f"{source.name} has {size:,} bytes; pages of at most {MOST_BYTES:,} are read."
         raise FileProblem("too_large", said)
-    drawn = Drawn()
-    page = Page(source.path.read_bytes(), drawn, picture_in)
+    drawings = Drawings()
+    page = HtmlPage(source.path.read_bytes(), drawings, picture_in)
     summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
     summary += f" {page.tables} tables, {page.links} links."
     sections = in_sections(page.markdown.split("\n\n"), limits.section)
-    return TextContents("html", summary, sections, lost=[*page.lost, *drawn.lost], data=drawn.pictures)
+    return TextContents("html", summary, sections, lost=[*page.lost, *drawings.lost], data=drawings.pictures)
 
 
-class Page:
+class HtmlPage:
     """A page as Markdown.
 
     Args:
         content: Its bytes, in whatever encoding it says or has.
-        drawn: Where its pictures are kept; without, an address says where each is.
+        drawings: Where its pictures are kept; without, an address says where each is.
         find: The content of a picture, and its kind, by its address; empty where it cannot be had.
     """
 
     def __init__(
-        self, content: bytes | str, drawn: Drawn | None = None, find: Callable[[str], tuple[bytes, str]] | None = None
+        self,
+        content: bytes | str,
+        drawings: Drawings | None = None,
+        find: Callable[[str], tuple[bytes, str]] | None = None,
     ) -> None:
         soup = BeautifulSoup(content, "lxml")
         self.lost: list[str] = []
         self.title = one_line(soup.title.get_text(), 300) if soup.title else ""
-        if drawn is not None and find is not None:
+        if drawings is not None and find is not None:
             for picture in soup.find_all("img", src=True):
                 content, kind = find(str(picture["src"]))
                 if content:
                     alt = one_line(str(picture.get("alt", "")), 300)
-                    picture.replace_with(drawn.kept(content, kind, alt, "picture"))
+                    picture.replace_with(drawings.kept(content, kind, alt, "picture"))
         _strike_through(soup)
         self._drop(soup)
         self.headings = [one_line(h.get_text(" "), 100) for h in soup.find_all(["h1", "h2", "h3"])]

@@ -20,11 +20,11 @@ from agent.files.contents import (
     Source,
     TextContents,
     in_sections,
-    nested_contents,
+    open_nested,
     short_name,
     too_large,
 )
-from agent.files.documents.html import Page
+from agent.files.documents.html import HtmlPage
 from agent.files.kinds import kind_of
 from mcp_tools.text import one_line
 
@@ -61,7 +61,7 @@ def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Ite
         yield _text(plain).strip()
     if html is None:
         return
-    page = Page(_text(html))
+    page = HtmlPage(_text(html))
     if plain is None:
         lost += page.lost
         yield page.markdown
@@ -87,7 +87,7 @@ def _read(name: str, content: bytes, depth: int, limits: ReadLimits, lost: list[
         path.write_bytes(content)
         try:
             source = Source(path, kind_of(path), name, depth)
-            with nested_contents(source, limits, lost) as opened:
+            with open_nested(source, limits, lost) as opened:
                 read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
         except FileProblem as problem:
             lost.append(f"The attachment {name} was not read: {problem.message}")

@@ -38,7 +38,7 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
     return archive
 
 
-def parsed(content: bytes) -> Any:
+def parse_xml(content: bytes) -> Any:
     """The root of an XML text; what it refers to outside is not opened."""
     from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
@@ -46,7 +46,7 @@ def parsed(content: bytes) -> Any:
 
 
 @dataclass(slots=True)
-class Drawn:
+class Drawings:
     """What was found, for the whole document."""
 
     pictures: dict[str, bytes] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Drawn:
         related = _related(part, relation)
         if related is None:
             return "[chart without data]"
-        chart = parsed(related.blob)
+        chart = parse_xml(related.blob)
         title = chart.find(f".//{_CHART}title")
         words = [] if title is None else [one.text for one in title.iter("{*}t") if one.text]
         tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
@@ -104,7 +104,7 @@ class Drawn:
         if related is None:
             return "[diagram]"
         texts = (
-            "".join(t.text or "" for t in point.iter("{*}t")).strip() for point in parsed(related.blob).iter("{*}pt")
+            "".join(t.text or "" for t in point.iter("{*}t")).strip() for point in parse_xml(related.blob).iter("{*}pt")
         )
         return "[diagram]\n" + "\n".join(f"- {text}" for text in texts if text)
 

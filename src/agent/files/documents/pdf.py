@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyped]  # it has no stubs
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, locked, short_name
-from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
+from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, lay_out, text_in
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class PdfContents(Contents):
             numbered = f" (numbered {one_line(label, 20)})" if label and label != str(number) else ""
             yield Section(f"page {number}{numbered}", self._text(number))
 
-    def drawn(self, number: int) -> Image:
+    def draw(self, number: int) -> Image:
         """How a page looks."""
         try:
             return _picture_of(self._document[number - 1])
@@ -168,7 +168,7 @@ def _text_of(page: Any) -> str:
         boxes = [words.get_rect(index) for index in range(count)]
         if not _share_lines(boxes) or not has_columns([_piece(box) for box in boxes]):
             return plain
-        laid = laid_out([_piece(box, words.get_text_bounded(*box)) for box in boxes])
+        laid = lay_out([_piece(box, words.get_text_bounded(*box)) for box in boxes])
         # no letter may be lost when lines are laid out anew
         return laid if sorted("".join(laid.split())) == sorted("".join(plain.split())) else plain
     finally:

@@ -8,8 +8,8 @@ from typing import Any
 from pptx.package import Package  # with macros, or a show: the same parts by other names
 from pptx.parts.presentation import PresentationPart
 
-from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, in_sections, table
-from agent.files.documents.package import Drawn, open_package, parsed
+from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, first_of, in_sections, table
+from agent.files.documents.package import Drawings, open_package, parse_xml
 from mcp_tools.text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -25,27 +25,26 @@ def open_pptx(source: Source, limits: ReadLimits) -> Contents:
         raise damaged(source.name, "pptx", "its main part is another kind of document")
     if not isinstance(part, PresentationPart):
         part = PresentationPart.load(part.partname, part.content_type, part.package, part.blob)
-    drawn = Drawn()
-    slides = [_Slide(slide, number, drawn) for number, slide in enumerate(part.presentation.slides, 1)]
+    drawings = Drawings()
+    slides = [_Slide(slide, number, drawings) for number, slide in enumerate(part.presentation.slides, 1)]
     sections = [one for slide in slides for one in in_sections(slide.blocks, limits.section, slide.name)]
-    lost = [*drawn.lost, "Positions, colours, animations and what the master slides show are not in the text."]
+    lost = [*drawings.lost, "Positions, colours, animations and what the master slides show are not in the text."]
     if any(slide.is_merged for slide in slides):
         lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
     hidden = [str(slide.number) for slide in slides if slide.is_hidden]
     if hidden:
         lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
-    titles = "; ".join(f"{slide.number} {slide.title or '(no title)'}" for slide in slides[:20])
-    more = f"; and {len(slides) - 20} more" if len(slides) > 20 else ""
+    titles = [f"{slide.number} {slide.title or '(no title)'}" for slide in slides]
     summary = f"Presentation of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."
-    summary += f"\nSlides: {titles}{more}"
-    return TextContents("pptx", summary, sections, lost=lost, data=drawn.pictures)
+    summary += f"\nSlides: {first_of(titles, 20, '; ')}"
+    return TextContents("pptx", summary, sections, lost=lost, data=drawings.pictures)
 
 
 class _Slide:
     """One slide as blocks of text."""
 
-    def __init__(self, slide: Any, number: int, drawn: Drawn) -> None:
-        self._part, self._drawn, self.number = slide.part, drawn, number
+    def __init__(self, slide: Any, number: int, drawings: Drawings) -> None:
+        self._part, self._drawings, self.number = slide.part, drawings, number
         self.is_merged = False
         self.is_hidden = slide.element.get("show", "1") in ("0", "false")
         title = slide.shapes.title
@@ -77,16 +76,16 @@ class _Slide:
             self.is_merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
             yield table([[_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
         elif getattr(shape, "has_chart", False):
-            yield self._drawn.chart(part, next(element.iter("{*}chart")).get(f"{_R}id", ""))
+            yield self._drawings.chart(part, next(element.iter("{*}chart")).get(f"{_R}id", ""))
         elif next(element.iter("{*}relIds"), None) is not None:
-            yield self._drawn.diagram(part, element)
+            yield self._drawings.diagram(part, element)
         elif (blip := element.find(f".//{_A}blip")) is not None:
             for name, what in (("videoFile", "a film"), ("audioFile", "a sound")):
-                self._drawn.others += [what] if element.find(f".//{_A}{name}") is not None else []
-            yield self._drawn.picture(part, blip.get(f"{_R}embed", ""), alt, f"slide-{self.number}-picture")
+                self._drawings.others += [what] if element.find(f".//{_A}{name}") is not None else []
+            yield self._drawings.picture(part, blip.get(f"{_R}embed", ""), alt, f"slide-{self.number}-picture")
             return
         elif next(element.iter("{*}oleObj"), None) is not None:
-            self._drawn.others.append("an embedded object")
+            self._drawings.others.append("an embedded object")
         if alt:
             yield f"[alt text: {alt}]"
 
@@ -94,7 +93,7 @@ class _Slide:
         """Comments of both formats, old and threaded, and replies to them."""
         for relation in self._part.rels.values():
             if not relation.is_external and relation.reltype.endswith("/comments"):
-                for one in parsed(relation.target_part.blob).iter("{*}text", "{*}txBody"):
+                for one in parse_xml(relation.target_part.blob).iter("{*}text", "{*}txBody"):
                     yield f"[comment] {''.join(one.itertext()).strip()}"
 
 

@@ -30,7 +30,7 @@ _TAGS = ("title", "artist", "album", "date", "genre", "comment")
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
     """Opens a sound; what is said is written down when a section is asked for."""
-    with opened(source.path) as container:
+    with open_container(source.path) as container:
         if not container.streams.audio:
             raise damaged(source.name, source.kind, "it has no sound")
         track = container.streams.audio[0].codec_context
@@ -102,7 +102,7 @@ class Sound(Contents):
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[InputContainer]:
+def open_container(path: Path) -> Iterator[InputContainer]:
     """Opens a sound or a film."""
     with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
         yield container
@@ -138,7 +138,7 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
     parts: list[Any] = []
     broken = ""
     have, want = 0, int(seconds * RATE)
-    with opened(path) as container:
+    with open_container(path) as container:
         if start > 0:
             container.seek(int(max(start - 1, 0) * 1_000_000))
         try:

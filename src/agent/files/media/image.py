@@ -37,7 +37,7 @@ _QUALITIES = (85, 60, 30)
 
 def open_image(source: Source, limits: ReadLimits) -> Contents:
     """Reads what a picture says about itself, and the text in it; what it shows is for a model that sees."""
-    with _opened(source) as picture:
+    with _open_picture(source) as picture:
         summary = _summary(picture)
         lost = [_ONLY_TEXT] if ocr.is_wanted() else []
         frames = dict(_frames(picture, lost))
@@ -60,11 +60,11 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
     for number, frame in frames.items() if len(frames) > 1 else ():
         plain = frame.convert("RGBA" if frame.mode in ("P", "PA", "LA", "RGBA") else "RGB")
         data[f"{short_name(Path(source.name).stem)}.frame-{number}.png"] = _encoded(plain, "png")
-    return TextContents(source.kind, summary, sections, lost=lost, data=data, is_all=False)
+    return TextContents(source.kind, summary, sections, lost=lost, data=data, is_only_text=False)
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[Image.Image]:
+def _open_picture(source: Source) -> Iterator[Image.Image]:
     """A picture, opened by what it is and not by its name."""
     try:
         with warnings.catch_warnings():
@@ -136,8 +136,8 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
         from agent.files.documents.pdf import open_pdf
 
         with closing(open_pdf(source, limits)) as contents:
-            return _written(contents.drawn(page), folder)
-    with _opened(source) as picture:
+            return _written(contents.draw(page), folder)
+    with _open_picture(source) as picture:
         picture.load()
         is_fine = (
             source.kind in _KINDS

@@ -34,7 +34,7 @@ def is_wanted() -> bool:
     return _is_wanted
 
 
-class Seen(NamedTuple):
+class RecognisedText(NamedTuple):
     """The text of a picture."""
 
     text: str
@@ -44,16 +44,16 @@ class Seen(NamedTuple):
     lost: tuple[str, ...] = ()
 
 
-def text_in(picture: Image) -> Seen:
+def text_in(picture: Image) -> RecognisedText:
     """Reads the text of a picture."""
     if not _is_wanted:
         raise FileProblem("unsupported", "Its text was not read: it is shown itself.")
     content = f"{picture.mode} {picture.size}".encode() + picture.tobytes()
     told = found_once(content, lambda: _read(picture)._asdict())
-    return Seen(told["text"], told["certainty"], tuple(told["lost"]))
+    return RecognisedText(told["text"], told["certainty"], tuple(told["lost"]))
 
 
-def _read(picture: Image) -> Seen:
+def _read(picture: Image) -> RecognisedText:
     import numpy
 
     engine = _engine()
@@ -67,7 +67,7 @@ def _read(picture: Image) -> Seen:
         picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     found = engine(numpy.asarray(on_white(picture))[:, :, ::-1])
     if found.txts is None or found.boxes is None:
-        return Seen("", lost=tuple(lost))
+        return RecognisedText("", lost=tuple(lost))
     lines = [(str(text), float(sure)) for text, sure in zip(found.txts, found.scores, strict=True)]
     if doubtful := [text for text, sure in lines if sure < _UNSURE_BELOW]:
         lost.append(f"Uncertain in the picture's text: {', '.join(map(repr, doubtful[:5]))}.")
@@ -78,7 +78,7 @@ def _read(picture: Image) -> Seen:
         (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
         pieces.append(Piece(float(left), float(top), float(right), float(bottom), text))
     certainty = f"read by OCR, {sure:.0%} sure of what it found; it may have missed some"
-    return Seen(laid_out(pieces), certainty, tuple(lost))
+    return RecognisedText(lay_out(pieces), certainty, tuple(lost))
 
 
 def on_white(picture: Image) -> Image:
@@ -153,7 +153,7 @@ def has_columns(pieces: Sequence[Piece]) -> bool:
     return tabular > 1 and tabular > prose
 
 
-def laid_out(pieces: Sequence[Piece]) -> str:
+def lay_out(pieces: Sequence[Piece]) -> str:
     """The text of the pieces; what stands below each other on the page does so in the lines."""
     pieces = [one for one in pieces if one.text.strip()]
     if not pieces:

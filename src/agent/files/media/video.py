@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import av
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
-from agent.files.media.audio import Sound, clock, length_of, opened, tags_of
+from agent.files.media.audio import Sound, clock, length_of, open_container, tags_of
 from agent.files.media.ocr import text_in
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Film(Contents):
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self._source = source
-        with opened(source.path) as container:
+        with open_container(source.path) as container:
             self._length = length_of(source, container)
             sees = [one.codec_context for one in container.streams.video if one.codec_context.width]
             hears = bool(container.streams.audio)
@@ -95,7 +95,7 @@ class Film(Contents):
             self.lost.append(
                 f"Looked at are {count} pictures, one every {step:.1f} s; what shows for shorter may be missing."
             )
-        with opened(self._source.path) as container:
+        with open_container(self._source.path) as container:
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
             for number in range(count):

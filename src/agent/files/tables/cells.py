@@ -14,8 +14,9 @@ from openpyxl.cell.rich_text import CellRichText  # type: ignore[import-untyped]
 from openpyxl.styles.colors import COLOR_INDEX  # type: ignore[import-untyped]  # it has no types
 from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
-from agent.files.documents.package import parsed
-from agent.files.tables.rows import as_text, first_of, letters
+from agent.files.contents import first_of
+from agent.files.documents.package import parse_xml
+from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet
 from mcp_tools.text import one_line
 
@@ -62,7 +63,7 @@ class FullSheet(Sheet):
                 value = str(value)
             if cell.data_type == "f":
                 value, formula = computed._cells[place].value, f" [{_formula(value)}]"
-                uncomputed += [name_of(place)] if value is None else []
+                uncomputed += [cell_name(place)] if value is None else []
             is_filled = cell.has_style and self._style(place, cell, value, patterns)
             if cell.comment:
                 author = f" ({cell.comment.author})" if cell.comment.author else ""
@@ -75,12 +76,14 @@ class FullSheet(Sheet):
         used = sorted({column for row in self._texts.values() for column in row})
         self._numbers = sorted(self._texts)
         self._columns = list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < WIDEST else used
-        self.heads = [letters(column) for column in self._columns]
-        self.listed = len(self._numbers)
-        self.span = f"{letters(used[0])}{self._numbers[0]}:{letters(used[-1])}{self._numbers[-1]}" if used else ""
+        self.column_names = [column_letters(column) for column in self._columns]
+        self.row_count = len(self._numbers)
+        self.span = (
+            f"{column_letters(used[0])}{self._numbers[0]}:{column_letters(used[-1])}{self._numbers[-1]}" if used else ""
+        )
         rules = [where for one in sheet.conditional_formatting for where in str(one.sqref).split()]
         told = {
-            "the fills of {}, patterns or gradients, are not shown": ranges_of(patterns),
+            "the fills of {}, patterns or gradients, are not shown": cell_ranges(patterns),
             "what conditional formats colour in {} is not shown": rules,
             "the formulas in {} have no saved value; they must be computed": uncomputed,
         }
@@ -99,17 +102,17 @@ class FullSheet(Sheet):
         for title, groups in self._looks.items():
             here = {key: [place for place in places if first <= place[0] <= last] for key, places in groups.items()}
             lines += [f"{title}:"] if any(here.values()) else []
-            lines += [f"- {key}: {listed(ranges_of(places))}" for key, places in here.items() if places]
+            lines += [f"- {key}: {listed(cell_ranges(places))}" for key, places in here.items() if places]
         merged = [str(one) for one in self._sheet.merged_cells.ranges if one.min_row <= last and one.max_row >= first]
         lines += [f"Merged cells: {listed(merged)}"] if merged else []
         dimensions = self._sheet.row_dimensions
         if rows := sorted(number for number in dimensions if dimensions[number].hidden and first <= number <= last):
             lines.append(f"Hidden rows: {', '.join(_run(one, str) for one in _spans(rows))}")
         hidden = [one for one in self._sheet.column_dimensions.values() if one.hidden]
-        if columns := [_run((one.min or 0, one.max or 0), letters) for one in hidden]:
+        if columns := [_run((one.min or 0, one.max or 0), column_letters) for one in hidden]:
             lines.append(f"Hidden columns: {', '.join(columns)}")
         for what, said in (("Comment on", self._remarks), ("Link of", self._links)):
-            told = [f"{what} {name_of(at)}: {text}" for at, text in sorted(said.items()) if first <= at[0] <= last]
+            told = [f"{what} {cell_name(at)}: {text}" for at, text in sorted(said.items()) if first <= at[0] <= last]
             lines += [*told[:_FEW], f"and {len(told) - _FEW} more like that"] if brief and len(told) > _FEW else told
         return lines
 
@@ -132,12 +135,12 @@ class FullSheet(Sheet):
         return bool(filled)
 
 
-def name_of(place: _Place) -> str:
+def cell_name(place: _Place) -> str:
     """`B7`."""
-    return f"{letters(place[1])}{place[0]}"
+    return f"{column_letters(place[1])}{place[0]}"
 
 
-def ranges_of(places: Iterable[_Place]) -> list[str]:
+def cell_ranges(places: Iterable[_Place]) -> list[str]:
     """Cells as few ranges: `A1:C7`, `E9`."""
     columns: dict[_Place, list[int]] = {}
     for column, group in groupby(sorted(places, key=lambda p: (p[1], p[0])), key=lambda p: p[1]):
@@ -146,7 +149,7 @@ def ranges_of(places: Iterable[_Place]) -> list[str]:
     corners = sorted(
         ((top, left), (bottom, right)) for (top, bottom), used in columns.items() for left, right in _spans(used)
     )
-    return [name_of(first) + (f":{name_of(last)}" if first != last else "") for first, last in corners]
+    return [cell_name(first) + (f":{cell_name(last)}" if first != last else "") for first, last in corners]
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:
@@ -200,7 +203,7 @@ def theme_colours(theme: bytes | None) -> list[str]:
     """The colours of a workbook's theme, in the order in which cells count them."""
     if not theme:
         return []
-    scheme = next(parsed(theme).iter("{*}clrScheme"), ())
+    scheme = next(parse_xml(theme).iter("{*}clrScheme"), ())
     found = {entry.tag.rpartition("}")[2]: entry[0].get("lastClr") or entry[0].get("val") or "" for entry in scheme}
     return [found.get(name, "000000").upper() for name in _THEME_ORDER]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from agent.files.contents import ReadLimits, Section, Source
-from agent.files.previews import Listed
+from agent.files.contents import ReadLimits, Section, Source, first_of
+from agent.files.previews import ListPreview
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import one_line
 
@@ -40,23 +40,22 @@ class Database(SheetsContents):
         if views:
             lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
         self._others = [one_line(sql, _SQL) for kind, _, sql in schema if kind != "table"]
-        shown = ", ".join(f"{table.title.removeprefix('table ')} ({table.listed:,} rows)" for table in tables[:_LISTED])
-        more = f", and {len(tables) - _LISTED} more tables" if len(tables) > _LISTED else ""
+        named = [f"{table.title.removeprefix('table ')} ({table.row_count:,} rows)" for table in tables]
         text = ";\n\n".join(sql.strip() for _, _, sql in schema) + ";" if schema else "(no tables)"
         if len(text) > limits.section:
             lost.append("The schema is too long to be shown whole: query sqlite_master in a program.")
         super().__init__(
             source.kind,
-            f"SQLite database, {len(tables)} tables, {len(views)} views: {shown}{more}",
+            f"SQLite database, {len(tables)} tables, {len(views)} views: {first_of(named, _LISTED)}",
             tables,
             lost,
             limits.section,
             before=[Section("schema", text[: limits.section])],
         )
 
-    def lists(self) -> list[Listed]:
+    def lists(self) -> list[ListPreview]:
         """How each table was made, how it begins, and what its columns hold; then what else the schema has."""
-        rest = Listed(self._others, len(self._others), "entry", "the rest of the schema")
+        rest = ListPreview(self._others, len(self._others), "entry", "the rest of the schema")
         return [*super().lists(), *([rest] if self._others else [])]
 
     def close(self) -> None:
@@ -68,9 +67,9 @@ class _Table(Sheet):
     def __init__(self, connection: sqlite3.Connection, name: str, sql: str) -> None:
         self._connection = connection
         self._name = '"' + name.replace('"', '""') + '"'
-        self.title, self.made = f"table {name}", one_line(sql, _SQL)
-        self.heads = [row[1] for row in connection.execute(f"PRAGMA table_info({self._name})")]
-        self.listed = connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0]  # noqa: S608 - quoted
+        self.title, self.create_statement = f"table {name}", one_line(sql, _SQL)
+        self.column_names = [row[1] for row in connection.execute(f"PRAGMA table_info({self._name})")]
+        self.row_count = connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0]  # noqa: S608 - quoted
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """The rows from the one at that index on."""

@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import IO
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
-from agent.files.previews import CELL, DATA, Listed, Shown, lists_shown
-from agent.files.tables.rows import SAMPLE, as_table, columns_told, looked_at, rows_per_page, sniffed
+from agent.files.previews import CELL, DATA, ListPreview, PreviewText, preview_of_lists
+from agent.files.tables.rows import SAMPLE, as_table, describe_columns, rows_per_page, rows_to_inspect, sniff
 from agent.files.text import text_encoding
 from mcp_tools.tool import Json
 
@@ -28,7 +28,7 @@ class DelimitedFile(Contents):
         self._name, self._path = source.name, source.path
         self._encoding = text_encoding(source)
         with self._encoding.open(source.path, newline="") as stream:
-            self._dialect, sample = sniffed(stream.read(SAMPLE), source.kind)
+            self._dialect, sample = sniff(stream.read(SAMPLE), source.kind)
         if not sample:
             raise FileProblem("empty", f"{self._name} holds no rows.")
         self._columns = max(len(row) for row in sample)
@@ -71,19 +71,19 @@ class DelimitedFile(Contents):
                 if len(page) < self._per_page:
                     break
 
-    def preview(self) -> Shown:
+    def preview(self) -> PreviewText:
         """The whole text where it is short; else the first rows as they stand there, and what the columns hold."""
         with self._encoding.open(self._path) as stream:
             text = stream.read(DATA + 1)
         if len(text) <= DATA:
-            return Shown([text.rstrip("\n")], "complete")
+            return PreviewText([text.rstrip("\n")], "complete")
         with self._encoding.open(self._path, newline="") as stream:
             rows = islice(self._records(stream), self._skipped, None)
             first = list(islice(rows, DATA))
-            more = islice(rows, max(0, looked_at(self._columns) - len(first)))
-            told = columns_told(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
+            more = islice(rows, max(0, rows_to_inspect(self._columns) - len(first)))
+            told = describe_columns(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
         head = self._line(self._header) if self._skipped else ""
-        return lists_shown([Listed(map(self._line, first), self._rows, head=head, columns=told)])
+        return preview_of_lists([ListPreview(map(self._line, first), self._rows, head=head, columns=told)])
 
     def _page(self, start: int, rows: list[list[str]]) -> Section:
         width = max([self._columns, *(len(row) for row in rows)])

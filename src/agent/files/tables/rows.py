@@ -53,7 +53,7 @@ def as_table(header: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], c
     return text, sum(len(cell) > most for _, row in rows for cell in row)
 
 
-def letters(number: int) -> str:
+def column_letters(number: int) -> str:
     """The letters of a column, from 1."""
     name = ""
     while number:
@@ -78,11 +78,6 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def first_of(cells: Sequence[str]) -> str:
-    """The first ten cells, and how many more there are."""
-    return ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
-
-
 def line_of(number: int | str, row: Sequence[str], most: int) -> str:
     """A row of a table, cells cut at so many characters."""
     joined = " | ".join(row)
@@ -98,19 +93,19 @@ def _cell(text: str, most: int) -> str:
     return text.replace("|", "\\|") if "|" in text else text
 
 
-def looked_at(columns: int) -> int:
+def rows_to_inspect(columns: int) -> int:
     """How many rows of a table with so many columns are looked at."""
     return max(1000, _CELLS // max(1, columns))
 
 
-def columns_told(
+def describe_columns(
     names: Sequence[str], rows: Iterable[Sequence[str]], *, total: int | None, decimal: str = "."
 ) -> list[str]:
     """A line for each column, below a line that says over how many rows.
 
     Args:
         names: Of the columns.
-        rows: The rows, without a header; at most as many as are `looked_at`. They are not kept.
+        rows: The rows, without a header; at most as many as are `rows_to_inspect`. They are not kept.
         total: How many rows there are.
         decimal: The mark before decimals.
     """
@@ -124,14 +119,14 @@ def columns_told(
         return []
     over = "" if count == total else f" (in the first {count:,} rows)"
     lines = [
-        f"- {_short(name) or f'column {number}'}: {values_told(values, decimal)}"
+        f"- {_short(name) or f'column {number}'}: {describe_values(values, decimal)}"
         for number, (name, values) in enumerate(zip(names[:_MOST], columns, strict=False), 1)
     ]
     more = [f"- and {len(names) - _MOST} more columns"] if len(names) > _MOST else []
     return [f"Columns{over}:", *lines, *more]
 
 
-def values_told(values: Mapping[str, int], decimal: str = ".") -> str:
+def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
     """What values are, given how often each is there: kinds, ranges, all of them where they are few, and odd ones."""
     empty = sum(count for value, count in values.items() if not value.strip())
     there = {value: count for value, count in values.items() if value.strip()}
@@ -193,7 +188,7 @@ class Dialect(NamedTuple):
     """The mark before decimals."""
 
 
-def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
+def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     """The dialect of the beginning of a table, and its first rows."""
     if len(text) >= SAMPLE:
         text = text[: text.rfind("\n") + 1] or text

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from agent.files.contents import Contents, Section
-from agent.files.previews import CELL, Listed, Shown, lists_shown
-from agent.files.tables.rows import as_table, columns_told, has_header, line_of, looked_at, rows_per_page
+from agent.files.previews import CELL, ListPreview, PreviewText, preview_of_lists
+from agent.files.tables.rows import as_table, describe_columns, has_header, line_of, rows_per_page, rows_to_inspect
 
 _SAMPLE_ROWS = 100
 _NOTES = 0.4  # share of a page that notes below the table may take
@@ -22,13 +22,13 @@ class Sheet:
 
     title: str
     """`sheet Costs`, `hidden sheet Costs`, `table costs`."""
-    heads: list[str]
+    column_names: list[str]
     """What stands above the columns that are shown: letters, or names."""
-    listed: int
+    row_count: int
     """Rows that are shown."""
     span = ""
     """`A1:E120` of a sheet with cells."""
-    made = ""
+    create_statement = ""
     """The statement that made a table, whose heads are names."""
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
@@ -73,17 +73,17 @@ class SheetsContents(Contents):
             pages = _pages(sheet, size)
             start = max(0, first - 1 - before)
             before += pages
-            if start < pages and not sheet.listed:
+            if start < pages and not sheet.row_count:
                 yield Section(sheet.title, "\n".join(["(no cells)", *sheet.notes(1, 1)]))
             elif start < pages:
                 rows = sheet.rows(start * size)
                 yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
 
-    def preview(self) -> Shown:
+    def preview(self) -> PreviewText:
         """How each sheet begins, and what its columns hold."""
-        return lists_shown(self.lists())
+        return preview_of_lists(self.lists())
 
-    def lists(self) -> list[Listed]:
+    def lists(self) -> list[ListPreview]:
         """The sheets as lists of rows."""
         return [_listed(sheet) for sheet, _ in self._sheets]
 
@@ -94,30 +94,30 @@ class SheetsContents(Contents):
         if len(notes) > room:
             notes = notes[:room].rpartition("\n")[0] or notes[:room]
             self.lost.append(f"{where}: not all notes about cells are shown; openpyxl has them all.")
-        text, cut = as_table(sheet.heads, rows, self._section - len(notes))
+        text, cut = as_table(sheet.column_names, rows, self._section - len(notes))
         if cut:
             self.lost.append(f"{where}: {cut} long cells were shortened.")
         return Section(where, f"{text}\n\n{notes}" if notes else text)
 
 
 def _pages(sheet: Sheet, size: int) -> int:
-    return max(1, -(-sheet.listed // size))
+    return max(1, -(-sheet.row_count // size))
 
 
-def _listed(sheet: Sheet) -> Listed:
-    names = sheet.heads
-    rows = list(islice(sheet.rows(), looked_at(len(names))))
+def _listed(sheet: Sheet) -> ListPreview:
+    names = sheet.column_names
+    rows = list(islice(sheet.rows(), rows_to_inspect(len(names))))
     cells = [[_FORMULA.sub("", cell) if "[" in cell else cell for cell in row] for _, row in rows]
-    total = sheet.listed
-    head = line_of("", names, CELL) if rows or sheet.made else ""
-    if not sheet.made and has_header(cells[:200]):
+    total = sheet.row_count
+    head = line_of("", names, CELL) if rows or sheet.create_statement else ""
+    if not sheet.create_statement and has_header(cells[:200]):
         names = [f"{letter} {name}" for letter, name in zip(names, cells.pop(0), strict=True)]
         total -= 1
-    return Listed(
+    return ListPreview(
         (line_of(number, row, CELL) for number, row in rows),
-        sheet.listed,
+        sheet.row_count,
         name=sheet.title,
-        head=f"{sheet.made}\n{head}".lstrip("\n"),
+        head=f"{sheet.create_statement}\n{head}".lstrip("\n"),
         notes=sheet.notes(1, _LAST_ROW, brief=True),
-        columns=columns_told(names, cells, total=total),
+        columns=describe_columns(names, cells, total=total),
     )

@@ -10,10 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.files.contents import Contents, ReadLimits, Source, locked
+from agent.files.contents import Contents, ReadLimits, Source, first_of, locked
 from agent.files.documents.package import open_package
-from agent.files.tables.rows import as_text, first_of, letters
+from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet, SheetsContents
+from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
@@ -84,12 +85,11 @@ def open_values(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _summary(source: Source, sheets: list[Sheet]) -> str:
-    described = ", ".join(
-        f"{sheet.title} ({f'{sheet.span}, {sheet.listed:,} rows' if sheet.listed else 'empty'})"
-        for sheet in sheets[:_TITLES]
-    )
-    more = f", and {len(sheets) - _TITLES} more sheets" if len(sheets) > _TITLES else ""
-    return f"Workbook ({source.kind}), {len(sheets)} sheet{'s' if len(sheets) != 1 else ''}: {described}{more}"
+    described = [
+        f"{sheet.title} ({f'{sheet.span}, {sheet.row_count:,} rows' if sheet.row_count else 'empty'})"
+        for sheet in sheets
+    ]
+    return f"Workbook ({source.kind}), {count_of(len(sheets), 'sheet')}: {first_of(described, _TITLES)}"
 
 
 class PlainSheet(Sheet):
@@ -100,14 +100,14 @@ class PlainSheet(Sheet):
         self.title = f"{'hidden ' if hidden else ''}sheet {sheet.name}"
         (self._top, left), end = sheet.start or (0, 0), sheet.end
         right = end[1] if end else -1
-        self.heads = [letters(column) for column in range(left + 1, right + 2)]
-        self.listed = sheet.height
-        self.span = f"{letters(left + 1)}{self._top + 1}:{letters(right + 1)}{end[0] + 1}" if end else ""
+        self.column_names = [column_letters(column) for column in range(left + 1, right + 2)]
+        self.row_count = sheet.height
+        self.span = f"{column_letters(left + 1)}{self._top + 1}:{column_letters(right + 1)}{end[0] + 1}" if end else ""
         self._merged = sheet.merged_cell_ranges or []
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """The rows that are shown with their numbers in the sheet, from the one at that index on."""
-        width = len(self.heads)
+        width = len(self.column_names)
         # the rows begin at the top of the sheet, the first cell with a value at the range's left
         for number, row in enumerate(islice(self._sheet.iter_rows(), start, None), self._top + 1 + start):
             yield number, [as_text(value) for value in row[-width:]]
@@ -115,7 +115,7 @@ class PlainSheet(Sheet):
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
         """The merged cells."""
         merged = [
-            f"{letters(left + 1)}{top + 1}:{letters(right + 1)}{bottom + 1}"
+            f"{column_letters(left + 1)}{top + 1}:{column_letters(right + 1)}{bottom + 1}"
             for (top, left), (bottom, right) in self._merged
             if top < last and bottom >= first - 1
         ]

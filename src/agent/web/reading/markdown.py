@@ -106,7 +106,7 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
         asked: The address that led there, where that was another.
         status: With which it came.
     """
-    from agent.files.documents.html import Page as Converted
+    from agent.files.documents.html import HtmlPage
 
     tree = parse(source[:LONGEST])
     if tree is None:
@@ -123,7 +123,7 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
     mark = f"https://link.invalid/{secrets.token_hex(8)}/"
     set_apart(tree, f"{mark}around")
     links = _mark_links(tree, base, url, mark)
-    converted = Converted(etree.tostring(tree, encoding="unicode", method="html"))
+    converted = HtmlPage(etree.tostring(tree, encoding="unicode", method="html"))
     remarks += [lost for lost in converted.lost if lost.startswith("The page is nested too deeply")]
     content, _, around = converted.markdown.partition(f"{mark}around")
     markdown, around = _numbered(content, len(links), mark), _numbered(around, len(links), mark)
