@@ -1,13 +1,15 @@
-"""Dataclasses as plain JSON values, and back, by their annotations."""
+"""Dataclasses as plain JSON values, and back, by their annotations; and the objects of JSON lines."""
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import enum
+import json
 import pathlib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -64,3 +66,22 @@ def _fitting(forms: tuple[Any, ...], data: Json) -> Any:
 def _hints(form: type[Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(form)
     return {field.name: hints[field.name] for field in dataclasses.fields(form)}
+
+
+def json_lines(raw: bytes) -> Iterator[tuple[int, dict[str, Json] | str]]:
+    """Each line's number, and its object, or why it is none; the reason quotes nothing of the line."""
+    for number, line in enumerate(raw.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        if line.strip():
+            yield number, _object(line)
+
+
+def _object(line: bytes) -> dict[str, Json] | str:
+    try:
+        value = json.loads(line.rstrip().decode())
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 (byte {error.start + 1})"
+    except json.JSONDecodeError as error:
+        return f"it is not JSON ({error.msg}, character {error.pos + 1})"
+    except (ValueError, RecursionError):
+        return "its JSON is nested too deeply or has too long a number"
+    return value if isinstance(value, dict) else "it is not a JSON object"

@@ -59,6 +59,16 @@ def middle_left_out(text: str, most: int) -> str:
     return f"{text[: most - tail]}\n{note}\n{text[len(text) - tail :]}"
 
 
+def duration(seconds: float) -> str:
+    """A time as people read it."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def count_of(number: int, noun: str) -> str:
     """The number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

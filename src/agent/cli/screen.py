@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from agent import events as e
 from agent.answer import Answer
 from agent.cli.output import Result, columns, print_text, rows_of
-from agent.models.protocol import Usage
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import count_of, one_line, printable
+from mcp_tools.text import count_of, duration, one_line, printable
 from mcp_tools.tool import call_text
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _page(event: e.PageRead) -> Line:
 
 def _called(event: e.ToolCalled) -> Line:
     call, result = one_line(call_text(event.name, event.arguments), 60), one_line(event.preview, 60)
-    text = f"{call} {'→' if event.ok else '✗'} {result} ({time_text(event.seconds)})"
+    text = f"{call} {'→' if event.ok else '✗'} {result} ({duration(event.seconds)})"
     return Line("call", text, style="" if event.ok else "yellow")
 
 
@@ -93,7 +92,7 @@ def _registered(event: e.ToolRegistered) -> Line:
 
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
-    return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
+    return Line("model", f"{event.role}: {event.model}, {tokens} ({duration(event.seconds)})", style="dim")
 
 
 _LINES: dict[type, Callable[[Any], Line | None]] = {
@@ -136,25 +135,11 @@ def summary(answer: Answer) -> Line:
     parts = [
         answer.status.replace("_", " ") + (f" ({answer.limit})" if answer.limit else ""),
         *(count_of(n, noun) for n, noun in counts if n),
-        time_text(answer.seconds),
-        cost_text(usage) if usage.cost != 0 else "",
+        duration(answer.seconds),
+        usage.cost_text if usage.cost != 0 else "",
         f"run {answer.run_id}" if answer.run_id else "",
     ]
     return Line("done", " · ".join(filter(None, parts)), "●", "bold", whole=True)
-
-
-def cost_text(usage: Usage) -> str:
-    """Money in words; an unknown price is shown as unknown, never as nothing."""
-    if usage.cost is None:
-        return "cost unknown"
-    return f"${usage.cost:.4f}" if usage.cost else "no cost"
-
-
-def time_text(seconds: float) -> str:
-    """A duration as people say it."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
 
 
 _UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}

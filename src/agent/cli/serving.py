@@ -26,15 +26,8 @@ Listener = Callable[[Event], None]
 class ServedAlita:
     """Answers the questions of MCP clients in the order in which they come."""
 
-    def __init__(self, settings: Settings, line_of: Callable[[Event], str]) -> None:
-        """Opens nothing yet.
-
-        Args:
-            settings: Of the process.
-            line_of: An event in a line; empty for one that a client is not told of.
-        """
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._line_of = line_of
         self._turn = asyncio.Lock()
         self._alita: Alita | None = None
         """Opened when first needed."""
@@ -87,7 +80,7 @@ class ServedAlita:
         if self._turn.locked():
             await tell("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
-        task = self._started(self._work(question, files, _listener(lines, self._line_of, watch), wish))
+        task = self._started(self._work(question, files, _listener(lines, watch), wish))
         telling = self._started(_tell_all(lines, tell))
         try:
             return await asyncio.shield(task)
@@ -113,15 +106,19 @@ class ServedAlita:
             return await self._alita.ask(question, files=files, on_event=listen, wish=wish)
 
 
-def _listener(lines: asyncio.Queue[str], line_of: Callable[[Event], str], watch: Listener | None) -> Listener:
+def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
     """Puts each event's line into the queue; events may come from other threads."""
+    from agent.cli.screen import line_of
+
     loop = asyncio.get_running_loop()
 
     def listen(event: Event) -> None:
         if watch is not None:
             watch(event)
-        if line := event.text if isinstance(event, ModelStarting) else line_of(event):
-            loop.call_soon_threadsafe(lines.put_nowait, line)
+        if isinstance(event, ModelStarting):
+            loop.call_soon_threadsafe(lines.put_nowait, event.text)
+        elif line := line_of(event):
+            loop.call_soon_threadsafe(lines.put_nowait, line.plain(_WIDTH))
 
     return listen
 

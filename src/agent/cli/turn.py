@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from agent import events as e
 from agent.answer import Answer, status_of
 from agent.cli.confirmations import Word, ask_user
-from agent.cli.screen import cost_text, time_text
 from agent.errors import AlitaError
 from agent.models.protocol import Usage
-from mcp_tools.text import one_line
+from mcp_tools.text import duration, one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
@@ -57,9 +56,9 @@ class Activity:
         """One line of at most `width` characters."""
         tokens = self._usage.input_tokens + self._usage.output_tokens
         others = (
-            time_text(time.monotonic() - self._started),
+            duration(time.monotonic() - self._started),
             f"{tokens / 1000:.1f}k tokens" if tokens else "",
-            cost_text(self._usage) if self._usage.calls else "",
+            self._usage.cost_text if self._usage.calls else "",
             "Ctrl-C stops",
         )
         room = width - sum(len(part) + 3 for part in (self._step, *others) if part)

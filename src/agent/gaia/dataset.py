@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import DatasetError
 from agent.gaia.attempt import Dataset, Task, dataset_of
+from agent.records import json_lines
 from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
@@ -243,8 +243,7 @@ def load_jsonl(path: Path) -> Dataset:
         "Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for those of the hub."
     )
     with os_errors_as(DatasetError, f"The question file {path} cannot be read", remedy):
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    rows = ((f"line {number}", _record(line)) for number, line in enumerate(lines, 1) if line.strip())
+        rows = [(f"line {number}", record) for number, record in json_lines(path.read_bytes())]
     return _not_empty(dataset_from(rows, str(path)), f"question file {path}")
 
 
@@ -253,18 +252,6 @@ def _not_empty(dataset: Dataset, what: str) -> Dataset:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
         raise DatasetError(f"The {what} contains no question.{first}", remedy=_FORM)
     return dataset
-
-
-def _record(line: bytes) -> dict[str, Any] | str:
-    try:
-        record = json.loads(line.rstrip().decode())
-    except UnicodeDecodeError as error:
-        return f"it is not UTF-8 (byte {error.start + 1})"
-    except json.JSONDecodeError as error:
-        return f"it is not JSON ({error.msg}, character {error.pos + 1})"
-    except (ValueError, RecursionError):
-        return "its JSON is nested too deeply or has too long a number"
-    return record if isinstance(record, dict) else "it is not a JSON object"
 
 
 def load_hub(split: str, hub: Hub) -> Dataset:

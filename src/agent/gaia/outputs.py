@@ -13,8 +13,9 @@ from typing import NamedTuple
 from agent.answering.final_answer import final_answer
 from agent.errors import RunError, StorageError, SubmissionError
 from agent.gaia.attempt import Attempt, Dataset, Task
-from agent.gaia.ledger import Fingerprint, is_ledger, object_in, read_ledger
+from agent.gaia.ledger import Fingerprint, is_ledger, read_ledger
 from agent.gaia.report.figures import counted, group_of
+from agent.records import json_lines
 from agent.store.jsonl_log import AppendedLines
 from agent.store.redact import Redactor
 from agent.traces.read import trace_of
@@ -140,12 +141,10 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
         StorageError: It cannot be read.
     """
     with os_errors_as(StorageError, f"{path} cannot be read"):
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        lines = [*json_lines(path.read_bytes())]
     known, answers, problems, has_traces = {t.task_id for t in dataset.tasks}, dict[str, str](), list[str](), False
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        record = object_in(line) or {}
+    for number, found in lines:
+        record = {} if isinstance(found, str) else found
         task_id, answer = record.get("task_id"), record.get("model_answer")
         has_traces |= bool(record.get("reasoning_trace"))
         if not isinstance(task_id, str) or not isinstance(answer, str | int | float):

@@ -50,6 +50,13 @@ class Usage:
             (self.cost or 0.0) + (other.cost or 0.0) if known else None,
         )
 
+    @property
+    def cost_text(self) -> str:
+        """Money in words; an unknown price is shown as unknown, never as nothing."""
+        if self.cost is None:
+            return "cost unknown"
+        return f"${self.cost:.4f}" if self.cost else "no cost"
+
 
 @dataclass(frozen=True, slots=True)
 class Price:

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 from agent.errors import UsageError
 from agent.steps import preview
-from agent.traces.trace import FORMS, Seen, Trace, TraceStep, call_facts, duration, sized_line, step_facts, trace_facts
-from mcp_tools.text import one_line, printable
+from agent.traces.trace import FORMS, Seen, Trace, TraceStep, call_facts, sized_line, step_facts, trace_facts
+from mcp_tools.text import duration, one_line, printable
 
 _PREVIEWED = 1_500
 _LABEL = 12

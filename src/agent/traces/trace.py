@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from agent.learning.planner import brief_text
 from agent.models.protocol import Usage
 from agent.store.runs import Run
-from mcp_tools.text import one_line
+from mcp_tools.text import duration, one_line
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -94,24 +94,13 @@ def _total(calls: Iterable[RecordedCall]) -> Usage:
     return sum((call.usage for call in calls if call.usage is not None), Usage())
 
 
-def duration(seconds: float) -> str:
-    """A time as people read it."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else f"{seconds * 1000:.1f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
-
-
-def _cost(usage: Usage) -> str:
-    return "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
-
-
 def call_facts(call: RecordedCall) -> str:
     """What one call took."""
     parts = [duration(call.seconds)]
     if call.usage is not None:
         cached = f" ({call.usage.cached_tokens:,} cached)" if call.usage.cached_tokens else ""
         parts.append(f"{call.usage.input_tokens:,}{cached} + {call.usage.output_tokens:,} tokens")
-        parts += [_cost(call.usage)] if call.usage.cost != 0 else []
+        parts += [call.usage.cost_text] if call.usage.cost != 0 else []
     return " · ".join(parts)
 
 
@@ -144,7 +133,7 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
         ),
         ("model", run.model),
         ("started", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))),
-        ("took", f"{took} · {models} model calls · {boxes} in the sandbox · {tokens} · {_cost(usage)}"),
+        ("took", f"{took} · {models} model calls · {boxes} in the sandbox · {tokens} · {usage.cost_text}"),
         *(("file", file.path) for file in run.files),
         ("tools made", ", ".join(answer.tools_created) if answer else ""),
         ("tools used", ", ".join(answer.tools_used) if answer else ""),

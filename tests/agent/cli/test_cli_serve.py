@@ -24,7 +24,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from agent.cli.verbs.serve import run
+from agent.cli.verbs.serve import serve
 from mcp_tools.errors import UsageError
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -285,7 +285,7 @@ def test_a_client_that_reads_slowly_gets_everything(library: Library) -> None:
 def test_flags_that_cannot_be_meant_are_refused(library: Library, wanted: dict[str, Any], said: str) -> None:
     try:
         with pytest.raises(UsageError, match=said):
-            run({}, **wanted)
+            serve({}, **wanted)
     finally:
         gc.enable()
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent.cli import confirmations
 from agent.cli.interactive.completion import MODES
 from agent.cli.output import date_text
-from agent.cli.screen import cost_text, time_text
 from agent.configuration.settings import wish_of
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
@@ -24,7 +23,7 @@ from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import did_you_mean, one_line
+from mcp_tools.text import did_you_mean, duration, one_line
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
@@ -92,15 +91,15 @@ async def tools(terminal: Terminal, argument: str) -> None:
     """List the tools, or those that match the words."""
     from agent.cli.verbs.tools import list_, search
 
-    flags = {"tools_dir": terminal.settings.tools_dir}
-    terminal.screen.result(search(flags, [argument], FOUND) if argument else list_(flags))
+    flags, words = terminal.flags, argument.split()
+    terminal.screen.result(search(flags, words, FOUND) if words else list_(flags))
 
 
 async def show_tool(terminal: Terminal, argument: str) -> None:
     """Show a tool: its record and source."""
     from agent.cli.verbs.tools import show
 
-    found = show({"tools_dir": terminal.settings.tools_dir}, argument)
+    found = show(terminal.flags, argument)
     terminal.screen.result(replace(found, text=""))
     terminal.screen.code(found.form["source"])
 
@@ -136,7 +135,7 @@ async def cost(terminal: Terminal, argument: str) -> None:
 
     def took(usage: Usage, seconds: float) -> tuple[str, str, str]:
         tokens = usage.input_tokens + usage.output_tokens
-        return f"{tokens:,} tokens", cost_text(usage) if usage.calls else "no cost", time_text(seconds)
+        return f"{tokens:,} tokens", usage.cost_text if usage.calls else "no cost", duration(seconds)
 
     turns = terminal.session.turns
     if not turns:
@@ -296,12 +295,12 @@ async def mcp(terminal: Terminal, argument: str) -> None:
     terminal.screen.result(await asyncio.to_thread(list_))
 
 
-async def doctor(terminal: Terminal, argument: str) -> None:
+async def check(terminal: Terminal, argument: str) -> None:
     """Check that alita has everything it needs."""
-    from agent.cli.verbs.doctor import diagnose, lines_of
+    from agent.cli.verbs.doctor import doctor
 
     terminal.screen.note("Checking …")
-    terminal.screen.quote("\n".join(lines_of(await asyncio.to_thread(diagnose, terminal.settings))))
+    terminal.screen.result(await asyncio.to_thread(doctor, terminal.flags))
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:
@@ -385,7 +384,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("undo", "", undo),
     Command("verbose", "", verbose),
     Command("mcp", "", mcp),
-    Command("doctor", "", doctor),
+    Command("doctor", "", check),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)

@@ -51,8 +51,8 @@ class Terminal:
         settings: Settings,
         session: StoredSession | None = None,
     ) -> None:
-        self._flags = {**flags, "approval": "ask"}  # a run asks; the mode of the session decides then
-        self.settings = read_settings(self._flags)
+        self.flags = {**flags, "approval": "ask"}  # a run asks; the mode of the session decides then
+        self.settings = read_settings(self.flags)
         self.screen = screen
         self.session = session or new_session(settings.model)
         source = settings.source_of("approval")
@@ -127,14 +127,14 @@ class Terminal:
 
     def settings_with(self, model: str) -> Settings:
         """The settings of this session with another model."""
-        return read_settings({**self._flags, "model": model})
+        return read_settings({**self.flags, "model": model})
 
     async def switch(self, settings: Settings) -> None:
         """Asks with other settings from now on."""
         alita = await Alita.open(settings, streams=True, confirm=self._confirm)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
-        self._flags["model"] = settings.model
+        self.flags["model"] = settings.model
 
     def start(self, session: StoredSession) -> None:
         """Goes on with another session; the present one is saved already."""

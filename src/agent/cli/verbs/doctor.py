@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
@@ -228,14 +228,6 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 
 
-def lines_of(findings: Iterable[Finding]) -> Iterator[str]:
-    """What people are shown: a line for each finding, and one for what to do about it."""
-    for finding in findings:
-        yield f"{'✓' if finding.ok else '✗' if finding.needed else '–'} {finding.name:<12} {finding.detail}"
-        if not finding.ok:
-            yield f"  {'':<12} {finding.remedy}"
-
-
 app = options.App("Checks that alita has everything it needs.")
 
 
@@ -245,7 +237,12 @@ def doctor(flags: dict[str, Any]) -> Result:
     settings = options.settings(flags)
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
+    lines = []
+    for finding in findings:
+        lines.append(f"{'✓' if finding.ok else '✗' if finding.needed else '–'} {finding.name:<12} {finding.detail}")
+        if not finding.ok:
+            lines.append(f"  {'':<12} {finding.remedy}")
     unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""
     verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}{unlisted}."
     form = {"ok": not lacking, "checks": [finding._asdict() for finding in findings]}
-    return Result(form, text="\n".join([*lines_of(findings), "", verdict]), code=1 if lacking else 0)
+    return Result(form, text="\n".join([*lines, "", verdict]), code=1 if lacking else 0)

@@ -14,6 +14,7 @@ from agent.cli.options import opt
 from agent.cli.output import Result, date_text, done, fields, listing, print_note, print_text
 from agent.errors import UsageError
 from agent.learning.gap_records import GapRecord, GapRecords
+from agent.records import json_lines
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError, os_errors_as
 from mcp_tools.text import count_of, one_line
@@ -143,18 +144,13 @@ def import_(
 ) -> Result:
     """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
     with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+        raw = sys.stdin.read().encode() if str(file) == "-" else file.read_bytes()
     records, taken, problems = _records(), list[GapRecord](), list[str]()
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
+    for number, found in json_lines(raw):
         try:
-            values = json.loads(line)
-            if not isinstance(values, dict):
-                raise UsageError("it is not a JSON object.")
-            taken.append(records.take(values))
-        except (ValueError, RecursionError):
-            problems.append(f"line {number}: it is not JSON")
+            if isinstance(found, str):
+                raise UsageError(found)
+            taken.append(records.take(found))
         except AlitaError as error:
             problems.append(f"line {number}: {error.message}")
     ids = [record.id for record in taken]

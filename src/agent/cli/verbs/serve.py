@@ -22,7 +22,6 @@ from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.events import Event
     from mcp_tools.library.library import Library
     from mcp_tools.server import Extra
     from mcp_tools.serving.http import Door
@@ -53,35 +52,6 @@ def serve(
     Clients get every approved tool, and also search_tools, describe_tool, call_tool, create_tool, ask and
     run_code. Limits apply to each question.
     """
-    run(flags, http=http, token_file=token_file, no_token=no_token, allow_host=tuple(allow_host or ()), tools=tools)
-
-
-_CLOSING = 10.0
-_WIDTH = 200
-
-
-class Own(NamedTuple):
-    """What is served in place of the user's tools."""
-
-    library: Library
-    extra: Extra
-
-
-def run(
-    flags: dict[str, Any],
-    own: Own | None = None,
-    *,
-    http: str | None = None,
-    token_file: Path | None = None,
-    no_token: bool = False,
-    allow_host: tuple[str, ...] = (),
-    tools: str = "all",
-) -> None:
-    """Serves the user's tools, or a library of the caller's, until the client leaves or a signal ends it.
-
-    Raises:
-        UserError: A flag cannot be what was meant, the machine offers no isolation, or the address is taken.
-    """
     from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
 
     if http is None and sys.stdin is not None and sys.stdin.isatty():
@@ -102,10 +72,29 @@ def run(
             token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
             token_file=token_file,
             no_token=no_token,
-            names=allow_host,
+            names=tuple(allow_host or ()),
         )
     elif token_file or no_token or allow_host:
         raise UsageError("--token-file, --no-token and --allow-host need --http.", remedy="Add --http 127.0.0.1:8765")
+    run(settings, tools, door)
+
+
+_CLOSING = 10.0
+
+
+class Own(NamedTuple):
+    """What is served in place of the user's tools."""
+
+    library: Library
+    extra: Extra
+
+
+def run(settings: Settings, tools: str, door: Door | None, own: Own | None = None) -> None:
+    """Serves the user's tools, or a library of the caller's, until the client leaves or a signal ends it.
+
+    Raises:
+        UserError: The machine offers no isolation, or the address is taken.
+    """
     ending: list[float] = []
 
     async def until_a_signal() -> None:
@@ -143,7 +132,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         served = own.library if own else Library(settings.tools_dir, settings.approvals_file)
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
-            agent, extra = ServedAlita(settings, _progress_line), own.extra if own else None
+            agent, extra = ServedAlita(settings), own.extra if own else None
             server = build_server(library, sandbox, offered=tools, agent=agent, audit=audit, extra=extra)
             gc.freeze()
             gc.enable()
@@ -158,14 +147,6 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
                 await _shielded(agent.aclose())
     finally:
         await _shielded(sandbox.aclose())
-
-
-def _progress_line(event: Event) -> str:
-    """What the client is told of an event; empty for nothing."""
-    from agent.cli.screen import line_of
-
-    line = line_of(event)
-    return line.plain(_WIDTH) if line else ""
 
 
 async def _shielded(ending: Coroutine[Any, Any, None]) -> None:

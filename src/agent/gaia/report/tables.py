@@ -8,8 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.gaia.report.statistics import Interval
-from agent.traces.trace import duration
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import duration, one_line, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -41,10 +40,8 @@ def price(dollars: float | None) -> str:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """A time, up to hours."""
-    if seconds is not None and seconds >= 3600:
-        return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
-    return "–" if seconds is None else "0 s" if seconds == 0 else duration(seconds)
+    """A time; one that there is not is a dash."""
+    return "–" if seconds is None else duration(seconds)
 
 
 def number(value: float | None) -> str:

@@ -198,6 +198,6 @@ def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():
     assert "\\|&lt;script&gt;" in markdown
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(None, "–"), (0, "0 s"), (75, "1 min 15 s"), (7_260, "2 h 1 min")])
+@pytest.mark.parametrize(("seconds", "text"), [(None, "–"), (0, "0 ms"), (75, "1 min 15 s"), (7_260, "2 h 1 min")])
 def test_times_are_told_as_people_read_them(seconds, text):
     assert seconds_text(seconds) == text
