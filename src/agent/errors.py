@@ -52,7 +52,7 @@ class ModelAuthError(ModelError):
 
 
 class ModelUnknownError(ModelError):
-    """The endpoint knows no model of this name."""
+    """The endpoint has no model of this name."""
 
     exit_code = 2
 

@@ -120,7 +120,7 @@ async def _summary(context: Context, earlier: Conversation, older: list[Turn], m
     if len(summary) > LONGEST_SUMMARY:  # whole sentences, or none
         summary = "".join(summary[:LONGEST_SUMMARY].rpartition(".")[:2])
     if not summary:
-        context.emit(Note(f"only the newest turns are seen: {failed}"))
+        context.emit(Note(f"the model sees only the newest turns: {failed}"))
     return summary
 
 
@@ -157,13 +157,13 @@ async def restate(
             Role.CONVERSATION, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS
         )
     except (ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"the question is taken as it is: {failure.message}"))
+        context.emit(Note(f"the question is used as written: {failure.message}"))
         return message
     question = printable(str(completion.parsed["question"])).strip()
     if not question or question.casefold().split() == message.casefold().split():
         return message
     if wrong := flaw(message, question, shown):
-        context.emit(Note(f"the question is taken as it is: restating it {wrong}"))
+        context.emit(Note(f"the question is used as written: restating it {wrong}"))
         return message
     context.emit(Restated(question))
     return question

@@ -107,7 +107,7 @@ def approve(library: Library, seen: Review) -> Tool:
     if not seen.is_edited:
         return library.approve(name, seen=seen.tool)
     if as_written(library, name).source != seen.tool.source:
-        raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
+        raise LibraryError(f"{name} was changed in the meantime", remedy=f"look again: alita tools approve {name}")
     registered = library.register(seen.tool, replace=True)
     return library.approve(name, seen=registered)
 

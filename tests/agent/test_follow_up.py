@@ -145,7 +145,7 @@ async def test_without_a_summary_the_newest_turns_are_shown_and_it_is_told(bench
     shown = await compact(strong.context, Conversation(source.open_turns, source.summary), source)
     assert "Question 59?" in shown
     assert "Question 0?" not in shown
-    assert "only the newest turns are seen" in strong.notes
+    assert "the model sees only the newest turns" in strong.notes
     assert (source.summary, source.summarised) == ("", 0)
 
 

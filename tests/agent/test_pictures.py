@@ -241,7 +241,7 @@ async def test_what_is_no_picture_is_an_error_of_the_program(desk, openai_server
     openai_server.answer("none")
     await desk.ask(QUESTION, **flags(openai_server))
     told = json.dumps(openai_server.requests[-1])
-    assert told.count("It is no picture that can be shown") == 1
+    assert told.count("This is not a picture that can be shown") == 1
     assert told.count("takes a PIL image") == 2
 
 

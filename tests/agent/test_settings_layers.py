@@ -155,7 +155,7 @@ def test_dotenv_does_not_read_the_environment_into_its_values(place, monkeypatch
         ({"ALITA_MAX_COST": "nan"}, "max_cost"),
         ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),
         ({"OPENAI_BASE_URL": "localhost:8000"}, "base_url cannot be 'localhost:8000'.*https://"),
-        ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is no host.*shop.example"),
+        ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is not a host.*shop.example"),
         ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP is not a setting"),
     ],
 )

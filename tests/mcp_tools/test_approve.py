@@ -277,7 +277,7 @@ async def test_a_source_that_changes_while_it_is_looked_at_is_not_approved(libra
     library.path("times_two").write_text(SOURCE.replace("n * 2", "n + n"))
     seen = await look(library, sandbox)
     library.path("times_two").write_text(SOURCE.replace("n * 2", "n * 5"))
-    with pytest.raises(LibraryError, match="changed meanwhile"):
+    with pytest.raises(LibraryError, match="changed in the meantime"):
         approve(library, seen)
     assert not list(library.served())
 

@@ -261,7 +261,7 @@ class _Host:
             raise HostError(f"There is no attached file {source[:200]!r}.")
         page, find = arguments.get("page", 1), arguments.get("find", "")
         if not isinstance(page, int) or page < 1 or not isinstance(find, str):
-            raise HostError("read(source, page=1, find=''): page is a number from 1 on, find a text.")
+            raise HostError("read(source, page=1, find=''): page is a number from 1, find is a text.")
         place = Path(file["path"])
         part = await context.reader.read(place, file["name"], page=page, find=find, limit=_LONGEST_TEXT)
         if problem := part.get("problem"):
@@ -287,7 +287,7 @@ class _Host:
             arguments["picture"] = str(path)  # so that the journal holds its name, and not its bytes
         place = Place(path.name, path)
         if await prepared(place, self._context) is None:
-            raise HostError("It is no picture that can be shown: take PNG or JPEG.")
+            raise HostError("This is not a picture that can be shown: use PNG or JPEG.")
         self.shown.append(place)
         return None
 
@@ -320,7 +320,7 @@ class _Host:
 def _text(arguments: dict[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise HostError(f"{name} is a text that is not empty.")
+        raise HostError(f"{name} must be a text that is not empty.")
     return value.strip()
 
 

@@ -187,12 +187,12 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
         for reference in _references(schema):
             resolver.lookup(reference)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name} holds no JSON Schema: {error}.") from None
+        raise UsageError(f"{name} is not a JSON Schema: {error}.") from None
     except SchemaError as error:
-        raise UsageError(f"{name} holds no valid JSON Schema: {error.message}.") from None
+        raise UsageError(f"{name} is not a valid JSON Schema: {error.message}.") from None
     except Unresolvable as error:
         remedy = "A reference must point into the schema itself, such as #/$defs/city."
-        raise UsageError(f"{name} holds no definition of {error.ref!r}.", remedy=remedy) from None
+        raise UsageError(f"{name} has no definition of {error.ref!r}.", remedy=remedy) from None
     return schema
 
 

@@ -48,14 +48,14 @@ def read_logins(path: Path) -> tuple[Login, ...]:
         line = str(error).partition("(at ")[2].rstrip(")")
         raise SettingsError(f"the logins file {path} is not valid TOML: {line}", remedy=_EXAMPLE) from None
     if not isinstance(entries, list):
-        raise SettingsError(f"the logins file {path} has no list of [[login]]", remedy=_EXAMPLE)
+        raise SettingsError(f"the logins file {path} has no [[login]] entries", remedy=_EXAMPLE)
     return tuple(_login(entry, f"login {number} of {path}") for number, entry in enumerate(entries, 1))
 
 
 def _login(entry: object, place: str) -> Login:
     is_whole = isinstance(entry, dict) and set(entry) == {"host", "user", "password"}
     if not (isinstance(entry, dict) and is_whole and all(isinstance(text, str) and text for text in entry.values())):
-        raise SettingsError(f"{place} is not made of the texts host, user and password", remedy=_EXAMPLE)
+        raise SettingsError(f"{place} needs host, user and password as text", remedy=_EXAMPLE)
     host = entry["host"]
     if "/" in host or host != host.strip().lower():
         raise SettingsError(f"{place}: {host!r} is no host", remedy=_EXAMPLE)

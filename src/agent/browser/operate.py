@@ -51,7 +51,7 @@ async def operate(
     if not task.allows(task.url):
         raise WebProblem(
             "browser",
-            f"{one_line(task.url)} is at none of the hosts that the browser may open: {', '.join(task.hosts)}",
+            f"{one_line(task.url)} is not on a host that the browser may open: {', '.join(task.hosts)}",
             remedy="Add its host to browser_hosts.",
         )
     if find_spec("playwright") is None:

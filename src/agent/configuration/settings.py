@@ -52,7 +52,7 @@ def split_names(value: Any) -> Any:
 def require_header_text(key: str) -> None:
     """Raises ValueError, which does not show it, for a key that no header can hold."""
     if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
-        raise ValueError(f"it holds the character {strange!a}, which no key contains; paste it again")
+        raise ValueError(f"it contains the character {strange!a}, which no key contains; paste it again")
 
 
 def _usable(key: SecretStr | None) -> SecretStr | None:
@@ -72,7 +72,7 @@ def seconds_of(period: str) -> float:
         ValueError: It is no period.
     """
     if (found := _PERIOD.fullmatch(period.strip().lower())) is None:
-        raise ValueError(f"{period!r} is no period such as 12h, 30d or 4w")
+        raise ValueError(f"{period!r} is not a period such as 12h, 30d or 4w")
     return int(found[1]) * _SECONDS[found[2]]
 
 
@@ -96,7 +96,7 @@ def _retention(value: object) -> str:
     """What the setting `keep_runs` says: a period, a number of runs, or `all`."""
     told = str(value).strip().lower()
     if told != "all" and not told.isdecimal() and not _PERIOD.fullmatch(told):
-        raise ValueError(f"{told!r} is no period such as 90d, no number of runs, and not all")
+        raise ValueError(f"{told!r} is not a period such as 90d, a number of runs, or all")
     return told
 
 
@@ -231,7 +231,7 @@ class Settings(BaseModel):
     def _hears(cls, value: str, info: ValidationInfo) -> str:
         named = info.data.get("models", {}).get(value)
         if named is not None and not named.hears:
-            raise ValueError(f"[models.{value}] does not say that it hears")
+            raise ValueError(f"[models.{value}] does not say `hears = true`")
         return value
 
     @field_validator("engines", "agent", "without")
@@ -250,7 +250,7 @@ class Settings(BaseModel):
     def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if not _HOST.fullmatch(name):
-                raise ValueError(f"{name} is no host: a name such as shop.example is wanted, without https:// and path")
+                raise ValueError(f"{name} is not a host: use a name such as shop.example, without https:// and path")
         return tuple(dict.fromkeys(name.lower() for name in value))
 
     def remember(

@@ -111,7 +111,7 @@ class Archive(Contents):
                 continue
             try:
                 if file.kind in ARCHIVES:
-                    raise FileProblem("unsupported", f"{file.name} is an archive that was left packed.")
+                    raise FileProblem("unsupported", f"{file.name} is an archive that was not unpacked.")
                 source = Source(file.path, file.kind, file.name, self._depth + 1)
                 with open_nested(source, self._limits, self.lost) as contents:
                     yield from (Section(f"{file.name}: {one.name}", one.text) for one in contents.sections())

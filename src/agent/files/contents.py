@@ -65,7 +65,7 @@ _REMEDIES: dict[Reason, str] = {
     "too_large": "Read it in a program, in parts.",
     "bomb": "Do not open it unless you know who made it.",
     "timeout": "Read a part of it (page), or compute with it in a program.",
-    "range": "Pages count from 1.",
+    "range": "Page numbers start at 1.",
 }
 
 
@@ -276,7 +276,7 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
         FileProblem: It is damaged, locked by a password, too large, or of a kind that nobody reads.
     """
     if source.kind not in READERS:
-        raise FileProblem("unsupported", f"{source.name} is a file of the kind {source.kind}, which is not read.")
+        raise FileProblem("unsupported", f"{source.name} is a file of kind {source.kind}, which is not read.")
     module, _, name = READERS[source.kind].partition(":")
     with as_file_problems(source.name, source.kind, limits):
         contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)

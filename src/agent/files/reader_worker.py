@@ -89,7 +89,7 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
         raise FileProblem(
             "unsupported",
             f"The process that reads files could not be confined, so nothing was read: {error}.",
-            remedy="Look at what `alita doctor` says of the isolation.",
+            remedy="Run `alita doctor` to see what is wrong with the isolation.",
         ) from error
 
 
@@ -152,7 +152,7 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
         taken.append(section)
     if not taken:
         if contents.count == 0:
-            raise FileProblem("empty", "The file is well formed, and nothing is in it.")
+            raise FileProblem("empty", "The file is well formed but has no content.")
         there = f"the last one is {contents.count:,}" if contents.count else "it ends before"
         raise FileProblem("range", f"There is no page {page:,}: {there}.")
     more = []

@@ -219,9 +219,9 @@ def _readable_kind(path: Path, name: str) -> str:
         return kind
     suffix = path.suffix.lower().lstrip(".")
     if kind == BINARY and suffix in SUFFIXES:
-        raise FileProblem("mismatch", f"{name} is not a {suffix} file: its content is of no kind that is known.")
+        raise FileProblem("mismatch", f"{name} is not a {suffix} file: its content is of no known kind.")
     raise FileProblem(
         "unsupported",
-        f"{name} is a file of the kind {kind}, which cannot be read as text.",
+        f"{name} is a file of kind {kind}, which cannot be read as text.",
         remedy=_SUGGESTED.get(kind, "Look at its bytes in a program."),
     )

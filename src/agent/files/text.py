@@ -31,7 +31,7 @@ def text_encoding(source: Source) -> Encoding:
         sample = file.read(SAMPLE)
         found = encoding_of(sample, whole=not file.read(1))
     if found is None:
-        raise FileProblem("mismatch", f"{source.name} is not text: it holds control characters.")
+        raise FileProblem("mismatch", f"{source.name} is not text: it contains control characters.")
     declared = _DECLARED.match(sample[:400])
     if found.mark or (found.name == "utf-8" and not found.mixed) or not declared:
         return found

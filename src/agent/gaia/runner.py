@@ -52,7 +52,7 @@ class Selection:
         for task_id in self.ids:
             if task_id not in ids:
                 remedy = f"{did_you_mean(task_id, ids)}Use the task_id values of the question file."
-                raise UsageError(f"The question set has no task {task_id!r}.", remedy=remedy)
+                raise UsageError(f"The question set has no question {task_id!r}.", remedy=remedy)
         for level in self.levels:
             if level not in levels:
                 told = ", ".join(map(str, sorted(levels - {None}, key=str))) or "no levels"

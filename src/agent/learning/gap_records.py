@@ -334,7 +334,9 @@ class GapRecords:
         """
         origins = values.get("origins", [])
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
-            raise UsageError("The origins of the gap record are no list of SHA-256.", remedy="Export it again.")
+            raise UsageError(
+                "The origins of the gap record are not a list of SHA-256 hashes.", remedy="Export it again."
+            )
         with self.writing():
             record = checked(values)
             record = record if record.status == "rejected" else replace(record, status="new")
@@ -391,7 +393,7 @@ class GapRecords:
 
 def _unusable(path: Path, error: Exception) -> StorageError:
     return StorageError(
-        f"The gap records {path} cannot be used: {error}.", remedy="Move the file away to begin with none."
+        f"The gap records {path} cannot be used: {error}.", remedy="Move the file away to start without records."
     )
 
 

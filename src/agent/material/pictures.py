@@ -96,7 +96,7 @@ async def seen_pictures(
             return [], f"What a model sees in it: {told}"
     elif is_read:
         names = ", ".join(place.name for place in places)
-        context.emit(Note(f"{names} is known by its text only: name a model for `vision` to have it looked at"))
+        context.emit(Note(f"{names} is known only by its text: name a model for `vision` to have it described"))
     return [], "" if is_read else "\n".join([text for place in places if (text := await _read(place, context))])
 
 

@@ -46,7 +46,7 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
             content = "".join(str(part.get("text", "")) for part in content)
         refusal = message.get("refusal")
     except (LookupError, TypeError, ValueError, AttributeError):
-        raise Failure(Kind.CUT, endpoint, f"no Chat Completions answer: {response}") from None
+        raise Failure(Kind.CUT, endpoint, f"not a Chat Completions answer: {response}") from None
     if refusal:
         raise ModelDeclinedError(
             f"{model} declined: {one_line(str(refusal), 300)}",

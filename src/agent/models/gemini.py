@@ -107,7 +107,7 @@ class GeminiWire:
             json={"file": {"display_name": path.name}},
         )
         if not (target := begun.headers.get("x-goog-upload-url")):
-            raise Failure(Kind.CUT, self.endpoint, "it gave no address for a film")
+            raise Failure(Kind.CUT, self.endpoint, "it gave no address for the film")
         taking = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
         taking |= {"Content-Length": str(state.st_size)}
         done = await self._ask("POST", target, _SECONDS, headers=taking, content=_pieces(path))
@@ -153,7 +153,7 @@ class GeminiWire:
             counted = answer.get("usageMetadata", {})
             written = counted.get("candidatesTokenCount", 0) + counted.get("thoughtsTokenCount", 0)
         except (AttributeError, LookupError, TypeError):
-            raise Failure(Kind.CUT, self.endpoint, f"no answer of Gemini: {answer}") from None
+            raise Failure(Kind.CUT, self.endpoint, f"Gemini gave no answer: {answer}") from None
         if blocked or (ended in _BLOCKED and not message["content"]):
             message["refusal"] = ended
         tokens = (counted.get("promptTokenCount", 0), written, counted.get("cachedContentTokenCount", 0))

@@ -132,7 +132,7 @@ class Script:
                 return line
         asked = one_line(said.rpartition("\n")[2] or said, 80)
         raise ModelError(
-            f"the script {self.name} has no answer left for {role or 'this call'} after {self.played}: {asked!r}",
+            f"the script {self.name} has no line left for {role or 'this call'} after {self.played}: {asked!r}",
             remedy='Add a line to it, for example {"text": "…"}, or let one repeat.',
         )
 

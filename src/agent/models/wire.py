@@ -47,7 +47,7 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
     finish: str | None = None
     async for chunk in chunks:
         if not isinstance(chunk, dict):
-            raise Failure(Kind.CUT, endpoint, f"an event that is no JSON object: {chunk!r}")
+            raise Failure(Kind.CUT, endpoint, f"an event that is not a JSON object: {chunk!r}")
         if chunk.get("error"):
             raise Failure(Kind.CUT, endpoint, json.dumps(chunk["error"]))
         response = {key: chunk.get(key) or known for key, known in response.items()}
@@ -178,7 +178,7 @@ def _response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
             tokens = (counted["input_tokens"], counted["output_tokens"], cached or 0)
         reason = str((answer.get("incomplete_details") or {}).get("reason"))
     except (LookupError, TypeError, AttributeError):
-        raise Failure(Kind.CUT, endpoint, f"no Responses answer: {answer}") from None
+        raise Failure(Kind.CUT, endpoint, f"not a Responses answer: {answer}") from None
     finish = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(reason, "stop")
     return response_of(answer.get("model"), message, finish, tokens)
 
@@ -187,7 +187,7 @@ async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, en
     heard = 0
     async for event in chunks:
         if not isinstance(event, dict):
-            raise Failure(Kind.CUT, endpoint, f"an event that is no JSON object: {event!r}")
+            raise Failure(Kind.CUT, endpoint, f"an event that is not a JSON object: {event!r}")
         match event.get("type"):
             case "response.output_text.delta":
                 heard += len(event["delta"])

@@ -242,7 +242,7 @@ class JournaledBrowser:
         """
         blocks = self.guard.blocks if self.guard is not None else None
         if blocks is not None and blocks(url, ""):
-            raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
+            raise WebProblem("leak", f"{url} is not opened.", remedy="Use another source.")
 
         async def work() -> BrowserOutcome:
             settings, left = self.settings, self.budget.seconds_left

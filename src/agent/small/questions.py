@@ -84,7 +84,7 @@ async def believed(text: str, state: State, context: Context) -> str:
         texts, text = left, await copied_from(left, state["question"], context)
         if not text:
             break
-    context.emit(Note("what only an instruction in a text says is no answer, and nothing else was found"))
+    context.emit(Note("the only answer found is an instruction in a text, which does not count"))
     return ""
 
 
@@ -212,7 +212,7 @@ async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, contex
         try:
             arguments = await filled("arguments", arguments_schema(tool), context, _ARGUMENTS_TOKENS, **given)
         except ModelOutputError as problem:
-            context.emit(Note(f"no call of a tool: {problem.message}"))
+            context.emit(Note(f"no tool call: {problem.message}"))
             continue
         use = Decision("use_tool", f"{name} gives it.", name, cast(dict[str, Json], arguments))
         if refusal_of(use, state) is None:

@@ -54,7 +54,7 @@ class AppendedLines:
         except BlockingIOError:
             os.close(descriptor)
             raise RunError(
-                f"The run {path.parent.name} is being worked on by another process.",
+                f"The run {path.parent.name} is in use by another process.",
                 remedy="Wait for it to end, or stop it.",
             ) from None
         return cls(path, descriptor)

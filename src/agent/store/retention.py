@@ -58,7 +58,7 @@ def prune(
     dry_run: bool = False,
     seconds: float | None = None,
 ) -> Pruned:
-    """Removes runs, but none that is under way, can go on, or is needed by a session or a run that is kept.
+    """Removes runs, but none that is running, can be resumed, or is needed by a session or a run that is kept.
 
     Args:
         runs: Folder of the runs.
@@ -88,7 +88,7 @@ def prune(
         with held(journal_path(runs, run_id)) as is_free:
             if not (runs / run_id).is_dir():  # another alita removed it meanwhile
                 continue
-            reason = needed.get(run_id) or (_reason(runs, run_id) if is_free else "it is under way")
+            reason = needed.get(run_id) or (_reason(runs, run_id) if is_free else "it is running")
             if reason:
                 kept[run_id] = reason
                 continue
@@ -143,14 +143,14 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
         The ids of the runs that are in it.
 
     Raises:
-        RunError: It is under way, or cannot be read.
+        RunError: It is running, or cannot be read.
         StorageError: The archive cannot be written.
     """
     ids = [run_id]
     while (parent := load_run(runs, ids[-1]).parent) and (runs / parent).is_dir():
         ids.append(parent)
     if busy := next((each for each in ids if is_locked(journal_path(runs, each))), ""):
-        raise RunError(f"The run {busy} is under way.", remedy="Wait for it to end, or stop it.")
+        raise RunError(f"The run {busy} is still running.", remedy="Wait for it to end, or stop it.")
     with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
         for each in ids:
             try:
@@ -214,7 +214,7 @@ def _reason(runs: Path, run_id: str) -> str:
         status = json.loads(path.read_bytes())["status"]
     except (OSError, ValueError, KeyError, TypeError):
         return "its run.json cannot be read"
-    return "it was interrupted and can go on: alita resume" if status in {"running", "interrupted"} else ""
+    return "it was interrupted and can be resumed: alita resume" if status in {"running", "interrupted"} else ""
 
 
 def _size(folder: Path) -> int:

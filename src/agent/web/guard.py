@@ -91,7 +91,7 @@ class AddressGuard:
         raise WebProblem(
             "private_address",
             f"{named} is an address of this machine or its network, not of the public web.",
-            remedy="Take another source; the user may allow such addresses with --allow-private.",
+            remedy="Use another source; the user may allow such addresses with --allow-private.",
         )
 
     async def known_addresses(self, host: str, port: int) -> list[str]:

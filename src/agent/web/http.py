@@ -95,7 +95,7 @@ class Http:
             raise WebProblem(
                 "mismatch",
                 f"{one_line(response.url, 200)} answered with something that is not JSON: {one_line(beginning, 100)}",
-                remedy="Check the address of this service, or take another one.",
+                remedy="Check the address of this service, or use another one.",
             ) from None
 
     async def ask(
@@ -197,7 +197,7 @@ class Http:
             address = read_address(target)
         raise WebProblem(
             "redirects",
-            f"{one_line(url, 200)} leads from page to page without an end: after {REDIRECTS} redirects it was "
+            f"{one_line(url, 200)} redirects without end: after {REDIRECTS} redirects it was "
             f"at {one_line(str(address), 200)}.",
         )
 
@@ -222,7 +222,7 @@ class Http:
             raise WebProblem(
                 "robots",
                 f"{address.host} asks programs not to read {one_line(str(address), 200)} (robots.txt).",
-                remedy="Take another source; the user may set robots = false.",
+                remedy="Use another source; the user may set robots = false.",
             )
 
     async def _read_robots(self, site: str) -> Rules:

@@ -52,7 +52,7 @@ class WebProblem(ModelFixableError):
         reason: Reason,
         message: str,
         *,
-        remedy: str = "Take another source.",
+        remedy: str = "Use another source.",
         retry_after: float | None = None,
         path: Path | None = None,
     ) -> None:

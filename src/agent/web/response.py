@@ -101,7 +101,7 @@ def too_large(url: str, limit: int, size: str) -> WebProblem:
     return WebProblem(
         "too_large",
         f"{one_line(url, 200)} has {size}; at most {limit:,} are read.",
-        remedy="Take a page of it, or another source.",
+        remedy="Use a page of it, or another source.",
     )
 
 
@@ -163,7 +163,7 @@ class StatusProblem(WebProblem):
         super().__init__(
             "rate_limit" if response.status == 429 else "http",
             f"{one_line(response.url, 200)} answered with status {response.status}{meaning}.{waits}",
-            remedy="Check the address, or take another source." if response.status == 404 else "Take another source.",
+            remedy="Check the address, or take another source." if response.status == 404 else "Use another source.",
             retry_after=after,
         )
         self.response = response
@@ -220,7 +220,7 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         seconds: What it was given; connecting and reading have limits of their own.
     """
     causes = list(causes_of(error))
-    elsewhere, later = "Take another source.", "Take another source, or try later."
+    elsewhere, later = "Use another source.", "Take another source, or try later."
     if {"TimeoutError", "TimeoutException"} & {one.__name__ for one in type(error).__mro__}:
         request = getattr(error, "_request", None)
         limits = request.extensions.get("timeout", {}) if request is not None else {}
@@ -228,9 +228,9 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         return WebProblem("timeout", f"{shown} did not answer within {limit:g} s.", remedy=later)
     if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
         why = one_line(getattr(tls, "verify_message", "") or tls.reason or str(tls), 200)
-        return WebProblem("tls", f"{shown} has no safe connection: {why}.", remedy=elsewhere)
+        return WebProblem("tls", f"{shown} offers no secure connection: {why}.", remedy=elsewhere)
     if any(isinstance(one, socket.gaierror) for one in causes):
-        return WebProblem("dns", f"There is no host of {shown}.", remedy=f"Check the spelling. {elsewhere}")
+        return WebProblem("dns", f"The host of {shown} does not exist.", remedy=f"Check the spelling. {elsewhere}")
     said = one_line(str(causes[-1]) or type(causes[-1]).__name__, 200)
     return WebProblem("connection", f"The connection to {shown} failed: {said}.", remedy=later)
 

@@ -67,11 +67,11 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
     try:
         document = load_jsonc(text)
         if not isinstance(document, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         has_other = "mcpServers" not in document and isinstance(document.get("servers"), dict)
         servers = document.setdefault("servers" if has_other else "mcpServers", {})
         if not isinstance(servers, dict):
-            raise ValueError("`mcpServers` is no object")
+            raise ValueError("`mcpServers` is not an object")
     except ValueError as error:
         raise ServersFileError(f"{path} is damaged: {error}.", remedy="Correct it by hand.") from None
     if has_comments(text):
@@ -152,8 +152,8 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
             secrets |= {value, value.rpartition(" ")[2]}  # of `Bearer x` the x too
     if not all(value.isprintable() and value.isascii() for value in (url, *headers.values())):
         raise ServersFileError(
-            f"The address or a header of the server {entry.name!r} holds a character that no request can carry.",
-            remedy="Look at the variables that it uses: perhaps one ends with a line break.",
+            f"The address or a header of the server {entry.name!r} contains a character that a request cannot carry.",
+            remedy="Check the variables that it uses: one may end with a line break.",
         )
     # What is in the current folder is code for a server of that project alone.
     is_here = folder or entry.scope == "project"
@@ -191,7 +191,7 @@ def _value(
         name, default = match[1], match[2]
     else:
         raise ServersFileError(
-            f"The server {entry.name!r} uses ${{{reference}}}, which means nothing here.",
+            f"The server {entry.name!r} uses ${{{reference}}}, which has no meaning here.",
             remedy=f"In {entry.path}, write ${{NAME}} or ${{NAME:-default}}.",
         )
     value = environment.get(name)

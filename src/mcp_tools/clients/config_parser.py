@@ -72,13 +72,13 @@ def _written_out(values: Json) -> Json:
 
 def _printable(values: dict[str, str]) -> dict[str, str]:
     if wrong := [name for name, value in values.items() if not name or not (name + value).isprintable()]:
-        raise ValueError(f"{one_line(wrong[0], 40)} is no printable text")
+        raise ValueError(f"{one_line(wrong[0], 40)} is not printable text")
     return values
 
 
 def _without_signs(values: dict[str, str]) -> dict[str, str]:
     if wrong := [name for name in values if "=" in name]:
-        raise ValueError(f"{one_line(wrong[0], 40)}: a variable's name holds no =")
+        raise ValueError(f"{one_line(wrong[0], 40)}: a variable's name cannot contain =")
     return values
 
 
@@ -111,7 +111,7 @@ class ServerEntry(BaseModel):
         if bool(self.command) == bool(self.url):
             raise ValueError("it has both `command` and `url`" if self.url else "it has neither `command` nor `url`")
         if self.url and "${" not in self.url and not _is_address(self.url):
-            raise ValueError(f"{one_line(self.url, 80)!r} is no address such as https://example.org/mcp")
+            raise ValueError(f"{one_line(self.url, 80)!r} is not an address such as https://example.org/mcp")
         return self
 
     @property
@@ -215,15 +215,15 @@ def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise ValueError(f"a server's name has 1 to {LONGEST_NAME} printable characters")
     if not isinstance(form, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     known = {key: value for key, value in form.items() if key in FORM_KEYS and value is not None}
     is_off = known.get("disabled") is True or known.get("enabled") is False
     entry = ServerEntry.model_validate({**known, "name": name, "is_off": is_off, "scope": scope, "path": path})
     kind = known.get("type", known.get("transport", ""))
     if not isinstance(kind, str):
-        raise ValueError("`type`: it is no text")
+        raise ValueError("`type`: it is not text")
     if kind.strip().lower() == "sse":
-        raise ValueError("the SSE transport of 2024 is not spoken; name the server's streamable HTTP address")
+        raise ValueError("the SSE transport of 2024 is not supported; use the server's streamable HTTP address")
     if kind.strip() and _TRANSPORTS.get(kind.strip().lower()) != ("stdio" if entry.command else "http"):
         what = "a command" if entry.command else "an address"
         raise ValueError(f"its type is {one_line(kind, 40)!r}, but it has {what}")

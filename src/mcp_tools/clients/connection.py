@@ -123,13 +123,13 @@ def failure_of(error: BaseException) -> ServerError:
         case MCPError():
             return ServerError(f"it refused: {one_line(error.message, 300)} ({error.code})", kind="refused")
         case ValidationError():
-            return ServerError("its answer is not what MCP says", kind="protocol")
+            return ServerError("its answer does not follow MCP", kind="protocol")
         case SubscriptionLost() | ListenNotSupportedError():
             return ServerError("it ended the stream of its changes", kind="gone")
     if isinstance(error, _UNREACHED):
-        return ServerError("it is not reached: no connection to its address", kind="unreachable")
+        return ServerError("it cannot be reached: no connection to its address", kind="unreachable")
     if isinstance(error, _SENSELESS):
-        return ServerError(f"its answer is not what MCP says: {words}", kind="protocol")
+        return ServerError(f"its answer does not follow MCP: {words}", kind="protocol")
     if isinstance(error, _FOREIGN):
         return ServerError(f"the connection failed: {getattr(error, 'strerror', None) or words}", kind="gone")
     return ServerError(f"the connection failed: {type(error).__name__}: {words}", kind="protocol")
@@ -298,7 +298,7 @@ class Connection:
         for key, request in (result.input_requests or {}).items():
             response = await self._session.dispatch_input_request(context, request)
             if isinstance(response, types.ErrorData):
-                raise ServerError(f"it asked for what is not given: {response.message}", kind="refused")
+                raise ServerError(f"it asked for something that is not available: {response.message}", kind="refused")
             found[key] = response
         return found
 

@@ -105,7 +105,7 @@ class Pipes:
         try:
             guard = await child.start(["/bin/sh", "-c", _GUARD], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
         except OSError as error:
-            raise ServerError(f"it cannot be guarded: {error.strerror or error}", kind="start") from None
+            raise ServerError(f"it cannot be supervised: {error.strerror or error}", kind="start") from None
         assert guard.stdin is not None
         try:
             process = self._process = await self._start()

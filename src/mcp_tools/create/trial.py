@@ -121,7 +121,7 @@ class Trial:
                 )
             if shorter is None:  # an option that the code reads may matter where the trial did not look
                 continue
-            tell(f"taken out: {name}, which changes no result")
+            tell(f"removed: {name}, which changes no result")
             self.source = shorter
         if problems or self.source == draft.source:
             return draft, problems
@@ -210,7 +210,7 @@ class Examination:
                 self._trial.written.text, draft, [test for test, _ in disputed], self._trial.proposal.objection
             )
         except (ModelFixableError, StoppedError) as failure:
-            self._tell(f"the examiner did not look again: {failure.message}")
+            self._tell(f"the examiner did not review it: {failure.message}")
             again = [test for test, _ in disputed]
         failed = []
         for (test, outcome), now in zip(disputed, again, strict=True):
@@ -219,5 +219,7 @@ class Examination:
             elif now is not None and now.raises == test.raises and agree(now.expected, test.expected):
                 failed.append(told(draft.name, test, outcome))
             else:
-                self._tell(f"a test is dropped, the examiner is not sure of it: {told(draft.name, test, outcome)}")
+                self._tell(
+                    f"a test is dropped because the examiner is not sure of it: {told(draft.name, test, outcome)}"
+                )
         return failed

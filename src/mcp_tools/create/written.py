@@ -80,7 +80,7 @@ def read_call(text: str, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
             given = {name: _literal(value) for name, value in zip(names, args, strict=False)}
             if all(word.arg and word.arg not in given for word in keywords):
                 return function, given | {word.arg: _literal(word.value) for word in keywords if word.arg}
-    raise ValueError(f"no call of literals: {text:.200}")
+    raise ValueError(f"not a call with literal arguments: {text:.200}")
 
 
 def read_value(text: str) -> Json:

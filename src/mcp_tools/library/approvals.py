@@ -90,7 +90,7 @@ class Found:
         """Why a tool is not served."""
         name = tool.name
         if tool.status is not Status.VERIFIED:
-            remedy = f"ask for it anew, or remove it: alita tools delete {name}"
+            remedy = f"ask for it again, or remove it: alita tools delete {name}"
             return Withheld(name, f"it is {tool.status}", remedy, is_approvable=False)
         if errors := errors_of(tool):
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

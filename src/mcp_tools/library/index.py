@@ -85,7 +85,7 @@ class Index:
             self._database.execute("PRAGMA synchronous = OFF")  # derived: what a power cut damages is built anew
             version = self._database.execute("PRAGMA user_version").fetchone()[0]
             if version not in {0, _SCHEMA_VERSION}:
-                raise sqlite3.DatabaseError("it is of another version of alita")
+                raise sqlite3.DatabaseError("it was written by another version of alita")
             if not version:
                 self._database.executescript(_SCHEMA)
         except BaseException:

@@ -163,13 +163,13 @@ class Library:
         if whole.tool.status is not Status.VERIFIED:
             raise LibraryError(
                 f"{name} is {whole.tool.status}: only verified tools are served",
-                remedy=f"ask for it anew, or remove it: alita tools delete {name}",
+                remedy=f"ask for it again, or remove it: alita tools delete {name}",
             )
         if errors := errors_of(whole.tool):
             listed = "\n".join(f"  {error}" for error in errors)
             raise LibraryError(f"the definition of {name} must not be served:\n{listed}", remedy="correct its files")
         if seen is not None and not _is_same(whole.tool, seen):
-            raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
+            raise LibraryError(f"{name} was changed in the meantime", remedy=f"look again: alita tools approve {name}")
         with (
             contextlib.suppress(LibraryError),
             files.writing(self.folder),

@@ -245,9 +245,7 @@ async def open_sandbox(*, backend: str | None = None, allow_weak: bool = False) 
     if backend is not None and backend not in BACKENDS:
         raise IsolationError(f"there is no sandbox back end {backend!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
     if backend == "none" and not allow_weak:
-        raise IsolationError(
-            "the back end 'none' isolates nothing", remedy="say --no-isolation to run tools all the same"
-        )
+        raise IsolationError("the back end 'none' isolates nothing", remedy="use --no-isolation to run tools anyway")
     refusals = []
     for name in BACKENDS if backend is None else (backend,):
         if name == "none" and not allow_weak:

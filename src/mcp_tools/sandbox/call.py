@@ -132,7 +132,7 @@ def death(ending: Ending, limits: Limits) -> Problem:
     if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
         return Problem("cpu_time", passed("cpu_time", limits))
     if number == signal.SIGKILL:
-        return Problem("memory", "the process was killed by the system (SIGKILL), most likely for want of memory")
+        return Problem("memory", "the process was killed by the system (SIGKILL), most likely because memory ran out")
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     hint = ": endless recursion, or a fault in native code" if number == signal.SIGSEGV else ""
     return Problem("exit", f"the process was ended by {name} before its result was sent{hint}")

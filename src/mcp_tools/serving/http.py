@@ -82,9 +82,9 @@ def open_door(address: str, *, token: str, token_file: Path | None, no_token: bo
     is_local = _is_loopback(host)
     is_wildcard = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
     if not is_local and (no_token or not token):
-        raise UsageError(f"{host} can be reached from other machines: a token is needed.", remedy=_HOW_TO_TOKEN)
+        raise UsageError(f"{host} can be reached from other machines, so a token is required.", remedy=_HOW_TO_TOKEN)
     if no_token and token:
-        raise UsageError("A token is given, and --no-token too.", remedy="Leave one of them out.")
+        raise UsageError("A token and --no-token were both given.", remedy="Use only one of them.")
     is_new = not token and not no_token
     known = {name.lower().strip("[]") for name in names}
     if is_local:
@@ -101,7 +101,7 @@ def _parsed(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise UsageError(f"{address!r} is no address to serve on.", remedy="Write it as 127.0.0.1:8765")
+        raise UsageError(f"{address!r} is not an address to serve on.", remedy="Write it as 127.0.0.1:8765")
     return host.lower() or "127.0.0.1", int(port)
 
 

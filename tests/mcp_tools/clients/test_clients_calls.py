@@ -139,7 +139,7 @@ async def test_over_http_with_a_key_a_server_is_called_and_tells_changes(start, 
         assert (await call(servers, "new__double", n=4)).value == 8
         assert (await call(servers, "new__crash")).kind == "gone"
         assert not (await call(servers, "new__double", n=4)).ok
-        assert "it is not reached" in servers.notes()[-1]
+        assert "it cannot be reached" in servers.notes()[-1]
         await servers.aclose()
 
 

@@ -87,8 +87,8 @@ def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> 
     [
         ('{"mcpServers": {}, /* mine */ "x": 1}', "has comments"),
         ("{", "is damaged"),
-        ("[]", "is no JSON object"),
-        ('{"mcpServers": 3}', "`mcpServers` is no object"),
+        ("[]", "is not a JSON object"),
+        ('{"mcpServers": 3}', "`mcpServers` is not an object"),
     ],
 )
 def test_a_file_that_would_be_damaged_is_left_alone(tmp_path: Path, text: str, said: str) -> None:

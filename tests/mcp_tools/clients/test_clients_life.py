@@ -33,7 +33,7 @@ FAILING = {
     "no program": ({"command": "/no/such/program"}, "there is no command '/no/such/program'"),
     "no folder": (plain(cwd="/no/such/folder"), "its folder /no/such/folder does not exist"),
     "no MCP": ({"command": "yes"}, "more than 1,000 lines that are no messages; it printed 'y\\n' to stdout"),
-    "not there": ({"url": "http://127.0.0.1:9/mcp"}, "it is not reached: no connection to its address"),
+    "not there": ({"url": "http://127.0.0.1:9/mcp"}, "it cannot be reached: no connection to its address"),
 }
 
 

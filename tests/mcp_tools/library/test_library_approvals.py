@@ -203,7 +203,7 @@ def test_only_the_tool_that_was_looked_at_is_approved(library: Library) -> None:
     place(library, make_tool())
     seen = library.get("nth_fibonacci")
     place(library, make_tool(body="return n + 1"))
-    with pytest.raises(LibraryError, match="changed meanwhile"):
+    with pytest.raises(LibraryError, match="changed in the meantime"):
         library.approve("nth_fibonacci", seen=seen)
     assert names(library) == []
 

@@ -233,7 +233,7 @@ async def undo(terminal: Terminal, argument: str) -> None:
     """Remove the last turn from the session."""
     turn = terminal.session.conversation.drop_last()
     if turn is None:
-        raise UsageError("There is no turn to forget.")
+        raise UsageError("There is no turn to remove.")
     terminal.save()
     terminal.screen.note("Removed from the session:")
     terminal.screen.quote(turn.question)
@@ -310,7 +310,7 @@ def _run_id(terminal: Terminal, argument: str) -> str:
     for turn in reversed(terminal.session.turns):
         if turn.run_id:
             return turn.run_id
-    raise RunError("This session has no run yet.", remedy="Name one: /trace RUN; `alita runs list` shows all.")
+    raise RunError("This session has no run yet.", remedy="Name one: /trace RUN; `alita runs list` lists all.")
 
 
 def _path(argument: str) -> Path:

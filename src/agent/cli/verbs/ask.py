@@ -126,7 +126,8 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
 def resume(
     flags: dict[str, Any],
     run: Annotated[
-        str | None, typer.Argument(help="Run id (default: the last unfinished run).", autocompletion=run_ids)
+        str | None,
+        typer.Argument(metavar="RUN", help="Run id (default: the last unfinished run).", autocompletion=run_ids),
     ] = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,

@@ -29,7 +29,7 @@ def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file: a workbook, a PDF, an archive, a recording.")],
     page: Annotated[int | None, opt("--page N", "Show this page only.", min=1)] = None,
     to: Annotated[int | None, opt("--to N", "Show pages up to this one.", min=1)] = None,
-    find: Annotated[str, opt("--find WORDS", "Show lines that contain these words.")] = "",
+    find: Annotated[str, opt("--find WORDS", "Show lines that contain all these words.")] = "",
 ) -> Result:
     """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
     if to is not None and to < (page or 1):

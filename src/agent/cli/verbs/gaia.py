@@ -114,8 +114,8 @@ def run(
 ) -> None:
     """Runs a question file and records every attempt in a ledger. Limits apply to each question (30 minutes).
 
-    To continue a run that was interrupted or killed, use --resume. To see its results, use `alita gaia report`; to
-    compare two runs, use `alita gaia compare`.
+    To continue a run that was interrupted or killed, use --resume. `alita gaia report` shows its results, `alita gaia
+    compare` compares two runs, and `alita gaia learn` measures how much learning helps.
     """
     chosen = tuple(one for part in ids or () for one in part.split(",") if one)
     beside = submission.with_name(f"{submission.stem}.results.json") if submission else None
@@ -420,7 +420,7 @@ def compare(
 def _require_other(output: Path | None, *read: Path | None) -> None:
     """Refuses to write a report over what it is made from."""
     if output is not None and output.resolve() in [path.resolve() for path in read if path is not None]:
-        raise UsageError(f"{output} is what the report is made from.", remedy="Choose another --output.")
+        raise UsageError(f"{output} is the file that the report is made from.", remedy="Choose another --output.")
 
 
 def _give(shown: Shown, form: str = "terminal", output: Path | None = None) -> None:

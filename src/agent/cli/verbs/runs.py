@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agent.store.runs import Run
     from agent.store.sessions import StoredSession
 
-app = options.App("Runs: what was asked and done, and how to replay it.")
+app = options.App("Runs: list, search, show, replay, export and prune them.")
 
 RunId = Annotated[
     str | None,

@@ -40,7 +40,7 @@ def open_mail(source: Source, limits: ReadLimits) -> Contents:
         message = BytesParser(policy=policy.default).parse(file)
     headers = {name: one_line(str(message[name]), 1000) for name in _HEADERS if message[name]}
     if not headers:
-        raise FileProblem("mismatch", f"{source.name} is no mail: it has no headers of one.")
+        raise FileProblem("mismatch", f"{source.name} is not a mail: it has no mail headers.")
     lost: list[str] = []
     plain, html = bodies = [message.get_body((kind,)) for kind in ("plain", "html")]
     shown = "\n".join(f"{name}: {value}" for name, value in headers.items())

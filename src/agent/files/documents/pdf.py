@@ -80,7 +80,7 @@ class PdfContents(Contents):
         try:
             return _picture_of(self._document[number - 1])
         except (PdfiumError, IndexError):
-            raise FileProblem("range", f"Page {number} cannot be drawn.") from None
+            raise FileProblem("range", f"Page {number} cannot be rendered.") from None
 
     def save_data(self, folder: Path) -> list[Path]:
         """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""

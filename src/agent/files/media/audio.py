@@ -117,7 +117,7 @@ def length_of(source: Source, container: InputContainer) -> float:
         if packet.pts is not None and packet.time_base is not None:
             end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
     if end <= 0:
-        raise FileProblem("truncated", f"{source.name} has no sound or picture in it, only a head.")
+        raise FileProblem("truncated", f"{source.name} has no sound or picture in it, only a header.")
     return end
 
 

@@ -72,7 +72,7 @@ def _open_picture(source: Source) -> Iterator[Image.Image]:
             with Image.open(source.path, formats=[source.kind]) as picture:
                 yield picture
     except Image.DecompressionBombError as error:
-        raise FileProblem("bomb", f"{source.name} is too large a picture: {error}") from None
+        raise FileProblem("bomb", f"{source.name} is too large as a picture: {error}") from None
     except OSError as error:
         if "truncated" not in str(error):
             raise

@@ -47,7 +47,7 @@ class RecognisedText(NamedTuple):
 def text_in(picture: Image) -> RecognisedText:
     """Reads the text of a picture."""
     if not _is_wanted:
-        raise FileProblem("unsupported", "Its text was not read: it is shown itself.")
+        raise FileProblem("unsupported", "Its text was not read, because the model sees the picture.")
     content = f"{picture.mode} {picture.size}".encode() + picture.tobytes()
     told = found_once(content, lambda: _read(picture)._asdict())
     return RecognisedText(told["text"], told["certainty"], tuple(told["lost"]))
@@ -116,7 +116,7 @@ def _engine() -> Any:
         raise FileProblem(
             "unsupported",
             f"rapidocr cannot load its models, so the text of pictures cannot be read: {error}.",
-            remedy="Install it anew: pip install --force-reinstall rapidocr onnxruntime",
+            remedy="Reinstall it: pip install --force-reinstall rapidocr onnxruntime",
         ) from None
 
 

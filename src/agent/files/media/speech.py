@@ -123,7 +123,7 @@ def transcribe(samples: Samples) -> Transcript:
     """
     speech, _ = _used
     if speech.engine == "none":
-        raise FileProblem("unsupported", "Writing down speech is switched off (setting `speech`).")
+        raise FileProblem("unsupported", "Transcription is switched off (setting `speech`).")
     content = f"{speech.engine} {speech.model} {speech.base_url}".encode() + samples.tobytes()
     told = found_once(content, lambda: _written_down(samples)._asdict())
     return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))
@@ -187,7 +187,7 @@ def _weights(speech: Speech) -> tuple[Path, str]:
         return speech_weights(Path(speech.folder)).ready(), "tiny.en"
     except WeightsError as error:
         raise FileProblem(
-            "unsupported", f"What is said cannot be written down: {error.message}.", remedy=f"Run: {PULL}"
+            "unsupported", f"Speech cannot be transcribed: {error.message}.", remedy=f"Run: {PULL}"
         ) from None
 
 
@@ -201,7 +201,7 @@ def _faster_model(folder: str) -> Any:
     try:
         return WhisperModel(folder, device="cpu", compute_type="int8", cpu_threads=threads, local_files_only=True)
     except (RuntimeError, ValueError) as error:
-        raise FileProblem("unsupported", f"The model of speech in {folder} cannot be loaded: {error}.") from None
+        raise FileProblem("unsupported", f"The speech model in {folder} cannot be loaded: {error}.") from None
 
 
 def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
@@ -252,11 +252,11 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
             raise
         raise FileProblem(
             "unsupported",
-            f"What is said was not written down: {failure.error().message}.",
+            f"Speech was not transcribed: {failure.error().message}.",
             remedy="Check the settings speech_base_url, speech_api_key and speech_model (`alita config show`).",
         ) from None
     except ValueError as error:
-        raise FileProblem("unsupported", f"{endpoint.shown_url} gave no whole answer: {error}.") from None
+        raise FileProblem("unsupported", f"{endpoint.shown_url} gave an incomplete answer: {error}.") from None
     return Transcript(f"{endpoint.host} {model}", said, lost)
 
 
@@ -272,7 +272,7 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Said], tuple[st
         told = client.audio.transcriptions.create(file=file, model=model, response_format="json")
     text = getattr(told, "text", None)
     if not isinstance(text, str):
-        raise FileProblem("unsupported", "The endpoint of speech answered without a text.")
+        raise FileProblem("unsupported", "The speech endpoint answered without text.")
     if pieces := getattr(told, "segments", None):
         return [Said(float(p.start), float(p.end), p.text.strip()) for p in pieces], ()
     said = [Said(0.0, (len(sound) - 44) / 2 / RATE, text.strip())] if text.strip() else []

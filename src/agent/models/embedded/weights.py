@@ -171,7 +171,7 @@ class Weights:
                 fetch(file, part, lambda done, by=source: progress(before + done, self._size, by), scratch)  # type: ignore[misc]  # a default in a lambda
                 if (found := sha256_of(part)) != file.sha256:
                     part.unlink()
-                    raise SourceError(f"what it gave has the SHA-256 {found[:16]}…, not {file.sha256[:16]}…")
+                    raise SourceError(f"its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…")
             except SourceError as problem:
                 problems.append(f"{source}: {problem}")
                 sources.pop(source)  # for the next file, too: it takes seconds to find out that there is no network

@@ -49,7 +49,7 @@ class WhisperWeights:
 
         if not self.is_own and self.name not in (known := whisper.available_models()):
             raise WeightsError(
-                f"openai-whisper knows no model {self.name!r}",
+                f"openai-whisper has no model {self.name!r}",
                 remedy=f"Set speech_model to one of these, or to the path of a .pt file: {', '.join(known)}",
             )
         try:

@@ -172,7 +172,7 @@ class Compact:
             except ModelOutputError as problem:
                 self._garbage += 1
                 if self._garbage >= _GARBAGE:
-                    raise StoppedError(f"the model gives no usable answer: {problem.message}") from None
+                    raise StoppedError(f"the model gave no usable answer: {problem.message}") from None
                 continue
             if action is not None:
                 self._garbage = 0

@@ -167,7 +167,7 @@ class Firecrawl(Search):
         if status >= 400:
             raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
         if not markdown.strip():
-            raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
+            raise WebProblem("no_result", f"Firecrawl found no text at {at}", remedy="Read it in another way.")
         notes = [f"Firecrawl: {document.warning}"] if document.warning else []
         if len(whole) > _MOST_TEXT:
             notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")

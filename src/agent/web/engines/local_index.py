@@ -331,7 +331,7 @@ class OwnIndex(Search):
         except (FileProblem, WebProblem) as problem:
             if place.path is None:
                 self._failed.add(place.url)
-                self._tell(Note(f"{place.url} is not read into the index: {one_line(problem.message, 200)}"))
+                self._tell(Note(f"{place.url} was not indexed: {one_line(problem.message, 200)}"))
                 return None
             page = Page(place.url, "", "", kind=kind, notes=(one_line(str(problem), 300),))
         except OSError:

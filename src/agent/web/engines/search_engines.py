@@ -350,7 +350,7 @@ class ReaderChain:
                 if first is None or first.reason in _NOT_FOR_IT:
                     return page
                 return replace(page, notes=(f"It is read by {reader.name}: {first.message}", *page.notes))
-        raise first or WebProblem("no_key", "There is no reader of pages.")
+        raise first or WebProblem("no_key", "No page reader is available.")
 
     async def aclose(self) -> None:
         """Closes the readers."""

@@ -62,7 +62,7 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
         return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.")
     if (is_short and _PAYWALL_WORDS.search(words)) or (_PAYWALL_SOURCE.search(html) and _SUBSCRIBERS.search(words)):
         said = f"{one_line(url, 200)} shows its text to subscribers only."
-        return WebProblem("paywall", said, remedy="Take another source, or an archived version.")
+        return WebProblem("paywall", said, remedy="Use another source, or an archived version.")
     if is_short and has_password and (is_refused or _LOGIN_WORDS.search(text)):
         return _wants_login(url)
     return None
@@ -70,4 +70,4 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
 
 def _wants_login(url: str) -> WebProblem:
     remedy = "Take another source, or browse it with a login that the user gave."
-    return WebProblem("paywall", f"{one_line(url, 200)} wants a login.", remedy=remedy)
+    return WebProblem("paywall", f"{one_line(url, 200)} requires a login.", remedy=remedy)

@@ -45,7 +45,7 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
     count = len(sections)
     if not 1 <= number <= count:
         said = f"There is no page {number} of {one_line(page.url, 200)}: the last one is {count}."
-        raise WebProblem("no_result", said, remedy="Pages count from 1.")
+        raise WebProblem("no_result", said, remedy="Page numbers start at 1.")
     if words := " ".join(find.split()):
         from agent.files.finding import find_words
 

@@ -130,7 +130,7 @@ class Renderer:
 
 
 def _undrawn(url: str, why: str) -> WebProblem:
-    return WebProblem("browser", f"{one_line(url, 200)} could not be drawn: {one_line(why, 200)}.")
+    return WebProblem("browser", f"{one_line(url, 200)} could not be rendered: {one_line(why, 200)}.")
 
 
 def main() -> None:

@@ -115,7 +115,7 @@ def _fetched(number: str, session: requests.Session) -> FetchedTranscript:
 
 def _unread(number: str, reason: Reason, why: str) -> WebProblem:
     message = f"The video {number} of YouTube was not read: {why}."
-    return WebProblem(reason, message, remedy="Take another source about it.")
+    return WebProblem(reason, message, remedy="Use another source about it.")
 
 
 def _paragraphs(fetched: FetchedTranscript) -> str:

@@ -359,7 +359,7 @@ def _key(key: str, hint: Any, wanted: Form, where: str) -> Any:
         try:
             return hint(key)
         except ValueError:
-            raise ArgumentError(f"{where} has the key {key!r}, which is no {hint.__name__}") from None
+            raise ArgumentError(f"{where} has the key {key!r}, which is not a valid {hint.__name__}") from None
     return wanted.convert(key, f"a key of {where}")
 
 

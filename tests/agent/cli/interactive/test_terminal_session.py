@@ -128,7 +128,7 @@ async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -
 async def test_undo_forgets_the_last_turn(sitting: Any) -> None:
     shown = await sitting.plays(says("one", when="a?")).types("a?", "/undo", "/undo")
     assert "Removed from the session:\n  a?" in shown
-    assert "There is no turn to forget." in shown
+    assert "There is no turn to remove." in shown
     assert list(sitting.turns) == []
 
 

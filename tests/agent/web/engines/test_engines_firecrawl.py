@@ -110,7 +110,7 @@ async def test_a_page_that_is_an_error(server: FirecrawlServer) -> None:
     engine = Firecrawl("fc-right", server.url)
     with pytest.raises(WebProblem, match="answers 404"):
         await engine.read("https://rivers.example/nothing")
-    with pytest.raises(WebProblem, match="finds no text") as caught:
+    with pytest.raises(WebProblem, match="found no text") as caught:
         await engine.read("https://rivers.example/empty")
     await engine.aclose()
     assert caught.value.reason == "no_result"

@@ -224,7 +224,7 @@ async def test_a_list_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("https://rivers.example/rhine", "Rhine", "2020-01-02"),
     }
     assert [event.text for event in told if isinstance(event, Note)] == [
-        "https://rivers.example/gone is not read into the index: https://rivers.example/gone answers 404"
+        "https://rivers.example/gone was not indexed: https://rivers.example/gone answers 404"
     ]
     assert sorted(reader.asked) == ["https://rivers.example/gone", "https://rivers.example/rhine"]
     assert [hit.title for hit in await index.search("Rhine site:rivers.example")] == ["Rhine"]
@@ -371,7 +371,7 @@ async def test_a_list_is_read_by_the_reader_of_the_web(tmp_path: Path) -> None:
             assert [(hit.url, hit.title) for hit in found] == ([(f"{server.url}/menu", "Canteen")] if allowed else [])
             await reader.aclose()
     assert len(told) == 3
-    assert all("is not read into the index" in text for text in told)
+    assert all("was not indexed" in text for text in told)
 
 
 async def test_a_long_text_is_said_to_be_cut(index: OwnIndex, folder: Path) -> None:

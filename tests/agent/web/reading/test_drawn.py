@@ -96,7 +96,7 @@ async def test_what_the_browser_cannot_show_either(web: WebServer, reader: WebRe
     assert wall.reason == "captcha"
     assert isinstance(page, Page)
     assert (page.via, "Ferries of Kell" in page.markdown) == ("plain", True)
-    assert "could not be drawn" in page.notes[0]
+    assert "could not be rendered" in page.notes[0]
 
 
 async def test_what_scripts_and_styles_show_is_read(web: WebServer, reader: WebReader) -> None:

@@ -215,7 +215,7 @@ async def test_a_page_that_leads_to_a_login_wants_one(web: WebServer, reader: We
     web.page("/login", "<h1>Sign in</h1><form>User <input name=u> Password <input type=password name=p></form>")
     web.page("/account", "", status=302, headers={"Location": "/login?next=account"})
     problem = await _fails(reader, f"{web.url}/account")
-    assert (problem.reason, f"{web.url}/account wants a login" in problem.message) == ("paywall", True)
+    assert (problem.reason, f"{web.url}/account requires a login" in problem.message) == ("paywall", True)
     assert "Sign in" in (await reader.read(f"{web.url}/login")).markdown
 
 

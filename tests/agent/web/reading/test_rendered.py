@@ -145,7 +145,7 @@ async def test_a_browser_or_a_process_that_hangs_or_dies_is_told_and_leaves_noth
     web.route("/gone", lambda _: signalled(b"from agent.web.reading.renderer import main", signal.SIGKILL))
     web.route("/hangs", lambda _: signalled(b"--user-data-dir", signal.SIGSTOP))
     for path in ("gone", "hangs"):
-        with pytest.raises(WebProblem, match="could not be drawn") as caught:
+        with pytest.raises(WebProblem, match="could not be rendered") as caught:
             await renderer.draw(f"{web.url}/{path}", seconds=1)
         assert caught.value.reason == "browser"
         assert _processes(place) == {}
