@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
 from agent.browser.operate import BROWSER_USE, operate
-from agent.browser.tasks import Ask, BrowserOutcome, BrowserTask
+from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask
 from agent.errors import AlitaError
 from agent.events import BrowserStepped, Note
 from agent.small.browser import DRIVER
@@ -46,7 +46,7 @@ def ignore(event: BrowserStepped | Note) -> None:
     """For who is not interested in steps."""
 
 
-async def drive(kind: Kind, ask: Ask, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
+async def drive(kind: Kind, ask: AskModel, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
     """What came of a task, what went wrong, and its seconds."""
     started = time.perf_counter()
     try:
@@ -56,7 +56,7 @@ async def drive(kind: Kind, ask: Ask, task: BrowserTask) -> tuple[BrowserOutcome
     return outcome, outcome.problem, time.perf_counter() - started
 
 
-async def run_on_site(kind: Kind, ask: Ask, wanted: SiteTask, *, steps: int = 25, seconds: float = 300) -> Run:
+async def run_on_site(kind: Kind, ask: AskModel, wanted: SiteTask, *, steps: int = 25, seconds: float = 300) -> Run:
     """One task, as a new visitor to a site that nobody has touched."""
     with Site() as site:
         logins = (Login(site.host, wanted.account["user"], wanted.account["password"]),) if wanted.logins else ()
@@ -70,7 +70,7 @@ async def run_on_site(kind: Kind, ask: Ask, wanted: SiteTask, *, steps: int = 25
 
 
 async def run_all(
-    tasks: Sequence[SiteTask], kind: Kind, ask_of: Callable[[SiteTask], Ask], tell: Callable[[SiteTask, Run], None]
+    tasks: Sequence[SiteTask], kind: Kind, ask_of: Callable[[SiteTask], AskModel], tell: Callable[[SiteTask, Run], None]
 ) -> list[Run]:
     """All tasks, one after the other."""
     runs = []

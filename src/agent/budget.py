@@ -171,12 +171,7 @@ class Budget:
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 
     def exceeded(self, steps: int, actions: int = 0) -> Limit | None:
-        """The limit that is reached, if any.
-
-        Args:
-            steps: Done so far; the calls of one reply are one step.
-            actions: All that was done, call by call.
-        """
+        """The limit that is reached, if any, after so many steps, or actions: the calls of one reply are one step."""
         if self.ended is not None:
             return cast(Limit, self.ended[0]) if actions >= self.ended[1] else None
         if steps >= self.limits.steps:

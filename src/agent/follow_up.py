@@ -18,7 +18,7 @@ from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
 from mcp_tools.tool import Json, object_schema
 
-Known = Callable[[str], Answer | None]
+FindAnswer = Callable[[str], Answer | None]
 """The answer that was given to a question before."""
 
 
@@ -34,14 +34,10 @@ class FollowUp:
     """Its answer, where it needs no work."""
 
 
-async def understand(context: Context, message: str, conversation: Conversation | None, known: Known) -> FollowUp:
+async def understand(context: Context, message: str, conversation: Conversation | None, known: FindAnswer) -> FollowUp:
     """Restates a message of a conversation, and looks whether its answer is known.
 
-    Args:
-        context: Of the run; every step goes through its journal.
-        message: What was asked.
-        conversation: The turns before it; None when only the journal has them.
-        known: Looks into the answers given before.
+    Every step goes through the journal. The conversation is None when only the journal has it.
     """
 
     async def take() -> Json:
@@ -124,7 +120,7 @@ async def _summary(context: Context, earlier: Conversation, older: list[Turn], m
     return summary
 
 
-Flaw = Callable[[str, str, str], str]
+FindFlaw = Callable[[str, str, str], str]
 """What is wrong with a restated question, from the message, the question and the turns shown; empty when nothing is."""
 _SCHEMA = object_schema({"question": {"type": "string"}})
 _TOKENS = 250
@@ -147,7 +143,7 @@ async def restate(
     context: Context,
     *,
     prompts: str = "agent",
-    flaw: Flaw = flaw_of,
+    flaw: FindFlaw = flaw_of,
 ) -> str:
     """The message as a question that stands alone; as it is where the model's reply is of no use."""
     shown = await compact(context, earlier, source)

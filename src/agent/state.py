@@ -134,7 +134,7 @@ def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
     return [by_number[number] for number in sorted(by_number)]
 
 
-class Known(TypedDict):
+class KnownTexts(TypedDict):
     """What the run that hands a question over knows, by where it comes from; see `agent.consent.provenance`."""
 
     foreign: list[str]
@@ -164,7 +164,7 @@ class State(TypedDict, total=False):
     """The specialist that answers, who hands nothing over; empty for one of no kind, missing for the coordinator."""
     most_turns: int
     """The limit of steps of a question that was handed over; missing where it is that of the run."""
-    known: Known
+    known: KnownTexts
     """Missing where nothing was handed over."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of

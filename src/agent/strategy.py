@@ -100,10 +100,7 @@ class Strategy(Protocol):
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """The result of a step that found something on the web: None unless the finding itself is the answer.
 
-        Args:
-            text: What a search or a site gives as the answer.
-            question: What was asked.
-            downloaded: Whether files came with it, in which the answer may be.
+        Where files were downloaded with it, the answer may be in these.
         """
         return None
 
@@ -131,14 +128,7 @@ class Strategy(Protocol):
         return {}
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
-        """A follow-up as a question that stands alone.
-
-        Args:
-            message: What the user wrote.
-            earlier: The turns before it.
-            source: The conversation that `earlier` was taken from, if it is at hand.
-            context: Of the run.
-        """
+        """A follow-up as a question that stands alone; `source` is the conversation that `earlier` was taken from."""
         ...
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
@@ -160,12 +150,7 @@ def is_small(model: str, wanted: StrategyName) -> bool:
 
 
 def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
-    """The strategy for a model.
-
-    Args:
-        model: Its name in the settings.
-        wanted: What the settings say.
-    """
+    """The strategy for a model, by its name and by what the settings say."""
     if is_small(model, wanted):
         from agent.small.small import Small
 

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-
 from mcp_tools.atomic import private_folder, write_whole
 
 LOCK_SECONDS = 30.0
@@ -28,6 +26,8 @@ class JsonFile(Generic[T]):
     """
 
     def __init__(self, path: Path, form: type[T], *, empty: Mapping[str, Any]) -> None:
+        from pydantic import TypeAdapter
+
         self.path = path
         self._form = TypeAdapter(form)
         self._empty = empty
@@ -39,6 +39,8 @@ class JsonFile(Generic[T]):
             OSError: It cannot be read.
             ValueError: It is damaged.
         """
+        from pydantic import ValidationError
+
         try:
             return self._form.validate_python(json.loads(self.path.read_bytes()))
         except (FileNotFoundError, NotADirectoryError):

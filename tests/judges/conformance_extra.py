@@ -11,9 +11,9 @@ from mcp_types import ElicitResult, InputRequiredResult
 
 from mcp_tools.server import Extra
 from mcp_tools.serving.builtin_tools import definition
-from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, Reply, error_reply, value_reply
+from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, ClientReply, error_reply, value_reply
 from mcp_tools.serving.file_access import can_ask, elicited
-from mcp_tools.serving.resources import Prompt, Resources
+from mcp_tools.serving.resources import Prompt, ToolResources
 from mcp_tools.tool import Json
 
 _SECONDS = 20.0
@@ -68,8 +68,8 @@ def _embedded(uri: str, mime: str, text: str) -> dict[str, Json]:
 def _giving(name: str, *content: Json) -> BuiltinTool:
     described = definition(name, name, "Gives content.", {}, output={})
 
-    async def give(call: ClientCall) -> Reply:
-        return Reply({**COMPLETE, "content": [*content], "structuredContent": {}, "isError": False}, "ok")
+    async def give(call: ClientCall) -> ClientReply:
+        return ClientReply({**COMPLETE, "content": [*content], "structuredContent": {}, "isError": False}, "ok")
 
     return BuiltinTool(described, give)
 
@@ -87,7 +87,7 @@ def _asking(
         name, name, "Asks a person.", takes or {}, required=[*(takes or {})], output={"result": _TEXT}
     )
 
-    async def ask(call: ClientCall) -> Reply | InputRequiredResult:
+    async def ask(call: ClientCall) -> ClientReply | InputRequiredResult:
         if not can_ask(call.context):
             return error_reply("denied", "this client cannot ask a person")
         answer = await elicited(call, str(call.arguments.get("message", question)), form, key, _SECONDS)
@@ -135,7 +135,7 @@ _TEXTS = {
 _TEMPLATE = re.compile(r"test://template/([^/]+)/data")
 
 
-class ConformanceResources(Resources):
+class ConformanceResources(ToolResources):
     """Those of the tools, two texts, and a template."""
 
     async def list(self, context: Any, params: Any) -> dict[str, Json]:

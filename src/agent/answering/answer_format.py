@@ -72,7 +72,7 @@ _OTHER_ROUNDING = re.compile(r"\bround(?:ed|ing)? (?:up|down|off each|each|all|e
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerForm:
     """The form that a question asks for."""
 
     verbatim: bool
@@ -100,7 +100,7 @@ class Asked:
         return max(1, len(self.form))
 
 
-def asked_of(question: str) -> Asked:
+def asked_of(question: str) -> AnswerForm:
     """What a question says about the form of its answer; what is ambiguous counts as not asked for."""
     if len(question) > _LONGEST:  # what lies between is data
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
@@ -109,7 +109,7 @@ def asked_of(question: str) -> Asked:
     counts_things = _COUNT_OF_THINGS.search(question) and not (_NAME.search(question) or _SEVERAL.search(question))
     found = _FORM.search(question)
     form = tuple(part.strip() for part in found[1].split(",")) if found else ()
-    return Asked(
+    return AnswerForm(
         verbatim=bool(_VERBATIM.search(question)),
         quantity=quantity,
         count=len(form) < 2 and (_is_number(question) or (quantity and bool(counts_things))),

@@ -10,7 +10,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from agent.answer import unwrapped
-from agent.answering.answer_format import Asked, asked_of
+from agent.answering.answer_format import AnswerForm, asked_of
 
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
 _WRAPPED = (
@@ -121,7 +121,7 @@ def _ends_a_sentence(text: str) -> bool:
     return word.isdigit() or (word.isalpha() and len(word) > 2 and not _SHORTENED.fullmatch(word))
 
 
-def _listed(text: str, asked: Asked) -> str:
+def _listed(text: str, asked: AnswerForm) -> str:
     """A list on one line, in the order asked for; as it stands where its elements are not clear."""
     sign = asked.separator.strip()
     elements = [_bare(element) for element in _elements(text, sign)]
@@ -146,7 +146,7 @@ def _elements(text: str, sign: str) -> list[str]:
     return elements if all(elements) else []
 
 
-def _in_form(text: str, asked: Asked) -> str:
+def _in_form(text: str, asked: AnswerForm) -> str:
     """The values of a given form, of which numbers need no unit that is the form's own word: `Kell, 23 degrees`."""
     values = [value.strip() for value in text.split(",")]
     if len(values) != asked.parts:
@@ -155,7 +155,7 @@ def _in_form(text: str, asked: Asked) -> str:
     return ", ".join(one[1] if one and _is_named(one[2].lower(), name.lower()) else value for value, name, one in found)
 
 
-def _only(text: str, asked: Asked) -> str:
+def _only(text: str, asked: AnswerForm) -> str:
     """Of a sentence the one time, date or number in it, where nothing else is asked for."""
     if not asked.pattern or " " not in text or len(text) > _LONGEST_SENTENCE or _DENIED.search(text):
         return text
@@ -165,7 +165,7 @@ def _only(text: str, asked: Asked) -> str:
     return str(found[0]).translate(_MINUS)
 
 
-def _counted(text: str, asked: Asked, question: str) -> str:
+def _counted(text: str, asked: AnswerForm, question: str) -> str:
     """A number in digits, rounded as asked, without a unit that the question names itself."""
     if asked.count and text.lower() in _CARDINALS:
         return _CARDINALS[text.lower()]

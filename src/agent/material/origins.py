@@ -9,7 +9,7 @@ from agent.consent.external_tools import SERVER
 from agent.consent.permission import words_of_user
 from agent.consent.provenance import Origins
 from agent.material.pages import is_page_read
-from agent.state import Known, State, Step
+from agent.state import KnownTexts, State, Step
 from agent.web.evidence import credibility_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def origins_of(state: State, context: Context) -> Origins:
     """Where everything comes from that the run knows so far."""
     files = [text for file in state.get("attached", []) for text in (file["name"], file["summary"], *file["parts"])]
-    steps, known = state.get("steps", []), state.get("known", Known(foreign=[], private=[]))
+    steps, known = state.get("steps", []), state.get("known", KnownTexts(foreign=[], private=[]))
     own = [done["finding"] for done in steps if is_private(done, state)]
     told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]
     return Origins(

@@ -148,11 +148,7 @@ class Failure(Exception):
         return re.search(r"\btools\W?\d|function '", said) is not None
 
     def error(self, *, models: Sequence[str] = ()) -> ModelError:
-        """The error to raise, with what to do about it.
-
-        Args:
-            models: Names that the endpoint offers.
-        """
+        """The error to raise, with what to do about it; `models` are names that the endpoint offers."""
         told: tuple[type[ModelError], str, str] = self.kind.value
         e, (error, message, remedy) = self.endpoint, told
         name_key = "Set the variable that holds its key in [models.NAME]"

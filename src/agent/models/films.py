@@ -25,19 +25,14 @@ FILMS_AND_SOUNDS = frozenset(_TYPES)
 
 
 def part_of(place: str | Path, kind: str = "") -> dict[str, Any]:
-    """The part of a message that names a film or a sound.
-
-    Args:
-        place: Its address on the web, or its file.
-        kind: Of the file.
-    """
+    """The part of a message that names a film or a sound: by its address on the web, or as a file of some kind."""
     if isinstance(place, str):
         return {"type": "video_url", "video_url": {"url": place}}
     form = "video_url" if _TYPES[kind].startswith("video/") else "input_audio"
     return {"type": form, form: {"url": f"{place.as_uri()}#{_TYPES[kind]}"}}
 
 
-class Named(NamedTuple):
+class NamedMedia(NamedTuple):
     """What a part names: a file, or an address of the web."""
 
     url: str
@@ -45,13 +40,13 @@ class Named(NamedTuple):
     media_type: str
 
 
-def named_in(part: dict[str, Any]) -> Named | None:
+def named_in(part: dict[str, Any]) -> NamedMedia | None:
     """The film or sound that a part names; None for any other part."""
     if part.get("type") not in ("video_url", "input_audio"):
         return None
     url = str(part[part["type"]]["url"])
     place = urlsplit(url)
-    return Named(url, Path(unquote(place.path)) if place.scheme == "file" else None, place.fragment)
+    return NamedMedia(url, Path(unquote(place.path)) if place.scheme == "file" else None, place.fragment)
 
 
 def content_of(path: Path, endpoint: Endpoint) -> str:

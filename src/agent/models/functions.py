@@ -38,13 +38,7 @@ _CHOICES: dict[ToolChoice, str] = {
 
 
 class FunctionRequest:
-    """One request for a reply that may call functions, as each rung puts it.
-
-    Args:
-        messages: The conversation in native form.
-        tools: Chat Completions definitions of functions.
-        choice: Whether a reply without a call will do.
-    """
+    """One request for a reply that may call functions, as each rung puts it; the conversation is in native form."""
 
     def __init__(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], choice: ToolChoice) -> None:
         self._messages = messages
@@ -150,9 +144,7 @@ class FunctionRequest:
 def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
     """A conversation in native form without calls and results: for an endpoint that knows neither.
 
-    Args:
-        messages: The conversation.
-        functions: What the system message says of the functions that can be called.
+    The system message says of the functions that can be called what `functions` says.
     """
     names = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     rewritten: list[Message] = []

@@ -33,12 +33,7 @@ def is_gemini(url: str) -> bool:
 
 
 class GeminiWire:
-    """Carries requests without functions to Gemini; see `agent.models.wire.Wire`.
-
-    Args:
-        endpoint: The OpenAI-compatible one.
-        timeout: Seconds that one call may take.
-    """
+    """Carries requests without functions to Gemini, given its compatible endpoint; see `agent.models.wire.Wire`."""
 
     def __init__(self, endpoint: Endpoint, timeout: float) -> None:
         match = _COMPATIBLE.fullmatch(endpoint.url)

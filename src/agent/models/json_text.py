@@ -127,10 +127,7 @@ DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 def without_nulls(value: Any, schema: Schema, root: Schema | None = None) -> Any:
     """A value without the nulls by which models say that an optional member is absent, at any depth.
 
-    Args:
-        value: The value.
-        schema: What it should fit.
-        root: The schema around it, whose definitions it may use; itself unless given.
+    The schema may use the definitions of the one around it, `root`.
     """
     root = schema if root is None else root
     if str(ref := schema.get("$ref", "")).startswith("#/$defs/"):

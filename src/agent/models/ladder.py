@@ -159,11 +159,7 @@ def structured_request(
 ) -> RungRequest:
     """How a rung asks for a value that fits the schema.
 
-    Args:
-        messages: The conversation.
-        schema: What the value must fit.
-        rung: The way it is asked.
-        enforced: The endpoint holds the output to the schema by a grammar, be it that of an object or not.
+    Where this is `enforced`, the endpoint holds the output to any schema by a grammar, be it that of an object or not.
     """
     read = partial(_read, schema=schema)
     if rung == "text":

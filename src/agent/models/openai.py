@@ -24,10 +24,7 @@ class SdkWire:
     Bodies are handed to `client.post` as they are: the resource methods walk every message and tool against
     their request types on each call, which costs more than all the rest once a conversation is long.
 
-    Args:
-        endpoint: Who is asked; a model `auto` becomes the first that it lists.
-        timeout: Seconds that one call may take before it fails.
-        dialect: What the endpoint speaks.
+    A model `auto` becomes the first that the endpoint lists. Its `timeout` is the time that one call may take.
     """
 
     def __init__(self, endpoint: Endpoint, timeout: float = 180.0, dialect: Dialect = CHAT) -> None:
@@ -103,7 +100,7 @@ class SdkWire:
         return self._opened
 
 
-class Offered(NamedTuple):
+class ModelList(NamedTuple):
     """What an endpoint says, or why it says nothing."""
 
     names: tuple[str, ...] = ()
@@ -112,7 +109,7 @@ class Offered(NamedTuple):
     remedy: str = ""
 
 
-def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> Offered:
+def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
     """Asks an endpoint for its models (`GET /models`)."""
     import httpx2
 
@@ -121,12 +118,12 @@ def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> Offered:
         headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
         response = httpx2.get(f"{url}/models", headers=headers, timeout=seconds)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
-        return Offered(problem=f"{url} could not be reached: {error}", remedy="Check the network, or --base-url.")
+        return ModelList(problem=f"{url} could not be reached: {error}", remedy="Check the network, or --base-url.")
     if response.status_code in {401, 403}:
-        return Offered(problem=f"{url} rejected the key", remedy=f"Set {endpoint.key_variable or 'its key'}.")
+        return ModelList(problem=f"{url} rejected the key", remedy=f"Set {endpoint.key_variable or 'its key'}.")
     if response.status_code >= 400 and response.status_code != 404:
-        return Offered(problem=f"{url} answered {response.status_code}", remedy="Check --base-url.")
+        return ModelList(problem=f"{url} answered {response.status_code}", remedy="Check --base-url.")
     try:
-        return Offered(tuple(sorted(str(model["id"]) for model in response.json()["data"])))
+        return ModelList(tuple(sorted(str(model["id"]) for model in response.json()["data"])))
     except (ValueError, KeyError, TypeError):
-        return Offered()
+        return ModelList()

@@ -82,8 +82,7 @@ _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview(-[\d-]+)?)$")
 def price_of(model: str) -> Price | None:
     """The list price of a well-known model; None where it is unknown, which is never free.
 
-    Args:
-        model: With or without its provider and date: `openai/gpt-4o-2024-08-06`.
+    The name may have a provider and a date: `openai/gpt-4o-2024-08-06`.
     """
     table = json.loads(Path(__file__).with_name("prices.json").read_text())["models"]
     name = model.rpartition("/")[2].lower()

@@ -40,15 +40,10 @@ _A_WHILE = 60.0
 
 
 class FallbackModel:
-    """Asks the first model that works.
+    """Asks the first model that works, in order of preference, and tells why it asks another one.
 
     A model whose key or name is refused is not asked again; one that is busy or unreachable rests for a minute.
     A refused request (too long, filtered) moves only this call to the next model.
-
-    Args:
-        models: In order of preference.
-        notify: Told why another model is asked.
-        clock: Gives the time in seconds.
     """
 
     def __init__(
@@ -125,10 +120,6 @@ class Models:
     """The models of a process, opened as they are asked for; they belong to one event loop.
 
     Nothing is connected or loaded before the first call.
-
-    Args:
-        settings: What the user wants.
-        notify: Told when a call waits and when another model is asked.
     """
 
     def __init__(self, settings: Settings, notify: Notify | None = None) -> None:

@@ -64,7 +64,7 @@ _LINE = {
 }
 
 
-class Line:
+class ScriptLine:
     """One answer of a script, and how often it may still be given.
 
     Raises:
@@ -85,7 +85,7 @@ class Line:
 class Script:
     """Lines that answer in order; models of several roles may share one."""
 
-    def __init__(self, lines: Iterable[Line], name: str) -> None:
+    def __init__(self, lines: Iterable[ScriptLine], name: str) -> None:
         self.lines = list(lines)
         self.name = name
         self.played = 0
@@ -105,7 +105,7 @@ class Script:
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             try:
-                lines.append(Line(json.loads(line), f"{path}:{n}"))
+                lines.append(ScriptLine(json.loads(line), f"{path}:{n}"))
             except ValueError as exc:
                 raise SettingsError(
                     f"{path}:{n} is not a JSON object: {exc}",
@@ -117,9 +117,9 @@ class Script:
     def of(cls, answers: Iterable[dict[str, Any] | str]) -> Script:
         """A script from answers in memory; a plain string is a text."""
         entries = [{"text": answer} if isinstance(answer, str) else answer for answer in answers]
-        return cls([Line(entry, f"answer {n}") for n, entry in enumerate(entries, 1)], "script")
+        return cls([ScriptLine(entry, f"answer {n}") for n, entry in enumerate(entries, 1)], "script")
 
-    def next(self, role: str | None, said: str) -> Line:
+    def next(self, role: str | None, said: str) -> ScriptLine:
         """The line that answers now.
 
         Raises:
@@ -138,12 +138,7 @@ class Script:
 
 
 class ScriptedModel:
-    """Plays a script instead of asking a model.
-
-    Args:
-        script: The answers, or a script that is shared with other roles.
-        role: Which role's lines it plays besides those for all.
-    """
+    """Plays the lines for all roles, and those for its own, of a script that other roles may share."""
 
     def __init__(self, script: Script | Sequence[dict[str, Any] | str], *, role: str | None = None) -> None:
         self._script = script if isinstance(script, Script) else Script.of(script)
@@ -177,7 +172,7 @@ class ScriptedModel:
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def _completion(self, line: Line) -> Completion:
+    def _completion(self, line: ScriptLine) -> Completion:
         entry = line.entry
         if "error" in entry:
             message = entry.get("message", f"the script {line.where} says: {entry['error']}")

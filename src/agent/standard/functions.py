@@ -106,10 +106,7 @@ def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
 def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = ()) -> Decision:
     """The decision that a function call without a problem stands for; what the model said with it is its reason.
 
-    Args:
-        call: The call.
-        said: With it.
-        replies: Earlier ones, in which the code of a tool may stand.
+    The code of a tool may stand in an earlier reply.
     """
     why, arguments = one_line(said, _LONGEST_REASON), call.values
     action, final = _ACTIONS.get(call.name), arguments.get(FINAL, "")

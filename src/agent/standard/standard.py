@@ -78,11 +78,7 @@ class Standard(Strategy):
     limits = LIMITS
 
     async def decide(self, state: State, context: Context) -> NextActions:
-        """The next actions: a call that needs no model, else what the model calls, or its answer.
-
-        Raises:
-            ModelOutputError: In several attempts the model gave nothing that can be carried out, and no rule applies.
-        """
+        """The next actions: a call that needs no model, else what the model calls, or its answer."""
         if not state.get("steps"):
             if (known := asked_before(state)) is not None:
                 return _by_rule([known], state)
@@ -149,13 +145,7 @@ class Standard(Strategy):
         return bool(room.summary)
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """The best answer that the conversation allows; empty where the model gives none.
-
-        Raises:
-            ModelError: The model could not be asked.
-            ModelOutputError: It gave nothing usable.
-            StoppedError: A limit of the run is reached.
-        """
+        """The best answer that the conversation allows; empty where the model gives none."""
         limit = state.get("limit")
         why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
         return (await self._ask(state, context, [], _LAST.format(why))).text.strip()

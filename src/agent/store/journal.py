@@ -121,7 +121,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StepFinding:
     """What a step worked on and found, in short; a replay does not need it."""
 
     step: int
@@ -154,7 +154,7 @@ class Journal:
         self.marks = {
             line["step"]: Mark(line["step"], line["mark"], line["why"]) for line in recorded if "mark" in line
         }
-        self.found = {line["step"]: from_plain(Found, line) for line in recorded if "found" in line}
+        self.found = {line["step"]: from_plain(StepFinding, line) for line in recorded if "found" in line}
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
         self._seq = max((r.seq for r in records), default=0)
@@ -171,12 +171,7 @@ class Journal:
     def resume(cls, path: Path, redactor: Redactor | None = None, *, failed: bool = False) -> Self:
         """The journal of a run that did not finish: what it has is not made, and not paid, again.
 
-        What a limit forbade is tried again.
-
-        Args:
-            path: The file.
-            redactor: Removes keys.
-            failed: Whether failures ended the run: then its last ones are tried again, too.
+        What a limit forbade is tried again, and where failures ended the run (`failed`), the last of them.
         """
         file = AppendedLines.open(path)
         try:
@@ -210,10 +205,7 @@ class Journal:
     async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Any]]) -> Json:
         """The recorded output of this request, or else the output of `perform` as JSON, then recorded.
 
-        Args:
-            kind: What is called.
-            request: Everything the output depends on.
-            perform: Makes the call.
+        The request holds everything that the output depends on.
 
         Raises:
             AlitaError: What the call raised, now or when it was recorded.
@@ -289,15 +281,8 @@ class Journal:
             self._write([{"step": mark.step, "mark": mark.action, "why": mark.why}])
 
     def note_found(self, step: int, action: str, finding: str, *, ok: bool) -> None:
-        """Writes down in short what a step came to, unless that stands there; nothing in a replay or inside `ahead`.
-
-        Args:
-            step: Its number.
-            action: What it worked on.
-            finding: What it found, or why there is nothing.
-            ok: Whether it succeeded.
-        """
-        found = Found(step, self._in_short(action), ok, self._in_short(finding))
+        """Writes down in short what a step came to, unless that stands there; nothing in a replay or inside `ahead`."""
+        found = StepFinding(step, self._in_short(action), ok, self._in_short(finding))
         if not _STEP.get() and self.found.get(step) != found:
             self.found[step] = found
             self._write([asdict(found)])

@@ -60,11 +60,7 @@ class AppendedLines:
         return cls(path, descriptor)
 
     def append(self, lines: Iterable[Json], *, synced: bool = False) -> None:
-        """Writes all lines or none.
-
-        Args:
-            lines: What is written.
-            synced: Whether they are through the disk's cache when this returns.
+        """Writes all lines or none; `synced` through the disk's cache, too.
 
         Raises:
             StorageError: The disk is full or the file cannot be written; from then on at every call, since

@@ -171,13 +171,9 @@ def _leave_running() -> None:
 
 
 class LocalServer:
-    """The server with these options, wherever it came from.
+    """The server with these options, wherever it came from; `runtime` is where processes leave word of their servers.
 
-    Args:
-        runtime: The folder where processes leave word of their servers.
-        options: How the server is started.
-        notify: Told that the model is being loaded.
-        hung_after: Seconds of silence after which a server that had loaded is taken for hung, and ended.
+    One that had loaded and was silent for `hung_after` seconds is taken for hung, and ended.
     """
 
     def __init__(

@@ -26,14 +26,7 @@ _NOWHERE = Endpoint(EMBEDDED, "http://127.0.0.1:0/v1", "")
 class EmbeddedModel(ChatModel):
     """The model that needs no key. Its server is started with the first call and shared by all processes.
 
-    Args:
-        weights: Gives the path of the verified weights file; called with the first request.
-        runtime: The folder where processes leave word of their servers.
-        idle: Seconds without a request after which the server ends.
-        threads: 0 for as many as there are free cores.
-        prefixes: The folder in which the beginnings of prompts are kept; None: they are read anew each time.
-        retry: How often a failed call is repeated.
-        notify: Told when the model is loaded and when a call waits.
+    `weights` gives the path of the verified weights file, for the first call; the rest is for `ServerOptions`.
     """
 
     def __init__(

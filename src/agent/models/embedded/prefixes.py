@@ -91,12 +91,7 @@ def fixed_prefixes() -> tuple[Prefix, ...]:
 
 
 class KeptPrefixes:
-    """The files of one engine.
-
-    Args:
-        folder: Its folder, in that of all engines.
-        most: Bytes that the files of all engines may take.
-    """
+    """The files of one engine, in its folder; those of all engines beside it may take `most` bytes."""
 
     def __init__(self, folder: Path, *, most: int = MOST_BYTES) -> None:
         self.folder = folder

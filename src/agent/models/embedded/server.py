@@ -64,12 +64,7 @@ def _idle_ticks() -> dict[int, int]:
 
 
 def main(stem: str, written: str) -> int:
-    """Serves until idle, told to end, or forgotten.
-
-    Args:
-        stem: Where the state, lock and log files are, without their suffixes.
-        written: `ServerOptions` as JSON.
-    """
+    """Serves until idle, told to end, or forgotten, given the stem of its files and `ServerOptions` as JSON."""
     from filelock import FileLock, Timeout
 
     files, given = ServerFiles(Path(stem)), json.loads(written)
