@@ -1,4 +1,4 @@
-"""Archives: unpacked within limits, so that no member writes elsewhere or grows without end; read member by member."""
+"""Archives, unpacked safely and within limits, and read member by member."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ENCRYPTED = "it is protected by a password"
 
 class _Unpacked(NamedTuple):
     name: str
-    """Its path in the archive; of a nested one, behind the path of that."""
+    """Its path in the archive; for a nested archive, prefixed with the path of that."""
     path: Path
     kind: str
     size: int
@@ -53,7 +53,7 @@ class _Member(NamedTuple):
     refused: str = ""
     """Why it is not unpacked."""
     alone: bool = False
-    """It is all that there is: where nothing comes out of it, the archive cannot be read."""
+    """It is the only one: if nothing can be unpacked, the archive cannot be read."""
 
 
 class Archive(Contents):
@@ -85,7 +85,7 @@ class Archive(Contents):
         yield from (section for number, section in enumerate(self._sections(), 1) if number >= first)
 
     def preview(self) -> PreviewText:
-        """Its members; how they begin is looked at one by one."""
+        """The list of members."""
         return preview_of_lists([ListPreview(self._lines(), len(self._files), "file")])
 
     def save_data(self, folder: Path) -> list[Path]:
@@ -177,7 +177,7 @@ class Archive(Contents):
                 self.lost.append(problem.message)
 
     def _copy(self, member: _Member, target: Path) -> None:
-        """Writes a member, counting what really comes, whatever the archive says."""
+        """Writes a member, and counts its real bytes, whatever the archive says."""
         with member.open() as stream, target.open("wb") as file:
             for chunk in _chunks(stream):
                 self._bytes += len(chunk)

@@ -23,15 +23,15 @@ Reason = Literal[
     "truncated",
     "damaged",
     "encrypted",
-    "mismatch",  # its name promises another kind
+    "mismatch",  # its name indicates another kind
     "too_large",
-    "bomb",  # it unpacks to more than it should
+    "bomb",  # it unpacks to more than the limit
     "unsupported",
     "timeout",
-    "range",  # a page that is not there
+    "range",  # there is no such page
 ]
 SECTION = 12_000
-"""Characters of a page, unless told."""
+"""Characters of a page, by default."""
 _LONGEST_NAME = 120  # bytes
 READERS: dict[str, str] = {
     "xlsx": "tables.workbook:open_workbook",
@@ -50,7 +50,7 @@ READERS: dict[str, str] = {
     **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
     **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
 }
-"""Kind → module of this folder, and the function or class that opens a file, loaded when one of that kind comes."""
+"""By kind: the module in this folder, and its function or class that opens a file. Imported when first needed."""
 TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 """The line below the head of a table."""
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
@@ -70,7 +70,7 @@ _REMEDIES: dict[Reason, str] = {
 
 
 class FileProblem(ModelFixableError):
-    """A file cannot be read, or not in the way that was asked for; without a `remedy` of its own, the reason's."""
+    """A file cannot be read, or not as requested. The default remedy depends on the reason."""
 
     def __init__(self, reason: Reason, message: str, *, remedy: str | None = None) -> None:
         super().__init__(message, remedy=_REMEDIES.get(reason, "") if remedy is None else remedy)
@@ -78,13 +78,13 @@ class FileProblem(ModelFixableError):
 
 
 def damaged(name: str, kind: str, why: object) -> FileProblem:
-    """The problem of a file whose content does not hold together."""
+    """The problem of a file that its reader failed on."""
     said = " ".join(str(why).split())[:200].rstrip(".")
     return FileProblem("damaged", f"{name} cannot be read as {kind}: {said}.")
 
 
 def too_large(name: str, limits: ReadLimits) -> FileProblem:
-    """The problem of a file that needs more memory than reading it may take."""
+    """The problem of a file that needs more memory than the limit."""
     return FileProblem("too_large", f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.")
 
 
@@ -94,7 +94,7 @@ def locked(name: str) -> FileProblem:
 
 
 def without_package(package: str | None, extra: str, use: str) -> FileProblem:
-    """The problem of a machine that lacks a package."""
+    """The problem when a package is not installed."""
     return FileProblem(
         "unsupported",
         f"The package {package} is not installed, so {use}.",
@@ -104,10 +104,10 @@ def without_package(package: str | None, extra: str, use: str) -> FileProblem:
 
 @contextmanager
 def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]:
-    """Turns whatever a foreign parser raises at a file into a problem of that file.
+    """Turns any error of a third-party parser into a problem of the file.
 
     Raises:
-        FileProblem: Something was raised.
+        FileProblem: The parser failed.
     """
     try:
         yield
@@ -128,35 +128,35 @@ def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part that the file itself knows by a name."""
+    """A page, sheet, slide, chapter or member of a file."""
 
     name: str
-    """As people say it: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
+    """For people: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
     text: str
     """Markdown, or the plain text of a source."""
     line: int = 1
-    """The number of its first line, where the lines of the whole are counted."""
+    """The number of its first line, if lines are numbered through the whole file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much a reader may take in."""
+    """Limits for one reading."""
 
     seconds: float = 120
     memory: int = 2 * 2**30
     """Bytes of address space that the reading process may add."""
     unpacked: int = 2**30
-    """Bytes that an archive, or a compressed document, may grow to."""
+    """Bytes that an archive, or a compressed document, may unpack to."""
     members: int = 10_000
-    """Entries of an archive, nested ones among them."""
+    """Members of an archive, including those of nested ones."""
     depth: int = 4
-    """Archives within archives."""
+    """Nesting depth of archives."""
     section: int = SECTION
-    """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
+    """Characters of one section; readers divide what is longer."""
 
 
 def short_name(name: str) -> str:
-    """The name, cut so that file systems take it with something added; a short ending is kept."""
+    """The name, cut so that something can be added to it within the limit of file systems; a short ending is kept."""
     ending = Path(name).suffix if len(Path(name).suffix.encode()) <= 12 else ""
     kept = name.removesuffix(ending).encode(errors="replace")[: _LONGEST_NAME - len(ending.encode())]
     return kept.decode(errors="ignore") + ending
@@ -170,16 +170,16 @@ class Source:
     kind: str
     """Its kind by content, `kinds.kind_of`: `xlsx`, `pdf`, `csv`."""
     name: str = ""
-    """How the user calls it; the path's last part unless told."""
+    """The user's name for it; by default the last part of its path."""
     depth: int = 0
-    """Archives around it."""
+    """How many archives it is nested in."""
 
     def __post_init__(self) -> None:
         self.name = self.name or self.path.name
 
 
 class Contents:
-    """An opened file. What is large is read when a section is asked for, not before.
+    """An opened file. Large content is read when a section is requested, not before.
 
     Args:
         kind: The kind of the file.
@@ -191,7 +191,7 @@ class Contents:
     """
 
     is_only_text = True
-    """Whether there is nothing to it but text, as there is to a picture."""
+    """False for files that are more than their text, such as pictures."""
 
     def __init__(
         self,
@@ -207,15 +207,15 @@ class Contents:
         self.lost = [] if lost is None else lost
         self.facts = facts or {}
         self.pictures: set[int] = set()
-        """Numbers of the sections read so far that have pictures, or are one."""
+        """Numbers of the sections read so far that contain pictures or are scanned."""
         self._data = data or {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The sections in order, from that number on, one in memory at a time."""
+        """Yields the sections in order, starting with that number; one is in memory at a time."""
         raise NotImplementedError
 
     def preview(self) -> PreviewText:
-        """How it begins: its pages, if they can be shown, else the beginning of the first ones."""
+        """The preview: all sections if there is room, else the beginning of the first ones."""
         text = ""
         for section in self.sections():
             text += section.text if self.count == 1 else f"\n\n[{section.name}]\n{section.text}"
@@ -230,11 +230,11 @@ class Contents:
         return [folder / name for name in self._data]
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
 
 
 class TextContents(Contents):
-    """Contents that fit into memory: the sections are there already."""
+    """Contents whose sections are in memory."""
 
     def __init__(
         self,
@@ -250,11 +250,11 @@ class TextContents(Contents):
         self.parts, self.is_only_text = parts, is_only_text
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The sections from that number on."""
+        """Yields the sections, starting with that number."""
         return iter(self.parts[first - 1 :])
 
     def preview(self) -> PreviewText:
-        """How the text begins and ends."""
+        """The preview: the beginning and the end of the text."""
         if not self.is_only_text:
             shown = preview_of_text("\n\n".join(f"## {section.name}\n{section.text}" for section in self.parts))
             return shown._replace(label=shown.label.removeprefix("complete"))
@@ -285,7 +285,7 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
-    """Opens a file that is inside of another; what is lost of it is told in `lost` with its name.
+    """Opens a file inside another one; its losses are added to `lost` with its name.
 
     Raises:
         FileProblem: As `open_contents`.
@@ -294,7 +294,7 @@ def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator
     try:
         with as_file_problems(source.name, source.kind, limits):
             yield contents
-    finally:  # also where nobody reads on
+    finally:  # even if the caller stops reading early
         lost += [f"{source.name}: {one}" for one in contents.lost]
         contents.close()
 
@@ -305,7 +305,7 @@ def first_of(items: Sequence[str], most: int = 10, joint: str = ", ") -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells as a table whose first row is its head; shorter rows are filled up."""
+    """A Markdown table of rows, the first of which is the header; shorter rows are padded."""
     if not rows:
         return ""
     width = max(len(row) for row in rows)
@@ -318,9 +318,9 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Section]:
-    """Blocks of text as sections of at most `limit` characters, begun at headings where possible.
+    """Divides blocks of text into sections of at most `limit` characters, at headings where possible.
 
-    Of several, each is called `name, part 2: Heading`.
+    If there are several, they are named `name, part 2: Heading`.
     """
     parts: list[list[str]] = [[]]
     size = 0
@@ -341,7 +341,7 @@ def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Secti
 
 
 def pieces(block: str, limit: int) -> Iterator[str]:
-    """A block that is too long, divided between lines; a table's head is repeated."""
+    """Divides a long block between lines; the header of a table is repeated."""
     if len(block) <= limit:
         yield block
         return

@@ -1,4 +1,4 @@
-"""Where words occur in a file: lines with all of them, else lines with some, each with the lines around it."""
+"""Finds words in a file: lines with all of them, else lines with some, with the lines around them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def find_words(
             pages += [_Page(number, section, lines, at)] if at and len(pages) < _MOST else []
     has_all = bool(every) or len(wanted) < 2
     pages, found = (every, counts[0]) if has_all else (some, counts[1])
-    # the most around the lines with which all of them are shown
+    # as many lines around as leave room for all that were found
     shown, unshown = "", 0
     for around in _AROUND:
         shown, unshown = _shown(pages, around, limit)
@@ -76,7 +76,7 @@ def find_words(
 
 
 def _shown(pages: list[_Page], around: int, room: int) -> tuple[str, int]:
-    """The lines that there is room for, and the first page with one that there is no room for, or 0."""
+    """The lines that fit, and the number of the first page with a line that does not fit, or 0."""
     kept: list[str] = []
     for number, section, lines, at in pages:
         name = f" ({section.name})" if section.name not in ("", "text", f"page {number}") else ""

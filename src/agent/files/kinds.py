@@ -1,4 +1,4 @@
-"""What kind a file is, by its content, and how its bytes become text; its name only breaks ties."""
+"""Detects the kind of a file by its content (its name only breaks ties) and the encoding of text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import IO
 from agent.files.contents import READERS, FileProblem, module_of
 
 SAMPLE = 256 * 1024
-"""Bytes that an encoding is judged by."""
+"""Bytes from which an encoding is detected."""
 FALLBACK = "alita-cp1252"
 """Name of the error handler that reads stray bytes as Windows-1252, the commonest of the other encodings."""
 
@@ -29,11 +29,11 @@ _PLAIN_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 _CONTROLS = bytes(byte for byte in range(32) if byte not in _PLAIN_CONTROLS) + b"\x7f"
 _MOST_STRAY = 0.1  # share of characters beyond ASCII that may be damaged in what still counts as UTF-8
 HEAD = 64 * 1024
-"""Bytes of the beginning that are looked at."""
+"""Bytes at the beginning of a file that are inspected."""
 BINARY = "binary"
-"""The kind of what is not known."""
+"""The kind of a file that is not recognised."""
 EMPTY = "empty"
-"""The kind of a file without a byte."""
+"""The kind of a file of 0 bytes."""
 _MAGIC = (
     (rb"SQLite format 3\0", "sqlite"),
     (rb"\x1f\x8b", "gz"),
@@ -62,7 +62,7 @@ _MAGIC = (
     (rb"\xff[\xf0\xf1\xf8\xf9]..", "aac"),
     (rb"ID3[\x02-\x04]|\xff[\xe2-\xe7\xea-\xef\xf2-\xf7\xfa-\xfd][\0-\xef].", "mp3"),
 )
-"""How files begin, and their kinds; the first that fits counts."""
+"""Patterns of how files begin, and their kinds; the first match counts."""
 _LINES = 20  # lines that are looked at for JSON in each
 _RECORDS = 0.7  # share of them that are JSON where all are meant to be
 _TOKEN = 100  # characters at the end of a text that is cut off, which may be no whole token of JSON
@@ -98,7 +98,7 @@ SUFFIXES: dict[str, str] = {
     **{"xsd": "xml", "svg": "xml"},
     **{"xlsm": "xlsx", "xltx": "xlsx", "db": "sqlite", "sqlite3": "sqlite"},
 }
-"""What the end of a name promises."""
+"""The kind that the suffix of a name indicates."""
 _MAIL = re.compile(
     r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
 )
@@ -106,7 +106,7 @@ _MAIL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How bytes become text."""
+    """The encoding of a text."""
 
     name: str
     """As Python calls it."""
@@ -117,12 +117,12 @@ class Encoding:
 
     @property
     def lost(self) -> str:
-        """What a reader should tell."""
+        """What a reader should report."""
         return f"Some bytes are not {self.name}: they were read as Windows-1252." if self.mixed else ""
 
     @property
     def told(self) -> str:
-        """With which a program opens the file, so that a byte order mark is no part of its text."""
+        """The name for programs; with it, a byte order mark does not become part of the text."""
         if not self.mark:
             return self.name
         return "utf-8-sig" if self.name == "utf-8" else self.name.removesuffix("-le").removesuffix("-be")
@@ -139,7 +139,7 @@ class Encoding:
 
 
 def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
-    """The encoding of text; None for what is no text.
+    """Detects the encoding of text; None if it is not text.
 
     Args:
         sample: The beginning of a file.
@@ -222,7 +222,7 @@ def _by_magic(path: Path, head: bytes, suffix: str) -> str:
 
 
 def _is_pdf(head: bytes) -> bool:
-    """Whether it begins as a PDF does; other bytes may stand before that, but no text, which may speak of it."""
+    """Whether it begins like a PDF. Other bytes may come first, but not text, which may merely mention PDF."""
     at = head.find(b"%PDF-", 0, 1024)
     if at < 0:
         return False
@@ -314,7 +314,7 @@ def _is_json(text: str, *, cut: bool = False) -> bool:
 
 
 def _lined(text: str, named: str) -> str:
-    """Kinds that their lines give away; named text stays what it is called where nothing speaks against it."""
+    """Kinds that are recognised by their lines; otherwise the name decides."""
     lines = text.splitlines()[:40]
     if named in ("", "txt", "eml") and _is_mail(lines):
         return "eml"
@@ -332,7 +332,7 @@ def _is_mail(lines: list[str]) -> bool:
 
 
 def _delimited(lines: list[str]) -> str:
-    """Tables without the name of one: each line has the same number of fields, and no line is prose."""
+    """Tables that are not named as such: each line has the same number of fields, and none is prose."""
     lines = [line for line in lines[:30] if line.strip()]
     if len(lines) < 4:
         return ""

@@ -1,4 +1,4 @@
-"""Previews: how a file begins, as much of each of its parts as is fair, and how much of the file that is."""
+"""Previews: the beginning of each part of a file, with room shared fairly, and a label that says how much is shown."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from dataclasses import InitVar, dataclass
 from typing import Literal, NamedTuple
 
 ROOM = 8_000
-"""Characters of a preview; a text that has no more is shown whole."""
+"""Characters of a preview. A shorter text is shown whole."""
 DATA = 4_000
-"""Characters that data may have to be shown whole: programs read it."""
+"""Data of at most this many characters is shown whole. Longer data is for programs."""
 CELL = 200
 """Characters of a cell, or of an entry of a list."""
-_BEGINNING = 2_500  # characters of a text that has more
-_SAMPLE = 800  # characters of a text with a long outline
+_BEGINNING = 2_500  # characters shown of a longer text
+_SAMPLE = 800  # characters shown of a text with a long outline, at least
 _SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # of the beginning and the end, or with the middle between them
-_FIRST = {"row": 10, "line": 5, "entry": 3, "file": 60}  # pieces of a list that has more than can be shown
-_LABEL = 60  # characters that say what a list is and what of it is shown
-_NOTES = 0.4  # share of the room that notes may take from the rows
+_FIRST = {"row": 10, "line": 5, "entry": 3, "file": 60}  # pieces shown of a longer list
+_LABEL = 60  # room for a name and a label
+_NOTES = 0.4  # largest share of the room for notes
 
 
 class PreviewText(NamedTuple):
-    """How a file begins."""
+    """A preview as text."""
 
     parts: list[str]
-    """A text for each of its sheets, tables or lists; one where the file is one text."""
+    """One text for each sheet, table or list; a single one for a plain text."""
     label: str
-    """`complete`, `rows 1–10 of 421`; empty where each part says it itself, or it cannot be said."""
+    """`complete`, `rows 1–10 of 421`; empty if each part says it, or if it cannot be said."""
     headers: Sequence[str] = ()
-    """The names and headers of its tables: files of a series have the same."""
+    """Names and headers of the tables, to recognise files of one series."""
 
 
 @dataclass
 class ListPreview:
-    """The beginning of a sheet, a table or a list: all its pieces if they can be shown, else the first ones."""
+    """The beginning of a sheet, table or list: all its pieces if there is room, else the first ones."""
 
     pieces: InitVar[Iterable[str]]
-    """Its rows, lines or entries; no more are taken than may be shown."""
+    """Its rows, lines or entries. No more are consumed than can be shown."""
     total: int | None
-    """How many of them the file has; None where that is not known."""
+    """How many pieces the file has; None if unknown."""
     unit: Literal["row", "line", "entry", "file"] = "row"
     name: str = ""
-    """As people say it: `sheet Costs`; empty where the file has one list."""
+    """For people: `sheet Costs`; empty if the file has only one list."""
     head: str = ""
-    """What stands above: the header of a table."""
+    """The line above the pieces: the header of a table."""
     notes: Sequence[str] = ()
-    """What stands below: its colours, its comments."""
+    """Lines below the pieces: colours, comments."""
     columns: Sequence[str] = ()
-    """What its columns hold, for whoever does not see all of it."""
+    """Lines that describe its columns, shown unless all rows are."""
 
     def __post_init__(self, pieces: Iterable[str]) -> None:
         kept: list[str] = []
@@ -63,7 +63,7 @@ class ListPreview:
         self.size = sum(len(line) + 1 for line in lines if line) + _LABEL
 
     def shown(self, room: int) -> tuple[str, str]:
-        """What there is room for, and how much of the list that is."""
+        """What fits into the room, and a label that says how much of the list that is."""
         pieces, below, unit = self.first, "\n".join(self.below), self.unit
         units = f"{unit}s" if unit != "entry" else "entries"
         of = "an unknown number" if self.total is None else f"{self.total:,}"
@@ -80,7 +80,7 @@ class ListPreview:
 
 
 def preview_of_lists(lists: Sequence[ListPreview], room: int = ROOM) -> PreviewText:
-    """The beginnings of lists; what one does not need, the others get."""
+    """The beginnings of several lists; room that one does not need goes to the others."""
     rooms = shares([one.size for one in lists], room)
     headers = [f"{one.name}\n{one.head}" for one in lists]
     shown = [one.shown(room) for one, room in zip(lists, rooms, strict=True)]
@@ -91,7 +91,7 @@ def preview_of_lists(lists: Sequence[ListPreview], room: int = ROOM) -> PreviewT
 
 
 def preview_of_text(text: str, outline: Sequence[str] = (), whole: int = ROOM) -> PreviewText:
-    """A text of at most `whole` characters; else its beginning and its end, with its outline or its middle."""
+    """The text if it has at most `whole` characters, else its beginning, its outline or its middle, and its end."""
     if len(text) <= whole:
         return PreviewText([text], "complete")
     notes = _notes(outline, int(ROOM * _NOTES))
@@ -108,13 +108,13 @@ def preview_of_text(text: str, outline: Sequence[str] = (), whole: int = ROOM) -
 
 
 def preview_of_beginning(text: str, of: str = "") -> PreviewText:
-    """The beginning of a text that has more; `of` says of what."""
+    """The beginning of a longer text; `of` completes the label."""
     text = shortened(text, _BEGINNING)
     return PreviewText([text], f"the first {len(text):,} characters{of}")
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:
-    """The room of each of several: what it needs, at most an equal share of what those leave that need less."""
+    """Divides room fairly: each gets what it needs, at most an equal share of what smaller needs leave."""
     given = [0] * len(needs)
     for left, index in zip(range(len(needs), 0, -1), sorted(range(len(needs)), key=needs.__getitem__), strict=True):
         given[index] = min(needs[index], room // left)
@@ -123,7 +123,7 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
 
 
 def shortened(text: str, room: int) -> str:
-    """The beginning of a text, to the end of a line or a word if one is near."""
+    """The beginning of a text, cut at the end of a line or word if one is near."""
     if len(text) <= room:
         return text
     beginning = text[: max(room, 0)]
@@ -134,7 +134,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _ending(text: str, room: int) -> str:
-    """The end of a text, from the beginning of a line or a word if one is near."""
+    """The end of a text, cut at the beginning of a line or word if one is near."""
     ending = text[len(text) - room :]
     for mark, near in (("\n", 0.5), (" ", 0.2)):
         if 0 <= (start := ending.find(mark)) < room * near:

@@ -1,4 +1,4 @@
-"""Processes that read what comes from outside: a bomb, a hang, a crash or a takeover of a parser stays in there."""
+"""Processes that read untrusted files, so that a bomb, hang, crash or takeover of a parser stays in there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AT_ONCE = 3
 
 @functools.cache
 def confinement_gaps() -> str:
-    """What processes that read could still do on this machine; empty where they are confined."""
+    """What reading processes could still do on this machine; empty if they are confined."""
     if sys.platform != "linux":
         return "they can use the network and write files: only Linux can take that from a process"
     from mcp_tools.sandbox.inside import confinement, seccomp
@@ -76,7 +76,7 @@ class ReadingProcess(Worker):
         write: Sequence[str] = (),
         serve: Serve | None = None,
     ) -> dict[str, Any]:
-        """Has a request carried out. Whoever is cancelled meanwhile takes the process along.
+        """Carries out a request. If the caller is cancelled meanwhile, the process ends.
 
         Args:
             request: What to do with which file; plain JSON.
@@ -125,7 +125,7 @@ async def read_in_process(
     write: Sequence[str] = (),
     serve: Serve | None = None,
 ) -> dict[str, Any]:
-    """Has a request carried out in a fresh process; see `ReadingProcess.ask`.
+    """Carries out a request in a new process; see `ReadingProcess.ask`.
 
     Raises:
         FileProblem: The file cannot be read, or the process came to no good end.
@@ -147,12 +147,12 @@ class ReadingProcesses:
         self._starting: asyncio.Task[None] | None = None
 
     def prepare(self) -> None:
-        """Starts a process in the background, if none waits."""
+        """Starts a process in the background if none is idle."""
         if not self._idle and self._starting is None:
             self._starting = asyncio.create_task(self._prepare())
 
     async def ask(self, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
-        """Has a request carried out; see `ReadingProcess.ask`.
+        """Carries out a request; see `ReadingProcess.ask`.
 
         Raises:
             FileProblem: It cannot be carried out, or the process came to no good end.
@@ -170,7 +170,7 @@ class ReadingProcesses:
             return told
 
     async def aclose(self) -> None:
-        """Ends all that wait."""
+        """Ends all idle processes."""
         if self._starting is not None:
             await self._starting
         while self._idle:
@@ -184,13 +184,13 @@ class ReadingProcesses:
 
 
 def _granted(read: Sequence[str]) -> list[str]:
-    """What exists of what a process reads: the interpreter, its libraries, and what is granted besides."""
+    """The existing paths that a process may read: the interpreter, its libraries, and what is granted in addition."""
     wanted = (*system_paths(), *sys.path, *_SYSTEM, *read)
     return [path for path in dict.fromkeys(wanted) if Path(path).is_absolute() and Path(path).exists()]
 
 
 def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProblem:
-    """What the end of a process without a reply means."""
+    """The problem when a process ends without a reply."""
     name, kind = request["name"], request["kind"]
     if status in (-signal.SIGABRT, -signal.SIGKILL):
         return too_large(name, limits)

@@ -1,4 +1,4 @@
-"""What happens in a process that reads: its limits, then requests and replies."""
+"""The process that reads files: it confines itself, then answers requests."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def main(warm: str = "") -> NoReturn:
             import_module(name)
 
     def receive() -> dict[str, Any]:
-        """The next message; when alita is done, the process ends, whatever threads of libraries have to say."""
+        """The next message. At the end of input the process exits at once, even if threads of libraries still run."""
         line = sys.stdin.buffer.readline() or os._exit(0)
         message: dict[str, Any] = json.loads(line)
         return message
 
     def ask(question: dict[str, Any]) -> dict[str, Any]:
-        """Has alita do what this process may not."""
+        """Asks alita to do what this process may not."""
         send({"ask": question})
         return receive()
 
@@ -60,7 +60,7 @@ def main(warm: str = "") -> NoReturn:
 
 
 def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
-    """Takes from the process what reading does not need, for good.
+    """Permanently restricts the process to what reading needs.
 
     Raises:
         FileProblem: The kernel refused a layer that it offers.
@@ -134,7 +134,7 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
 
 
 def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> dict[str, Any]:
-    """The sections from a page to another, whole ones as far as they fit.
+    """The sections from one page to another, as many as fit.
 
     Raises:
         FileProblem: There is no such page.

@@ -47,22 +47,22 @@ class Preview:
     summary: str
     """One to five lines about its structure."""
     sections: int | None
-    """Pages that `read` can give; None where counting them means reading all."""
+    """Number of pages that `read` can give; None if counting them would mean reading everything."""
     parts: list[str] = field(default_factory=list)
-    """How its sheets, tables or texts begin, as text."""
+    """The beginning of each sheet, table or text."""
     label: str = ""
-    """How much of it that is: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
+    """How much is shown: `complete`, `rows 1–10 of 421`; empty if the parts say it."""
     headers: list[str] = field(default_factory=list)
-    """The names and headers of its tables."""
+    """Names and headers of its tables."""
     facts: dict[str, Json] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
-    """What reading does not show, a sentence each."""
+    """A sentence for each thing that is not shown."""
     data: list[Path] = field(default_factory=list)
-    """Files for programs that were written into the folder."""
+    """Files for programs, written into the folder."""
 
     @property
     def text(self) -> str:
-        """How it begins."""
+        """All parts as one text."""
         return "\n\n".join(self.parts)
 
 
@@ -74,10 +74,10 @@ class Reading:
     """`page 3 of 12`, or what was found."""
     text: str
     more: str
-    """How to read on; empty at the end."""
+    """How to continue; empty at the end."""
     lost: list[str] = field(default_factory=list)
     pictures: list[int] = field(default_factory=list)
-    """Pages of it that have pictures, or are one, which can be drawn."""
+    """Numbers of the pages that contain pictures or are scanned, and can be drawn."""
 
 
 async def preview(
@@ -89,7 +89,7 @@ async def preview(
     ocr: bool = True,
     speech: Speech | None = None,
 ) -> Preview:
-    """What a file is, how it is built, and how it begins.
+    """Inspects a file: its kind, its structure and its beginning.
 
     Args:
         path: The file.
@@ -126,7 +126,7 @@ async def read(
     ocr: bool = True,
     speech: Speech | None = None,
 ) -> Reading:
-    """Pages of a file, or the lines of it that have some words; what is not told here is as for `preview`.
+    """Reads pages of a file, or the lines with given words. Other arguments are as for `preview`.
 
     Args:
         path: The file.
@@ -167,7 +167,7 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
 
 
 def limits_of(kind: str) -> ReadLimits:
-    """What reading a file of this kind may take."""
+    """The limits for reading a file of this kind."""
     return _LIMITS.get(kind) or _LIMITS.get(module_of(kind)) or ReadLimits()
 
 
@@ -211,7 +211,7 @@ def _absolute(path: Path | None) -> str:
 
 
 def _readable_kind(path: Path, name: str) -> str:
-    """The kind of the file, if there is a reader for it or nothing to read."""
+    """The kind of the file, if it has a reader or is empty."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise cannot_open(path, FileNotFoundError())  # a pipe would be waited for
     kind = kind_of(path)

@@ -1,4 +1,4 @@
-"""How the text of a file is built, by its kind: JSON and XML by their places, programs by their names."""
+"""The structure of text files: the shape of JSON, the elements of XML, the size of other texts."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MOST_PARTS = 40
 
 
 class Structure(NamedTuple):
-    """How a text is built."""
+    """The structure of a text."""
 
     summary: str
     lost: str = ""
     """What is wrong with it."""
     outline: Sequence[str] = ()
-    """What it is made of, for whoever does not see all of it."""
+    """Lines that describe what it contains, shown if the text is cut."""
 
 
 def structure_of(source: Source, text: str) -> Structure:
-    """How a text of this kind is built; damage is told, and the text stays readable."""
+    """Describes the structure of a text of this kind; damage is reported in `lost`."""
     if source.kind in ("json", "jsonld"):
         try:
             return Structure(f"JSON: {_shape_told([json.loads(text)])}")
@@ -51,7 +51,7 @@ def structure_of(source: Source, text: str) -> Structure:
 
 
 def lists_of(kind: str, text: str) -> list[ListPreview]:
-    """How the lists of a long text begin; none where it has no such parts."""
+    """The lists in a long JSON text; none for other texts."""
     if kind == "jsonl":
         lines = [_cut(line) for line in text.splitlines() if line.strip()]
         return [ListPreview(lines, len(lines), "line")]
@@ -108,13 +108,13 @@ def _local_name(tag: Any) -> str:
 
 
 def _shape_told(values: Sequence[Any]) -> str:
-    """How values are built, as deeply as there is room for."""
+    """The shape of values, as deep as there is room for."""
     shapes = (one_line(_shape(values, depth), 10 * _SHAPE) for depth in range(_DEEPEST, 1, -1))
     return one_line(next((shape for shape in shapes if len(shape) <= _SHAPE), _shape(values, 2)), _SHAPE)
 
 
 def _shape(values: Sequence[Any], depth: int) -> str:
-    """What kinds of values there are at one place, each with how often where they are several."""
+    """The kinds of values at one place, with counts if there are several."""
     by_kind = defaultdict[str, list[Any]](list)
     for value in values:
         kind = {dict: "object", list: "list", str: "text", bool: "true or false", type(None): "null"}
@@ -126,7 +126,7 @@ def _shape(values: Sequence[Any], depth: int) -> str:
 
 
 def _told(kind: str, values: list[Any], depth: int) -> str:
-    """Values of one kind: the range of numbers, texts where they are few, the keys and entries of what has some."""
+    """Describes values of one kind: the range of numbers, a few distinct texts, entries and keys."""
     if kind == "object":
         return _object(values, depth)
     if kind == "list":
@@ -158,7 +158,7 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
 
 
 def _json_lists(value: Any) -> list[ListPreview]:
-    """How the lists and objects of a value begin; none of a value that is neither."""
+    """The lists and objects in a value."""
     name = ""
     while isinstance(value, dict) and len(value) == 1:
         ((key, inner),) = value.items()

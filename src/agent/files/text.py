@@ -1,4 +1,4 @@
-"""Text of any kind: as it stands, in pages, with what its kind tells about its structure."""
+"""Text files of any kind: the text unchanged, in pages, with a summary of its structure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
 COUNTED = 32 << 20
-"""Bytes up to which a file is read whole to tell its structure and its number of pages."""
+"""Up to this many bytes, a file is read whole to find its structure and count its pages."""
 _DATA = frozenset({"json", "jsonl", "jsonld", "xml"})
 _LINE_END = 500  # characters that a page may take more, to end with a line
 _DECLARED = re.compile(
@@ -26,7 +26,7 @@ _SPARSE = 0.2  # share of a text that its headings may be: of more, short lines 
 
 
 def text_encoding(source: Source) -> Encoding:
-    """The encoding of a text file: its mark, what it declares, else what its bytes look like."""
+    """The encoding of a text file: by its byte order mark, its own declaration, or its bytes."""
     with source.path.open("rb") as file:
         sample = file.read(SAMPLE)
         found = encoding_of(sample, whole=not file.read(1))
@@ -61,7 +61,7 @@ class TextFile(Contents):
         self._outline = structure.outline
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The pages from that number on."""
+        """Yields the pages, starting with that number."""
         line = 1
         for number, block in enumerate(self._blocks(), 1):
             following = line + block.count("\n")
@@ -72,7 +72,7 @@ class TextFile(Contents):
             line = following
 
     def preview(self) -> PreviewText:
-        """How the text begins; of JSON that is long, how each of its lists does."""
+        """The preview; for long JSON, the beginning of each list in it."""
         whole = DATA if self.kind in _DATA else ROOM
         with self._encoding.open(self._path) as stream:
             text = stream.read(whole + 1)
@@ -96,7 +96,7 @@ class TextFile(Contents):
 
 
 def _headings(lines: list[str]) -> list[str]:
-    """The headings of a text with their lines: marked as in Markdown, or short lines that stand alone."""
+    """The headings of a text with line numbers: Markdown headings, or short lines between blank lines."""
     found: list[str] = []
     for number, line in enumerate(lines, 1):
         alone = (number == 1 or not lines[number - 2].strip()) and not "".join(lines[number : number + 1]).strip("=-~ ")

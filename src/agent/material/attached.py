@@ -31,7 +31,7 @@ _TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
 _NOTE = 4_000  # bytes of a text that says what the other files are
 ROOM_OF_ALL = 24_000
-"""Characters of beginnings in one prompt, all files together."""
+"""Characters of all previews in one prompt."""
 
 
 async def look_at_files(context: Context) -> list[AttachedFile]:
@@ -105,7 +105,7 @@ def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
 
 
 def _letters(name: str) -> str:
-    """The last part of a name without its numbers: files of a series have the same."""
+    """The file name without its numbers, which is the same for all files of a series."""
     return re.sub(r"[\W\d_]+", "", name.rpartition("/")[2])
 
 

@@ -48,7 +48,7 @@ _NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # how readers of documents nam
 
 @dataclass
 class Sight:
-    """Who looks at the pictures of a run."""
+    """Which models look at the pictures of a run."""
 
     is_shown: bool = False
     """Whether the answering model is shown pictures; no longer once its endpoint has refused one."""
@@ -58,14 +58,13 @@ class Sight:
     """Whether the role `media` has a model that takes films and sounds."""
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     """What it said, by place and question."""
+    told: dict[str, str] = field(default_factory=dict)
+    """What was said instead of pictures that the answering model should have been shown, by their paths."""
 
     @property
     def abilities(self) -> str:
         """What the answering model is told of them."""
         return "\n".join([SHOWS] * self.is_shown + [_WATCHED] * self.watches)
-
-    told: dict[str, str] = field(default_factory=dict)
-    """What was said instead of pictures that the answering model should have been shown, by their paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ async def seen_pictures(
 
 
 def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Place]:
-    """The pictures of a part of a file: its `text` names those that stand there, `lost` tells of others."""
+    """The pictures of a part of a file: those named in its `text` and `lost`, or the scanned page itself."""
     made = {Path(path).name: Path(path) for path in file["data"]}
     frames = [Place(name, path) for name, path in made.items() if name.endswith(_FRAMES)]
     if file["kind"] in PICTURES:
@@ -116,7 +115,7 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
 
 
 def _spread(places: list[Place]) -> list[Place]:
-    """A few of many, the first and the last among them."""
+    """At most `MOST_OF_ONE` of them, evenly spread, with the first and the last."""
     if len(places) <= MOST_OF_ONE:
         return places
     return [places[number * (len(places) - 1) // (MOST_OF_ONE - 1)] for number in range(MOST_OF_ONE)]

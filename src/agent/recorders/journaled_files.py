@@ -1,4 +1,4 @@
-"""Attached files whose every reading goes through a journal: a replay opens none of them."""
+"""Reads attached files through the journal: a replay opens none of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.budget import Budget
 from agent.errors import StoppedError
-from agent.files.contents import SECTION, FileProblem
+from agent.files.contents import SECTION, FileProblem, Source
 from agent.state import AttachedFile
 from agent.store.journal import Journal
 from agent.user_files import numbered_folder, write_file
@@ -32,7 +32,7 @@ _LONGEST_SCRIPT = 1_000_000
 
 
 class JournaledFiles:
-    """Looks at files and reads them, or gives what was recorded."""
+    """Inspects and reads files, or returns what was recorded."""
 
     def __init__(
         self,
@@ -143,16 +143,14 @@ class JournaledFiles:
         """The source of an attached program; empty when it cannot be read."""
 
         async def perform() -> Json:
-            import tokenize
+            from agent.files.text import text_encoding
 
             try:
-                with path.open("rb") as file:
-                    encoding, _ = tokenize.detect_encoding(file.readline)
-                    file.seek(0)
-                    source = file.read(_LONGEST_SCRIPT + 1)
-                return {"text": source.decode(encoding) if len(source) <= _LONGEST_SCRIPT else ""}
-            except (OSError, SyntaxError, UnicodeDecodeError):
-                return {"text": ""}
+                with text_encoding(Source(path, "source")).open(path) as stream:
+                    source = stream.read(_LONGEST_SCRIPT + 1)
+            except (OSError, FileProblem):
+                source = ""
+            return {"text": source if len(source) <= _LONGEST_SCRIPT else ""}
 
         return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
 
@@ -163,7 +161,7 @@ class JournaledFiles:
         failed: Callable[[FileProblem], dict[str, Json]],
         stopped: str,
     ) -> Any:
-        """What a call gives, or gave; `failed` says what stands for it where it gives nothing."""
+        """The result of a call, new or recorded; `failed` turns a problem into a result."""
 
         async def outcome() -> Json:
             try:

@@ -1,4 +1,4 @@
-"""Sheets with all that openpyxl shows: formulas, formats, colours, merged cells, comments, what is hidden."""
+"""Sheets as openpyxl reads them: formulas, formats, colours, merged and hidden cells, comments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mcp_tools.text import one_line
 
 WIDEST = 60
 """Columns up to which empty ones are shown too."""
-_FEW = 10  # comments or links that are told where it is to be brief
+_FEW = 10  # comments or links in a preview
 _LOOKS = ("Fill colours", "Font colours", "Marked text", "Number formats")
 _MARKED = 200  # characters of a text that is struck through in part
 _Place = tuple[int, int]  # row and column, from 1
@@ -31,7 +31,7 @@ _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cya
 
 
 def full_sheets(path: Path) -> tuple[list[Sheet], list[str]]:
-    """The sheets of a workbook with all that they show, and what they do not."""
+    """The sheets of a workbook, and a sentence for each thing that is not shown."""
     with path.open("rb") as file:  # of a path openpyxl would look at the suffix
         book = load_workbook(file, rich_text=True)
         sheets = [sheet for sheet in book.worksheets if isinstance(sheet, Worksheet)]
@@ -117,7 +117,7 @@ class FullSheet(Sheet):
         return lines
 
     def _style(self, place: _Place, cell: Any, value: Any, patterns: list[_Place]) -> bool:
-        """Notes how a cell looks; whether it has a colour of its own."""
+        """Records the colours, marks and format of a cell, and says whether it is filled."""
         fill, font = cell.fill, cell.font
         filled = colour_of(fill.fgColor, self._theme) if fill.fill_type == "solid" else ""
         patterns += [place] if fill.fill_type and fill.fill_type != "solid" else []
@@ -141,7 +141,7 @@ def cell_name(place: _Place) -> str:
 
 
 def cell_ranges(places: Iterable[_Place]) -> list[str]:
-    """Cells as few ranges: `A1:C7`, `E9`."""
+    """Cells as ranges: `A1:C7`, `E9`."""
     columns: dict[_Place, list[int]] = {}
     for column, group in groupby(sorted(places, key=lambda p: (p[1], p[0])), key=lambda p: p[1]):
         for span in _spans([row for row, _ in group]):
@@ -167,7 +167,7 @@ def _run(span: tuple[int, int], named: Any) -> str:
 
 
 def _struck_in(runs: Iterable[Any]) -> str:
-    """What is said of a text of which a part, or all, is struck through; empty where nothing is."""
+    """The mark of a text that is struck through, wholly or in part; empty if it is not."""
     parts = [(str(run), bool(getattr(run, "font", None) and run.font.strike)) for run in runs if str(run)]
     struck = [is_struck for text, is_struck in parts if text.strip()]
     if all(struck):
@@ -184,7 +184,7 @@ def _formula(value: Any) -> str:
 
 
 def colour_of(color: Any, theme: list[str]) -> str:
-    """`FF0000` of a colour of openpyxl; empty where there is none."""
+    """A colour of openpyxl as `FF0000`; empty if there is none."""
     if color is None:
         return ""
     if color.type == "rgb" and isinstance(color.rgb, str):

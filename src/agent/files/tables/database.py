@@ -54,12 +54,12 @@ class Database(SheetsContents):
         )
 
     def lists(self) -> list[ListPreview]:
-        """How each table was made, how it begins, and what its columns hold; then what else the schema has."""
+        """The tables with their schema, rows and columns, then the rest of the schema."""
         rest = ListPreview(self._others, len(self._others), "entry", "the rest of the schema")
         return [*super().lists(), *([rest] if self._others else [])]
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self._connection.close()
 
 

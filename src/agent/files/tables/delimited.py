@@ -1,4 +1,4 @@
-"""Comma- and tab-separated text of any size: its dialect, its columns, and its rows in pages."""
+"""Delimited text of any size (CSV, TSV): its dialect, its columns, and its rows in pages."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DelimitedFile(Contents):
                     break
 
     def preview(self) -> PreviewText:
-        """The whole text where it is short; else the first rows as they stand there, and what the columns hold."""
+        """The whole text if it is short, else the first rows, unchanged, and a description of the columns."""
         with self._encoding.open(self._path) as stream:
             text = stream.read(DATA + 1)
         if len(text) <= DATA:
@@ -99,7 +99,7 @@ class DelimitedFile(Contents):
         return Section(f"rows {start:,}-{end:,}" if rows else "no rows", text)
 
     def _line(self, row: list[str]) -> str:
-        """A row as it stands in the file, long cells cut."""
+        """A row as it is in the file, with long cells cut."""
         out = io.StringIO(newline="")
         cells = [cell if len(cell) <= CELL else f"{cell[:CELL]}… ({len(cell):,} characters)" for cell in row]
         csv.writer(out, delimiter=self._dialect.delimiter, lineterminator="").writerow(cells)

@@ -1,4 +1,4 @@
-"""Rows of tables: how fields of a text are told apart, how rows are shown, and what each column holds."""
+"""Rows of tables: detecting the dialect of delimited text, rendering rows, describing columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|
 _WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 SAMPLE = 64 * 1024
-"""Characters that a dialect is judged by."""
+"""Characters from which a dialect is detected."""
 _SNIFFED_ROWS = 200
 _DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
@@ -36,7 +36,7 @@ _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%
 
 
 def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
-    """How many rows make a page of so many characters, judged by some rows."""
+    """How many rows fit on a page of so many characters, estimated from some rows."""
     sizes = [sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample] or [1]
     fitting = 0.8 * characters / max(sum(sizes) / len(sizes), max(sizes) / 4)
     return next((rows for rows in _ROUND if rows <= fitting), FEWEST_ROWS)
@@ -94,14 +94,14 @@ def _cell(text: str, most: int) -> str:
 
 
 def rows_to_inspect(columns: int) -> int:
-    """How many rows of a table with so many columns are looked at."""
+    """How many rows of a table with so many columns are inspected."""
     return max(1000, _CELLS // max(1, columns))
 
 
 def describe_columns(
     names: Sequence[str], rows: Iterable[Sequence[str]], *, total: int | None, decimal: str = "."
 ) -> list[str]:
-    """A line for each column, below a line that says over how many rows.
+    """Describes each column on a line; the first line says how many rows were inspected.
 
     Args:
         names: Of the columns.
@@ -127,7 +127,7 @@ def describe_columns(
 
 
 def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
-    """What values are, given how often each is there: kinds, ranges, all of them where they are few, and odd ones."""
+    """Describes values with their counts: kinds and ranges, all values if they are few, and those of a rare kind."""
     empty = sum(count for value, count in values.items() if not value.strip())
     there = {value: count for value, count in values.items() if value.strip()}
     if not there:
@@ -180,16 +180,16 @@ def _short(value: str) -> str:
 
 
 class Dialect(NamedTuple):
-    """How the fields of a file are told apart."""
+    """The dialect of delimited text."""
 
     delimiter: str
     has_header: bool
     decimal: str
-    """The mark before decimals."""
+    """The decimal mark."""
 
 
 def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
-    """The dialect of the beginning of a table, and its first rows."""
+    """Detects the dialect from the beginning of a table; also returns the first rows."""
     if len(text) >= SAMPLE:
         text = text[: text.rfind("\n") + 1] or text
     splits = {mark: _split(text, mark) for mark in _DELIMITERS[kind]}

@@ -23,22 +23,22 @@ class Sheet:
     title: str
     """`sheet Costs`, `hidden sheet Costs`, `table costs`."""
     column_names: list[str]
-    """What stands above the columns that are shown: letters, or names."""
+    """Letters or names of the columns that are shown."""
     row_count: int
-    """Rows that are shown."""
+    """Number of rows that are shown."""
     span = ""
     """`A1:E120` of a sheet with cells."""
     create_statement = ""
-    """The statement that made a table, whose heads are names."""
+    """The SQL statement that made a table; empty for a sheet."""
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """The rows that are shown with their numbers, from the one at that index on."""
         raise NotImplementedError
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """What a table cannot show of the rows with these numbers: colours, comments, formats.
+        """What the table does not show of these rows: colours, comments, formats.
 
-        Where it is to be brief, of many places only the first are named, and it is said how many more there are.
+        With `brief`, only the first of many cells are named, and the others are counted.
         """
         return []
 

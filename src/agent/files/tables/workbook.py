@@ -1,4 +1,4 @@
-"""Workbooks: all that a sheet shows where the file is of a usual size, the values alone where it is large."""
+"""Workbooks: everything on a sheet if the file has a usual size, only values if it is large."""
 
 from __future__ import annotations
 
