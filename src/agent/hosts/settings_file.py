@@ -170,4 +170,4 @@ def write(change: Change) -> Path | None:
 
 def _read(path: Path) -> str | None:
     with os_errors_as(SettingsError, f"{path} cannot be read"):
-        return path.read_bytes().decode() if path.exists() else None
+        return path.read_bytes().decode() if path.exists() and not path.is_fifo() else None

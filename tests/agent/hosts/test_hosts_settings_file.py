@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,11 @@ def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
     assert "Add this yourself:\n" in told.value.remedy
     assert "/opt/alita" in told.value.remedy
     assert path.read_text() == text
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.json")
+    assert planned(CLAUDE, tmp_path / "settings.json", "alita", ENTRY).before is None
 
 
 def test_a_read_only_file_is_told(tmp_path: Path) -> None:
