@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
-from mcp_tools.create.bench import usable, with_files
+from mcp_tools.create.documented_function import read_function
 from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Test
-from mcp_tools.create.written import read_function
+from mcp_tools.create.sample_files import usable, with_files
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import ApprovedHashes
@@ -189,8 +189,8 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
         for test in (listed if isinstance(listed, list) else [])
         if isinstance(test, dict) and isinstance(test.get("arguments"), dict) and "expected" in test
     ]
-    written = read_function(tool.source, tool.name, tool.capabilities) if tool.provenance.get("edited") else None
-    examples = [test.as_json() for test in written.examples] if written else []
+    function = read_function(tool.source, tool.name, tool.capabilities) if tool.provenance.get("edited") else None
+    examples = [test.as_json() for test in function.examples] if function else []
     shown = [test["arguments"] for test in examples]
     return [*examples, *(test for test in kept if test["arguments"] not in shown)]
 

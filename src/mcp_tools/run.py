@@ -38,7 +38,7 @@ async def run_tool(
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.
     """
-    validate_arguments(tool, arguments)
+    validate_arguments(tool.name, tool.input_schema, arguments)
     granted = tuple(path.absolute() for path in read)
     packages = imported(tool.source, tool.capabilities.packages)
     limits = limits_of(tool, limits or Limits())

@@ -23,13 +23,12 @@ from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update
 from mcp_tools.checks.source import parameters
-from mcp_tools.create.bench import misfits
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Proposal, Test
+from mcp_tools.create.proposal_runner import leaves, misfits
 from mcp_tools.create.prove import prove
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.create.variations import alternatives, edges, variations
-from mcp_tools.create.written import leaves
 from mcp_tools.particulars import numbers_in
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
@@ -80,7 +79,7 @@ class SecondImplementation:
             ]
         return found
 
-    async def look_again(
+    async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
         """What a further implementation gives: a test stands where it is the same, and falls where it is another."""

@@ -60,7 +60,11 @@ async def propose_tool(state: State, context: Context) -> Update:
         context.emit(Note(f"the library already has it: {tool.name}"))
     shown = value_text(creation.value)
     await context.library.record_call(tool.name, ok=True, kind=None)
-    context.emit(ToolCalled(tool.name, creation.arguments, True, one_line(shown), creation.seconds))
+    context.emit(
+        ToolCalled(
+            tool.name, creation.arguments, True, one_line(shown), creation.outcome.seconds if creation.outcome else 0.0
+        )
+    )
     kept = f"Kept as {tool.name}." if creation.choice == "create" else f"The library has it: {tool.name}."
     known = {tool["name"] for tool in state["tools"]}
     return {
@@ -81,6 +85,6 @@ def _not_kept(state: State, context: Context, creation: Creation) -> Update:
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
     if refused and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
-    elif creation.choice == "scratch" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
+    elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"final": "", "note": _MEND}
     return {"steps": [done]}

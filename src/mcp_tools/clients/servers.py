@@ -86,7 +86,7 @@ class Link:
         own = self._server.entry.limits.call_seconds
         limit = own if seconds is None else min(own, max(seconds, 0.1))
         try:
-            validate_arguments(tool.as_tool(), arguments)
+            validate_arguments(tool.name, tool.input_schema, arguments)
             async with self._calls:
                 reply = await self._called(tool, arguments, limit)
         except ArgumentsError as misfit:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mcp_tools.create.documented_function import read_call, read_value
 from mcp_tools.create.interfaces import Test
 from mcp_tools.create.same_answer import agree
-from mcp_tools.create.written import read_call, read_value
 from mcp_tools.prompt import NO_DATA, data_block, load_prompt
 from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.text import words
@@ -81,11 +81,11 @@ class ModelExaminer:
         known = self._tests[definition]
         return known if isinstance(known, str) else list(known)
 
-    async def look_again(
+    async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
         """A test that has stood before is not put again unless the writer objects to it; see `Examiner`."""
-        open_ = [test for test in disputed if objection or (definition, _key(test)) not in self._stands]
+        open_ = [test for test in disputed if objection or (definition, test.call.key) not in self._stands]
         ruled: dict[str, Test | None] = {}
         if open_:
             messages = load_prompt("mcp_tools.create", "look_again").render(
@@ -96,10 +96,10 @@ class ModelExaminer:
             form = await self._fill(messages, _rulings(len(open_)))
             for test, ruling in zip(open_, form["results"], strict=True):
                 now = _ruled(test, ruling)
-                ruled[_key(test)] = now
+                ruled[test.call.key] = now
                 if now is not None and now.raises == test.raises and agree(now.expected, test.expected):
-                    self._stands.add((definition, _key(test)))
-        return [ruled.get(_key(test), test) for test in disputed]
+                    self._stands.add((definition, test.call.key))
+        return [ruled.get(test.call.key, test) for test in disputed]
 
 
 def passes(test: Test, outcome: Outcome) -> bool:
@@ -139,15 +139,11 @@ def _ruled(test: Test, ruling: dict[str, Json]) -> Test | None:
     return replace(test, expected=expected, raises=result == _ERROR, because=ruling["because"])
 
 
-def _key(test: Test) -> str:
-    return json.dumps([test.arguments, test.files], sort_keys=True)
-
-
 def _shown(name: str, test: Test) -> str:
     return call_text(name, test.arguments) + (f" with the files {test.files!r}" if test.files else "")
 
 
-def told(name: str, test: Test, outcome: Outcome) -> str:
+def failure_text(name: str, test: Test, outcome: Outcome) -> str:
     """A test that code fails, so that its writer can act on it."""
     wanted = "must raise an error" if test.raises else f"must give {json.dumps(test.expected, ensure_ascii=False)}"
     got = f"gives {json.dumps(outcome.value, ensure_ascii=False):.300}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,8 +10,7 @@ from typing import Literal, Protocol
 
 from mcp_tools.checks.check import Report
 from mcp_tools.errors import LibraryError
-from mcp_tools.packages import imported
-from mcp_tools.sandbox.protocol import Job, Limits, Outcome
+from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
 
 
@@ -18,7 +18,7 @@ class RefusedToolError(LibraryError):
     """A proved tool is not kept because someone, or a setting, said so."""
 
 
-class Shelf(Protocol):
+class ToolStore(Protocol):
     """The library, as far as creating a tool needs it."""
 
     async def search(self, query: str, limit: int) -> list[Tool]:
@@ -55,10 +55,19 @@ class Proposal:
     """Who wrote the code, for the provenance."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
-    def job(self, source: str, entry: str, arguments: dict[str, Json], limits: Limits) -> Job:
-        """A call of some code, which may read the files and import what it names of the packages."""
-        packages = imported(source, self.capabilities.packages)
-        return Job(source, entry, arguments, read=(*self.files, *self.data), packages=packages, limits=limits)
+
+@dataclass(frozen=True, slots=True)
+class TrialCall:
+    """A call of a proposed tool."""
+
+    arguments: dict[str, Json]
+    files: dict[str, str] = field(default_factory=dict)
+    """Texts of files by their names, which are arguments in place of paths."""
+
+    @property
+    def key(self) -> str:
+        """Equal for equal calls."""
+        return json.dumps([self.arguments, self.files], sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,12 @@ class Test:
     because: str = ""
     """The words of the spec on which it rests."""
     files: dict[str, str] = field(default_factory=dict)
-    """Texts of files by their names, which are arguments in place of paths."""
+    """Those of the call."""
+
+    @property
+    def call(self) -> TrialCall:
+        """The call whose result is tested."""
+        return TrialCall(self.arguments, self.files)
 
     def as_json(self) -> dict[str, Json]:
         """The form in which a tool keeps it."""
@@ -106,7 +120,7 @@ class Examiner(Protocol):
             StoppedError: The run was ended, or its budget is spent.
         """
 
-    async def look_again(
+    async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
         """What the definition promises for calls on which code and test disagree, in their order.
@@ -116,8 +130,9 @@ class Examiner(Protocol):
         """
 
 
-CreationChoice = Literal["reuse", "create", "scratch", "one_off", "refused"]
-"""`scratch`: a program answered the question, and was not kept. `one_off`: nor should it be. `refused`: nor may it."""
+CreationChoice = Literal["reuse", "create", "not_kept", "one_off", "refused"]
+"""Why no tool is kept: `not_kept`, it was not proved; `one_off`, it serves one question only; `refused`, the user or a
+setting says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +144,20 @@ class Creation:
     tool: Tool | None
     """The registered tool; None when none was good enough to keep."""
     choice: CreationChoice
-    value: Json = None
-    """The result for the present question."""
-    reason: str = ""
-    """Why nothing was kept, or why it is believed."""
-    rejected: tuple[str, ...] = ()
-    """Tools of the library that were looked at and do not fit, each with its reason."""
-    answered: bool = True
-    """Whether there is a result, whatever it is."""
-    seconds: float = 0.0
-    """How long the call with these arguments took."""
+    reason: str
+    """Why nothing was kept, or why the tool is believed."""
+    outcome: Outcome | None = None
+    """What the call with these arguments gave; None for code that cannot be read."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is a result for the present question, whatever it is."""
+        return self.outcome is not None and self.outcome.ok
+
+    @property
+    def value(self) -> Json:
+        """This result."""
+        return self.outcome.value if self.outcome is not None else None
 
 
 News = ToolSpec | Report | Outcome | str

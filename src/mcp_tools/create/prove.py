@@ -1,4 +1,4 @@
-"""A tool that a model proposes in one go, code and arguments: checked, tried, examined, proved and kept.
+"""Proves a tool that a model proposes, its code with the arguments of a question, and keeps it.
 
 The code's own signature and docstring are its spec. What is kept is what was written; only parameters that change no
 result are taken out. A proposal that is not kept still answers the question, and says what to mend.
@@ -6,42 +6,73 @@ result are taken out. A proposal that is not kept still answers the question, an
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_tools.checks.check import check
-from mcp_tools.create.bench import TrialCall, fitted, misfits, without_absent
-from mcp_tools.create.examiner import told
+from mcp_tools.create.documented_function import read_function
+from mcp_tools.create.examiner import failure_text, passes
 from mcp_tools.create.interfaces import (
     Creation,
     CreationChoice,
     Examiner,
     Proposal,
     RefusedToolError,
-    Shelf,
     Tell,
     Test,
+    ToolStore,
+    TrialCall,
 )
+from mcp_tools.create.mutants import mutants
+from mcp_tools.create.proposal_runner import ProposalRunner, fitted, misfits, without_absent
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
-from mcp_tools.create.trial import Examination, Trial, fitted_call
-from mcp_tools.create.written import read_function
-from mcp_tools.errors import LibraryError
+from mcp_tools.create.sample_files import usable, writable
+from mcp_tools.create.shortcomings import shortcomings
+from mcp_tools.create.trial import (
+    Draft,
+    crashes,
+    depends_on_chance,
+    edge_calls,
+    examine,
+    fitted_call,
+    run_tests,
+    varied_calls,
+    without_idle_parameters,
+)
+from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError
 from mcp_tools.library.arguments import validate_result
 from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
-from mcp_tools.sandbox.protocol import Outcome, Problem, Sandbox
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
+from mcp_tools.tool import Status, Tool
 
 _CRASHES_TOLD = 3
 _NEIGHBOURS = 4
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
+_MUTANT_SECONDS = 1.0
+_MUTANTS = 6
+_MOST_MUTANTS = 30
+"""Tried when the first ones fail no test."""
+_TIMES_THE_TOOL = 3
+"""How much longer than the tool a mutant may take before it counts as hanging."""
 
 
-async def prove(proposal: Proposal, *, examiner: Examiner, sandbox: Sandbox, library: Shelf, tell: Tell) -> Creation:
+class NotProvedError(AlitaError):
+    """A stage of the proof found something to mend."""
+
+    def __init__(self, problems: Sequence[str], choice: CreationChoice = "not_kept") -> None:
+        super().__init__(_listed(problems))
+        self.choice = choice
+
+
+async def prove(
+    proposal: Proposal, *, examiner: Examiner, sandbox: Sandbox, library: ToolStore, tell: Tell
+) -> Creation:
     """Proves the proposed tool and keeps it, or says why not; the question is answered either way.
 
     Args:
@@ -52,176 +83,116 @@ async def prove(proposal: Proposal, *, examiner: Examiner, sandbox: Sandbox, lib
         tell: Is told what happens.
 
     Returns:
-        The tool as it is kept, or an equivalent one of the library; else, as `scratch`, the result with the reason.
+        The tool as it is kept, or an equivalent one of the library; else the result, with the reason why none is kept.
     """
     report = check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None)
     tell(report)
-    readable = not any(finding.rule in _UNREADABLE for finding in report.findings)
-    written = read_function(proposal.code, proposal.name, proposal.capabilities) if readable else None
-    if written is None:
-        reason = _listed([str(finding) for finding in report.findings])
-        return Creation(proposal.arguments, None, "scratch", reason=reason, answered=False)
-    proof = _Proof(Trial(proposal, written, sandbox), examiner, library, tell)
-    return await proof.result([*map(str, report.findings)])
+    findings = [*map(str, report.findings)]
+    function = None
+    if _UNREADABLE.isdisjoint(finding.rule for finding in report.findings):
+        function = read_function(proposal.code, proposal.name, proposal.capabilities)
+    if function is None:
+        return Creation(proposal.arguments, None, "not_kept", _listed(findings))
+
+    runner = ProposalRunner(proposal, sandbox)
+    tool = await runner.describe(function)
+    arguments = proposal.arguments
+    if isinstance(tool, Tool):
+        arguments = without_absent(arguments, tool.input_schema)
+    tell(function.spec)
+    call, seconds = TrialCall(arguments), proposal.capabilities.seconds or Limits().wall_seconds
+    first = await runner.run_fresh(proposal.code, function.spec.name, call, seconds)
+    runner.remember(proposal.code, call, first)
+    tell(first)
+
+    problems = [*findings, *shortcomings(function, proposal.question, proposal.arguments)]
+    if isinstance(tool, Problem):
+        problems.append(f"no schema could be derived: {tool.message}")
+    else:
+        problems += misfits(tool, arguments)
+    if first.problem is not None:
+        failure = f"{function.spec.name} fails with the question's own arguments: {first.problem.message}"
+        problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
+    if problems or isinstance(tool, Problem):
+        return Creation(arguments, None, "not_kept", _listed(problems), first)
+    try:
+        return await _proved(Draft(tool, function, arguments), first, runner, examiner, library, tell)
+    except NotProvedError as failed:
+        return Creation(arguments, None, failed.choice, failed.message, first)
 
 
-class _Proof:
-    """One proposal on its way to a tool. Each step adds what is to be mended to the problems."""
+async def _proved(
+    draft: Draft, first: Outcome, runner: ProposalRunner, examiner: Examiner, library: ToolStore, tell: Tell
+) -> Creation:
+    """Takes a draft whose definition is in order, and whose question is answered, through the stages of the proof.
 
-    def __init__(self, trial: Trial, examiner: Examiner, library: Shelf, tell: Tell) -> None:
-        self.trial = trial
-        self.examiner = examiner
-        self.examination = Examination(trial, examiner, tell)
-        self.library = library
-        self.tell = tell
-        self.rejected: list[str] = []
-        self.problems: list[str] = []
+    Raises:
+        NotProvedError: A stage failed.
+    """
+    _require_none(validate_result(draft.tool, first.value))
 
-    async def result(self, findings: Sequence[str]) -> Creation:
-        """The tool, or the value with the reason, after what the checks found."""
-        draft, first = await self._first_call(findings)
-        if self.problems or draft is None:
-            return self._scratch(first)
-        varied = self.trial.varied(draft)
-        found, self.rejected = await _equivalent(self.trial, draft, varied, self.library)
-        if found:
-            return self._creation(found, "reuse", first, f"{found.name} of the library gives the same results")
-        suite = await self._examples(draft, varied)
-        if self.problems:
-            return self._scratch(first)
-        bare = self.trial.edges()
-        tests = await self.examination.tests(draft, [*varied, *bare])
-        if isinstance(tests, str):
-            self.problems.append(tests)
-            return self._scratch(first)
-        passed, failed = await self._examined(draft, tests, [*varied, *bare])
-        known = [test.arguments for test in passed]
-        suite = [*(test for test in suite if test.arguments not in known), *passed]
-        calls = [TrialCall(test.arguments, test.files) for test in suite if not test.raises]
-        calls += [TrialCall(arguments) for arguments in (self.trial.arguments, *varied)]
-        if not failed:
-            draft, suite = await self._repaired(draft, suite, calls)
-        slowest = await self._results(draft, calls)
-        proof = await self._proved(draft, suite, slowest)
-        return self._scratch(first) if self.problems else await self._kept(draft, first, suite, proof)
+    # Look first.
+    varied, edges = varied_calls(draft, runner.file_parameters), edge_calls(draft, runner.file_parameters)
+    same, rejected = await _equivalent(draft, varied, runner, library)
+    if same is not None:
+        reason = f"{same.name} of the library gives the same results"
+        return Creation(draft.arguments, same, "reuse", reason, first)
 
-    async def _first_call(self, findings: Sequence[str]) -> tuple[Tool | None, Outcome]:
-        trial = self.trial
-        self.problems += [*findings, *trial.shortcomings()]
-        draft = await trial.drafted()
-        if isinstance(draft, Problem):
-            self.problems.append(f"no schema could be derived: {draft.message}")
-        else:
-            trial.arguments = without_absent(trial.arguments, draft.input_schema)
-            self.problems += misfits(draft, trial.arguments)
-        self.tell(trial.written.spec)
-        first = await trial.first()
-        self.tell(first)
-        if first.problem is not None:
-            failure = f"{trial.written.spec.name} fails with the question's own arguments: {first.problem.message}"
-            self.problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
-        if isinstance(draft, Problem):
-            return None, first
-        if not self.problems:
-            self.problems += validate_result(draft, first.value)
-        return draft, first
+    # Tests: the docstring's examples and the examiner's.
+    examples = await _examples(draft, varied, runner)
+    tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner)
 
-    async def _examples(self, draft: Tool, varied: Sequence[dict[str, Json]]) -> list[Test]:
-        """The docstring's examples that hold; a second call must give the same, too."""
-        examples = [test for test in self.trial.written.examples if not misfits(draft, test.arguments)]
-        suite, wrong = await self.examination.tried(draft, examples)
-        self.problems += [told(draft.name, test, outcome) for test, outcome in wrong]
-        self.problems += await self.trial.depends_on_chance(draft, [*(test.arguments for test in suite), *varied])
-        return suite
+    # Trial.
+    crashed = await crashes(draft, [*varied, *edges, *(test.call for test in tests)], runner)
+    tests = [test for test in tests if test.call.key not in crashed]
+    suite, failures = await examine(draft, tests, runner, examiner, tell)
+    problems = [*[*crashed.values()][:_CRASHES_TOLD], *failures]
+    tested = [test.arguments for test in suite]
+    suite = [*(test for test in examples if test.arguments not in tested), *suite]
+    calls = [*(test.call for test in suite if not test.raises), TrialCall(draft.arguments), *varied]
 
-    async def _examined(
-        self, draft: Tool, tests: Sequence[Test], others: Sequence[dict[str, Json]]
-    ) -> tuple[list[Test], list[str]]:
-        """The examiner's tests that hold, and what the tool does wrong in those that it fails."""
-        tried = [TrialCall(test.arguments, test.files) for test in tests]
-        crashes = await self.trial.crashes(draft, [*map(TrialCall, others), *tried])
-        self.problems += [*crashes.values()][:_CRASHES_TOLD]
-        passed, failed = await self.examination.settled(
-            draft, [test for test, call in zip(tests, tried, strict=True) if call.key not in crashes]
-        )
-        self.problems += failed
-        return passed, failed
+    # Repair.
+    if not failures:
+        draft, idle = await without_idle_parameters(draft, calls, runner, tell)
+        problems += idle
+        suite = [replace(test, arguments=fitted(test.arguments, draft.tool)) for test in suite]
 
-    async def _repaired(
-        self, draft: Tool, suite: Sequence[Test], calls: Sequence[TrialCall]
-    ) -> tuple[Tool, list[Test]]:
-        draft, idle = await self.trial.without_idle(draft, calls, self.tell)
-        self.problems += idle
-        self.trial.arguments = fitted(self.trial.arguments, draft)
-        return draft, [replace(test, arguments=fitted(test.arguments, draft)) for test in suite]
+    # Proof.
+    outcomes = [await runner.try_run(draft.tool, fitted_call(call, draft.tool)) for call in calls]
+    _require_none([*problems, *_wrong_results(draft.tool, outcomes)])
+    slowest = max(outcome.seconds for outcome in outcomes if outcome is not None and outcome.ok)
+    tried, killed = await _mutants_killed(draft.tool, suite, slowest, runner)
+    if tried and not killed:
+        _require_none([f"the tests catch none of {tried} broken versions of the code: they prove nothing"])
 
-    async def _results(self, draft: Tool, calls: Sequence[TrialCall]) -> float:
-        """Looks at what all calls give, of which two must differ; how many seconds the slowest took."""
-        outcomes = [await self.trial.bench.run(draft, fitted_call(call, draft)) for call in calls]
-        good = [outcome for outcome in outcomes if outcome is not None and outcome.ok]
-        self.problems += dict.fromkeys(
-            f"a result is not what it promises: {m}" for o in good for m in validate_result(draft, o.value)
-        )
-        if len(good) < 2:
-            why = next((o.problem.message for o in outcomes if o is not None and o.problem is not None), "")
-            self.problems.append(f"it fails with all other arguments that were tried: {why:.300}")
-        elif len({json.dumps(outcome.value, sort_keys=True) for outcome in good}) < 2:
-            self.problems.append(
-                f"all of its {len(good)} successful runs with different arguments give the same result"
-            )
-        return max((outcome.seconds for outcome in good), default=0.0)
+    # Register.
+    proposal = runner.proposal
+    final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
+    provenance = {
+        **draft.tool.provenance,
+        "asked": None if proposal.files else remembered(proposal.question, draft.arguments, final),
+        "tests": [test.as_json() for test in suite],
+        "evidence": {"tests": len(suite), "runs": runner.runs, "mutants": tried, "killed": killed},
+        "model": proposal.model,
+        "examiner": examiner.name,
+        "prompts": prompts_hash("mcp_tools.create"),
+        "run": proposal.run_id,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "rejected": rejected,
+    }
+    source = with_header(draft.tool.source, draft.tool.capabilities.packages)
+    try:
+        tool = await library.register(replace(draft.tool, source=source, provenance=provenance))
+    except LibraryError as problem:
+        refused = isinstance(problem, RefusedToolError)
+        raise NotProvedError([str(problem)], "refused" if refused else "not_kept") from None
+    reason = f"{len(suite)} tests pass, they catch {killed} of {tried} broken versions"
+    return Creation(draft.arguments, tool, "create", reason, first)
 
-    async def _proved(self, draft: Tool, suite: Sequence[Test], slowest: float) -> dict[str, int]:
-        bench = self.trial.bench
-        proof = {"runs": bench.runs, "mutants": 0, "killed": 0}
-        if self.problems:
-            return proof
-        proof["mutants"], proof["killed"] = await bench.killed(draft, suite, slowest)
-        if proof["mutants"] and not proof["killed"]:
-            self.problems.append(
-                f"the tests catch none of {proof['mutants']} broken versions of the code: they prove nothing"
-            )
-        return proof
 
-    async def _kept(self, draft: Tool, first: Outcome, suite: Sequence[Test], proof: dict[str, int]) -> Creation:
-        proposal = self.trial.proposal
-        final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
-        provenance = {
-            **draft.provenance,
-            "asked": None if proposal.files else remembered(proposal.question, self.trial.arguments, final),
-            "tests": [test.as_json() for test in suite],
-            "evidence": {"tests": len(suite), **proof},
-            "model": proposal.model,
-            "examiner": self.examiner.name,
-            "prompts": prompts_hash("mcp_tools.create"),
-            "run": proposal.run_id,
-            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "rejected": self.rejected,
-        }
-        try:
-            source = with_header(draft.source, draft.capabilities.packages)
-            tool = await self.library.register(replace(draft, source=source, provenance=provenance))
-        except LibraryError as problem:
-            self.problems.append(str(problem))
-            return self._scratch(first, refused=isinstance(problem, RefusedToolError))
-        reason = f"{len(suite)} tests pass, they catch {proof['killed']} of {proof['mutants']} broken versions"
-        return self._creation(tool, "create", first, reason)
-
-    def _scratch(self, first: Outcome, *, refused: bool = False) -> Creation:
-        unkept: CreationChoice = "one_off" if self.examination.serves_one_question else "scratch"
-        return self._creation(None, "refused" if refused else unkept, first, _listed(self.problems))
-
-    def _creation(self, tool: Tool | None, choice: CreationChoice, first: Outcome, reason: str) -> Creation:
-        return Creation(
-            self.trial.arguments,
-            tool,
-            choice,
-            first.value,
-            reason,
-            tuple(self.rejected),
-            answered=first.ok,
-            seconds=first.seconds,
-        )
+def _require_none(problems: Sequence[str]) -> None:
+    if problems:
+        raise NotProvedError(problems)
 
 
 def _listed(problems: Sequence[str]) -> str:
@@ -229,35 +200,110 @@ def _listed(problems: Sequence[str]) -> str:
 
 
 async def _equivalent(
-    trial: Trial, draft: Tool, varied: Sequence[dict[str, Json]], library: Shelf
+    draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, library: ToolStore
 ) -> tuple[Tool | None, list[str]]:
     """A tool that takes the same arguments and gives the same results, also in its own tests; why others do not."""
-    spec = trial.written.spec
+    spec = draft.function.spec
     rejected = []
     for tool in await library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", _NEIGHBOURS):
         if tool.status is not Status.VERIFIED:
             rejected.append(f"{tool.name}: {tool.status}")
             continue
-        if unfit := misfits(tool, trial.arguments):
+        if unfit := misfits(tool, draft.arguments):
             rejected.append(f"{tool.name}: takes other arguments ({unfit[0]:.80})")
             continue
         tests = tool.provenance.get("tests") or []
-        own = [test["arguments"] for test in tests if "arguments" in test and "files" not in test]
-        if await _same(trial, tool, draft, [trial.arguments, *varied, *own]):
+        own = [TrialCall(test["arguments"]) for test in tests if "arguments" in test and "files" not in test]
+        if await _gives_the_same(tool, draft.tool, [TrialCall(draft.arguments), *varied, *own], runner):
             return tool, rejected
         rejected.append(f"{tool.name}: gives other results")
     return None, rejected
 
 
-async def _same(trial: Trial, tool: Tool, draft: Tool, sets: Sequence[dict[str, Json]]) -> bool:
+async def _gives_the_same(tool: Tool, draft: Tool, calls: Sequence[TrialCall], runner: ProposalRunner) -> bool:
     results = set()
-    for arguments in sets:
-        ours = await trial.bench.run(draft, TrialCall(arguments))
+    for call in calls:
+        ours = await runner.try_run(draft, call)
         if ours is None:
             return False
-        theirs = await trial.bench.call_anew(tool, arguments)
+        theirs = await runner.run_fresh(tool.source, tool.name, call)
         if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
             return False
         if ours.ok:
             results.add(json.dumps(ours.value, sort_keys=True))
     return len(results) > 1
+
+
+async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner) -> list[Test]:
+    """The docstring's examples, which must pass; a repeated call must give the same, too."""
+    examples = [test for test in draft.function.examples if not misfits(draft.tool, test.arguments)]
+    passed, failed = await run_tests(draft, examples, runner)
+    problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
+    problems += await depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
+    _require_none(problems)
+    return passed
+
+
+async def _examiners_tests(
+    draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, examiner: Examiner
+) -> list[Test]:
+    """The examiner's tests, as far as they fit the schemas. While they are written, the calls are made."""
+    files = runner.proposal.files if runner.file_parameters else ()
+
+    async def asked() -> list[Test] | NotProvedError:
+        if strange := [path.name for path in files if not writable(path)]:
+            return NotProvedError(
+                [f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"]
+            )
+        try:
+            tests = await examiner.tests(draft.function.definition, draft.tool, files)
+        except (ModelFixableError, StoppedError) as failure:
+            return NotProvedError([f"it could not be examined: {failure.message}"])
+        if isinstance(tests, str):
+            return NotProvedError([f"the examiner sees nothing here that other questions need: {tests}"], "one_off")
+        return tests
+
+    async def made() -> None:
+        for call in calls:
+            await runner.try_run(draft.tool, call)
+
+    tests, _ = await asyncio.gather(asked(), made())
+    if isinstance(tests, NotProvedError):
+        raise tests
+    tests = [test for test in tests if usable(test.files) and not misfits(draft.tool, test.arguments)]
+    tests = [test for test in tests if test.raises or not validate_result(draft.tool, test.expected)]
+    if all(test.raises or test.arguments == draft.arguments for test in tests):
+        _require_none(["the examiner found no test with other arguments than the question's"])
+    return tests
+
+
+def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None]) -> list[str]:
+    """What is wrong with the results of all calls, of which two must differ."""
+    good = [outcome.value for outcome in outcomes if outcome is not None and outcome.ok]
+    misfit = [f"a result is not what it promises: {text}" for value in good for text in validate_result(tool, value)]
+    problems = [*dict.fromkeys(misfit)]
+    if len(good) < 2:
+        why = next((o.problem.message for o in outcomes if o is not None and o.problem is not None), "")
+        problems.append(f"it fails with all other arguments that were tried: {why:.300}")
+    elif len({json.dumps(value, sort_keys=True) for value in good}) < 2:
+        problems.append(f"all of its {len(good)} successful runs with different arguments give the same result")
+    return problems
+
+
+async def _mutants_killed(tool: Tool, suite: Sequence[Test], slowest: float, runner: ProposalRunner) -> tuple[int, int]:
+    """How many mutants of the code were tried, and how many of them fail a test.
+
+    Careful code has many places, such as limits and guards, whose change no result shows: more are tried until
+    one fails.
+    """
+    seconds = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest
+    tried = killed = 0
+    for version in mutants(tool.source, count=_MOST_MUTANTS):
+        if tried >= _MUTANTS and killed:
+            break
+        tried += 1
+        for test in suite:
+            if not passes(test, await runner.run_fresh(version, tool.name, test.call, seconds)):
+                killed += 1
+                break
+    return tried, killed

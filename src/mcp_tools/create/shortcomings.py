@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mcp_tools.create.written import Written
+from mcp_tools.create.documented_function import DocumentedFunction
 from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.text import words
-from mcp_tools.tool import Json, ToolSpec
+from mcp_tools.tool import Json
 
 _GENERIC = (
     "number num text string str value val arg argument param parameter input var variable item thing given"
@@ -29,26 +29,28 @@ _LONGEST_TEXT = 60
 _SHORTEST_VALUE = 3
 
 
-def shortcomings(written: Written, question: str, arguments: dict[str, Json]) -> Iterator[str]:
+def shortcomings(function: DocumentedFunction, question: str, arguments: dict[str, Json]) -> Iterator[str]:
     """What the writer has to mend, in words to act on; the arguments are the question's own."""
-    yield from _of_the_definition(written)
-    yield from _of_the_code(written)
-    yield from _of_one_question(written, " ".join(question.split()), arguments)
+    yield from _of_the_definition(function)
+    yield from _of_the_code(function)
+    yield from _of_one_question(function, " ".join(question.split()), arguments)
 
 
-def _of_the_definition(written: Written) -> Iterator[str]:
-    spec = written.spec
+def _of_the_definition(function: DocumentedFunction) -> Iterator[str]:
+    spec = function.spec
     if not spec.parameters:
         yield f"{spec.name} takes no parameter, so that its result is always the same"
     if not _words(spec.purpose) - _words(spec.name) - _SAYS_NOTHING:
         yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
-    yield from placeholders(spec)
+    for parameter in spec.parameters:
+        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
+            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
     for parameter in spec.parameters:
         if not parameter.description.strip():
             yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
         elif not _words(parameter.description) - _words(parameter.name) - _SAYS_NOTHING - _SAYS_THE_TYPE:
             yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
-    documented = parse_docstring(written.docstring)
+    documented = parse_docstring(function.docstring)
     for name in documented.parameters.keys() - {parameter.name for parameter in spec.parameters}:
         if name.islower():
             yield f"the docstring's Args describe {name!r}, which is no parameter of {spec.name}"
@@ -56,18 +58,10 @@ def _of_the_definition(written: Written) -> Iterator[str]:
         yield "the docstring has no Returns, or one that says nothing; say what the result is, in which unit or form"
 
 
-def placeholders(spec: ToolSpec) -> Iterator[str]:
-    """Parameters whose names say nothing of what they hold."""
-    for parameter in spec.parameters:
-        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
-            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
-
-
-def _of_the_code(written: Written) -> Iterator[str]:
-    used = {written.spec.name, *written.source.used_by(written.spec.name)}
-    functions = [function for function in written.source.functions if function.name in used]
-    nodes = [node for function in functions for node in ast.walk(function)]
-    if not _RAISES.search(written.docstring):
+def _of_the_code(function: DocumentedFunction) -> Iterator[str]:
+    used = {function.spec.name, *function.source.used_by(function.spec.name)}
+    nodes = [node for part in function.source.functions if part.name in used for node in ast.walk(part)]
+    if not _RAISES.search(function.docstring):
         raised = next((node.exc for node in nodes if isinstance(node, ast.Raise) and node.exc), None)
         if raised is not None:
             name = ast.unparse(raised.func if isinstance(raised, ast.Call) else raised)
@@ -81,16 +75,16 @@ def _of_the_code(written: Written) -> Iterator[str]:
                 yield f"line {returned.lineno} returns the text of an error as a result; raise ValueError instead"
 
 
-def _of_one_question(written: Written, question: str, arguments: dict[str, Json]) -> Iterator[str]:
-    types = {parameter.name: parameter.type for parameter in written.spec.parameters}
-    parts = set(written.spec.name.split("_"))
+def _of_one_question(function: DocumentedFunction, question: str, arguments: dict[str, Json]) -> Iterator[str]:
+    types = {parameter.name: parameter.type for parameter in function.spec.parameters}
+    parts = set(function.spec.name.split("_"))
     for name, value in arguments.items():
         said = str(value).casefold() if type(value) in (int, str) else ""
         if said in parts and "Literal" not in types.get(name, "") and (said.isdigit() or len(said) >= _SHORTEST_VALUE):
-            yield f"the name {written.spec.name} holds {said!r}, the value of {name!r}; name the general concept"
+            yield f"the name {function.spec.name} holds {said!r}, the value of {name!r}; name the general concept"
         if isinstance(value, str) and len(value) > _LONGEST_TEXT and " ".join(value.split()) == question:
             yield f"{name!r} takes the question itself; take the values that the computation needs"
-    for node in written.source.all_of(ast.Constant):
+    for node in function.source.all_of(ast.Constant):
         text = " ".join(node.value.split()) if isinstance(node.value, str) else ""
         if len(text) > _LONGEST_TEXT and text in question:
             yield f"line {node.lineno} holds {text[:_LONGEST_TEXT]!r}… of the question; take such data as a parameter"

@@ -16,7 +16,7 @@ from dataclasses import replace
 from random import Random
 
 from mcp_tools.checks.source import parameters
-from mcp_tools.create.bench import TrialCall
+from mcp_tools.create.interfaces import TrialCall
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Json
 

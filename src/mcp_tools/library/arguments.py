@@ -68,18 +68,18 @@ _MOST_SHOWN = 8
 _LONGEST = 200
 
 
-def validate_arguments(tool: Tool, arguments: dict[str, Json]) -> None:
-    """Checks arguments against the tool's inputSchema.
+def validate_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> None:
+    """Checks arguments against the inputSchema of a tool.
 
     Raises:
         ArgumentsError: They do not fit; the message names each misfit, where it is, what came and what is expected.
     """
     if not isinstance(arguments, dict):
-        raise ArgumentsError(f"the arguments of {tool.name!r} must be one JSON object", remedy=_usage(tool))
-    misfits = _misfits(tool.input_schema, arguments)
+        raise ArgumentsError(f"the arguments of {name!r} must be one JSON object", remedy=_usage(name, schema))
+    misfits = _misfits(schema, arguments)
     if misfits:
         listed = "\n".join(f"- {misfit}" for misfit in misfits)
-        raise ArgumentsError(f"the arguments do not fit {tool.name!r}:\n{listed}", remedy=_usage(tool))
+        raise ArgumentsError(f"the arguments do not fit {name!r}:\n{listed}", remedy=_usage(name, schema))
 
 
 def validate_result(tool: Tool, value: Json) -> list[str]:
@@ -87,14 +87,14 @@ def validate_result(tool: Tool, value: Json) -> list[str]:
     return _misfits(tool.output_schema, {"result": value})
 
 
-def _usage(tool: Tool) -> str:
-    properties = tool.input_schema.get("properties")
+def _usage(name: str, schema: dict[str, Json]) -> str:
+    properties = schema.get("properties")
     if not isinstance(properties, dict):
-        return f"{tool.name} takes any JSON object"
-    listed = tool.input_schema.get("required", [])
+        return f"{name} takes any JSON object"
+    listed = schema.get("required", [])
     required = listed if isinstance(listed, list) else []
-    parts = [f"{name}{'' if name in required else '?'}: {_expected(schema)}" for name, schema in properties.items()]
-    return f"{tool.name} takes {{{', '.join(parts)}}}"
+    parts = [f"{key}{'' if key in required else '?'}: {_expected(inner)}" for key, inner in properties.items()]
+    return f"{name} takes {{{', '.join(parts)}}}"
 
 
 def _expected(schema: Json) -> str:

@@ -167,8 +167,7 @@ class Calling:
         name = call.params.name
         try:
             if builtin := self._builtin.get(name):
-                schema = builtin.definition["inputSchema"]
-                validate_arguments(Tool(name, "", schema, {}, ""), call.arguments)
+                validate_arguments(name, builtin.definition["inputSchema"], call.arguments)
                 return await builtin.call(call)
             tool = await self._catalogue.tool(name)
             if tool is None:

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from creating import LibraryShelf
+from creating import LibraryStore
 
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import open_sandbox
@@ -27,8 +27,8 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[LibraryShelf]:
+def store(tmp_path: Path) -> Iterator[LibraryStore]:
     """An empty library."""
     library = Library(tmp_path / "generated_tools")
-    yield LibraryShelf(library)
+    yield LibraryStore(library)
     library.close()

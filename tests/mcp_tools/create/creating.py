@@ -1,4 +1,4 @@
-"""Stand-ins for the tests of creation: what is told, a library as a shelf."""
+"""Stand-ins for the tests of creation: what is told, a library as a store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Memory:
 
 
 @dataclass
-class LibraryShelf:
+class LibraryStore:
     """A library as creation sees it."""
 
     library: Library

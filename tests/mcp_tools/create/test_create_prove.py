@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]  # it has no types
 import pytest
-from creating import LibraryShelf, Memory
+from creating import LibraryStore, Memory
 
 from mcp_tools.approve import run_tests
 from mcp_tools.create.examiner import ModelExaminer
@@ -113,7 +113,7 @@ class Asked:
 @dataclass
 class Case:
     sandbox: Sandbox
-    shelf: LibraryShelf
+    store: LibraryStore
     memory: Memory = field(default_factory=Memory)
     asked: Asked = field(default_factory=lambda: Asked([]))
     examiner: ModelExaminer | None = None
@@ -131,12 +131,12 @@ class Case:
         if not again or self.examiner is None:
             self.examiner = ModelExaminer(self.asked.fill, "examiner-1")
         proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
-        return await prove(proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.shelf, tell=self.memory)
+        return await prove(proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.store, tell=self.memory)
 
 
 @pytest.fixture
-def case(sandbox: Sandbox, shelf: LibraryShelf) -> Case:
-    return Case(sandbox, shelf)
+def case(sandbox: Sandbox, store: LibraryStore) -> Case:
+    return Case(sandbox, store)
 
 
 async def test_a_proved_tool_is_kept_byte_for_byte_with_its_descriptions(case: Case) -> None:
@@ -144,7 +144,7 @@ async def test_a_proved_tool_is_kept_byte_for_byte_with_its_descriptions(case: C
     assert (creation.choice, creation.tool and creation.tool.name) == ("create", "loan_payment"), creation.reason
     assert round(creation.value, 2) == 1347.36
     assert creation.arguments == {"principal": 250000.0, "annual_rate": 4.2, "years": 25}
-    tool = case.shelf.library.get("loan_payment")
+    tool = case.store.library.get("loan_payment")
     assert tool.source == ANNUITY
     assert tool.status is Status.VERIFIED
     properties = tool.input_schema["properties"]
@@ -197,7 +197,7 @@ async def test_a_tool_that_does_the_same_is_reused_without_an_examiner_and_anoth
     assert (again.choice, again.tool and again.tool.name) == ("create", "loan_payment_2"), again.reason
     assert again.tool is not None
     assert again.tool.source == wider.replace("loan_payment(", "loan_payment_2("), "also in the docstring's example"
-    assert again.rejected == ("loan_payment: gives other results",)
+    assert again.tool.provenance["rejected"] == ["loan_payment: gives other results"]
 
 
 COUNT = '''def count_words(text: str, minimum_length: int) -> int:
@@ -225,11 +225,11 @@ async def test_a_failed_test_that_is_confirmed_goes_back_with_all_that_is_needed
     wrong = COUNT.replace(">=", ">")
     rulings = {"results": [{"because": "bb and ccc have two or more", "result": result} for result in "221"]}
     creation = await case.prove(wrong, WORDS, exam(*COUNT_TESTS), rulings)
-    assert (creation.choice, creation.tool, creation.value, creation.answered) == ("scratch", None, 2 - 1, True)
+    assert (creation.choice, creation.tool, creation.value, creation.answered) == ("not_kept", None, 2 - 1, True)
     assert "count_words(text='a bb ccc', minimum_length=2) must give 2" in creation.reason
     assert "it gives 1" in creation.reason
     assert "the docstring" in creation.reason
-    assert case.shelf.library.list() == []
+    assert case.store.library.list() == []
     mended = await case.prove(COUNT, WORDS, again=True)
     assert mended.choice == "create", mended.reason
     assert len(case.asked.messages) == 2, "the tests are those of the first proposal"
@@ -329,7 +329,7 @@ async def test_a_parameter_that_is_only_checked_is_told(case: Case) -> None:
     checked = checked.replace("How many words there are.", f"How many words there are.\n\n{REFUSED}")
     forms = [{**form, "arguments": {**form["arguments"], "format_description": "any"}} for form in COUNT_TESTS]
     creation = await case.prove(checked, {**WORDS, "format_description": "words in a row"}, exam(*forms))
-    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert (creation.choice, creation.value) == ("not_kept", 2)
     assert "'format_description' changed no result in the trial" in creation.reason
 
 
@@ -349,7 +349,7 @@ async def test_a_wrong_example_in_the_docstring_is_told_and_nobody_is_asked(case
     example = '    """Count the words of a text that have a least length.\n\n    >>> count_words("a bb", 2)\n    '
     code = COUNT.replace('    """Count the words of a text that have a least length.\n', example + "2\n")
     creation = await case.prove(code, WORDS)
-    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert (creation.choice, creation.value) == ("not_kept", 2)
     assert (
         "count_words(text='a bb', minimum_length=2) must give 2 (\"the docstring's example\"); it gives 1"
         in creation.reason
@@ -386,7 +386,7 @@ NEVER = {
 async def test_what_nobody_else_could_use_is_not_kept_but_answers(case: Case, code: str, reason: str) -> None:
     name = next(n for n in ("number_1", "value2", "minimum_length", "least") if n in code)
     creation = await case.prove(code, {"text": "one three five", name: 4})
-    assert creation.choice == "scratch"
+    assert creation.choice == "not_kept"
     assert creation.answered
     assert creation.value in (2, 18)
     assert reason in creation.reason
@@ -399,7 +399,7 @@ async def test_a_constant_result_is_not_kept(case: Case) -> None:
     )
     forms = [{**form, "expected": 2} for form in COUNT_TESTS]
     creation = await case.prove(constant, WORDS, exam(*forms))
-    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert (creation.choice, creation.value) == ("not_kept", 2)
     assert "changed no result" in creation.reason
 
 
@@ -415,7 +415,7 @@ async def test_a_constant_result_is_not_kept(case: Case) -> None:
 )
 async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: str) -> None:
     creation = await case.prove(code, WORDS)
-    assert (creation.choice, creation.tool) == ("scratch", None)
+    assert (creation.choice, creation.tool) == ("not_kept", None)
     assert reason in creation.reason
     assert not creation.answered
     assert case.asked.messages == [], "no tests are written for what cannot be kept"
@@ -424,7 +424,7 @@ async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: s
 async def test_a_tool_that_depends_on_chance_is_not_kept(case: Case) -> None:
     code = "import random\n\n\n" + COUNT.replace("return sum", "return random.getrandbits(60) + sum")
     creation = await case.prove(code, WORDS)
-    assert (creation.choice, creation.answered) == ("scratch", True)
+    assert (creation.choice, creation.answered) == ("not_kept", True)
     assert "let chance come from a seed" in creation.reason
     assert case.asked.messages == []
 
@@ -447,7 +447,7 @@ async def test_hostile_code_is_held_and_told(case: Case, line: str, reason: str)
     creation = await case.prove(code, WORDS, exam(*COUNT_TESTS), capabilities=limited)
     assert creation.answered == (reason == "")
     assert reason in creation.reason
-    assert [tool.name for tool in case.shelf.library.list()] == ([] if reason else ["count_words"])
+    assert [tool.name for tool in case.store.library.list()] == ([] if reason else ["count_words"])
 
 
 async def test_a_thousand_arguments_are_refused_in_a_few_lines(case: Case) -> None:
@@ -460,7 +460,7 @@ async def test_tests_that_do_not_fit_the_schema_are_no_tests(case: Case) -> None
     unfit = {"arguments": {"text": 3, "minimum_length": "x"}, "expected": 0}
     wrong_result = {"arguments": {"text": "a", "minimum_length": 1}, "expected": "one"}
     creation = await case.prove(COUNT, WORDS, exam(unfit, wrong_result))
-    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert (creation.choice, creation.value) == ("not_kept", 2)
     assert "no test with other arguments" in creation.reason
 
 
@@ -515,7 +515,7 @@ async def test_what_an_examiner_calls_a_one_off_answers_and_is_not_kept(case: Ca
 
 async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
     creation = await case.prove(COUNT, WORDS, ModelFixableError("the model is gone"))
-    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert (creation.choice, creation.value) == ("not_kept", 2)
     assert "it could not be examined: the model is gone" in creation.reason
 
 
@@ -628,12 +628,12 @@ async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case:
     runs = []
     for number in range(2):
         recording: Any = Recording(case.sandbox)
-        shelf = LibraryShelf(Library(tmp_path / f"tools_{number}"))
-        creation = await Case(recording, shelf).prove(
+        store = LibraryStore(Library(tmp_path / f"tools_{number}"))
+        creation = await Case(recording, store).prove(
             SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more
         )
         assert (creation.choice, creation.value) == ("create", 15.0), creation.reason
-        shelf.library.close()
+        store.library.close()
         runs.append(recording.ran)
     assert runs[0] == runs[1]
     assert len(runs[0]) < 60
@@ -650,9 +650,10 @@ async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case:
 async def test_the_call_of_the_question_is_made_once(case: Case, code: str, more: dict[str, str]) -> None:
     recording: Any = Recording(case.sandbox)
     forms = [{**form, "arguments": {**form["arguments"], **more}} for form in COUNT_TESTS]
-    creation = await Case(recording, case.shelf).prove(code, {**WORDS, **more}, exam(*forms))
+    creation = await Case(recording, case.store).prove(code, {**WORDS, **more}, exam(*forms))
     assert creation.choice == "create", creation.reason
-    assert creation.seconds > 0
+    assert creation.outcome is not None
+    assert creation.outcome.seconds > 0
     made = [arguments for _, arguments, _ in recording.ran if json.loads(arguments) in (WORDS, {**WORDS, **more})]
     assert len(made) == 1
 
@@ -690,7 +691,7 @@ async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tm
     names = ("../a.csv", ".csv", "a.pdf", "x/a.csv", "b.xlsx")
     forms = [form for name in names for form in sales_tests(name, "[]")]
     creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more)
-    assert (creation.choice, creation.value) == ("scratch", 15.0)
+    assert (creation.choice, creation.value) == ("not_kept", 15.0)
     assert "the examiner found no test with other arguments" in creation.reason
 
 
@@ -699,5 +700,5 @@ async def test_a_tool_over_a_kind_of_file_that_no_test_can_bring_is_not_kept(cas
     page.write_text("region,amount\nnorth,10\n")
     more: dict[str, Any] = {"files": (page,), "capabilities": Capabilities(read=True)}
     creation = await case.prove(SALES, {"path": str(page), "column": "amount"}, **more)
-    assert (creation.choice, creation.value) == ("scratch", 10.0)
+    assert (creation.choice, creation.value) == ("not_kept", 10.0)
     assert "no test can bring a file such as page.pdf" in creation.reason

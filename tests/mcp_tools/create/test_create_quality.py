@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from creating import LibraryShelf, Memory
+from creating import LibraryStore, Memory
 
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Proposal
@@ -38,7 +38,7 @@ SOUND = cases("sound_proposals.md")
 UNSOUND = cases("unsound_proposals.md")
 
 
-async def proved(case: re.Match[str], sandbox: Sandbox, shelf: LibraryShelf) -> Creation:
+async def proved(case: re.Match[str], sandbox: Sandbox, store: LibraryStore) -> Creation:
     """What becomes of a proposal, whose examiner gives the tests of the case, and its rulings."""
     asked = json.loads(case["asked"])
     tests = [{"call": call, "because": "?", "result": result} for call, result in asked.get("tests", [])]
@@ -52,24 +52,24 @@ async def proved(case: re.Match[str], sandbox: Sandbox, shelf: LibraryShelf) -> 
 
     proposal = Proposal(asked["question"], case["source"], asked["arguments"])
     examiner = ModelExaminer(fill, "examiner-1")
-    creation = await prove(proposal, examiner=examiner, sandbox=sandbox, library=shelf, tell=Memory())
+    creation = await prove(proposal, examiner=examiner, sandbox=sandbox, library=store, tell=Memory())
     assert creation.answered, creation.reason
     return creation
 
 
 @pytest.mark.parametrize("case", SOUND.values(), ids=SOUND.keys())
-async def test_a_sound_proposal_is_kept(case: re.Match[str], sandbox: Sandbox, shelf: LibraryShelf) -> None:
-    creation = await proved(case, sandbox, shelf)
+async def test_a_sound_proposal_is_kept(case: re.Match[str], sandbox: Sandbox, store: LibraryStore) -> None:
+    creation = await proved(case, sandbox, store)
     assert creation.tool is not None, creation.reason
     assert creation.tool.source == with_header(case["source"], ())
 
 
 @pytest.mark.parametrize("case", UNSOUND.values(), ids=UNSOUND.keys())
 async def test_an_unsound_proposal_says_what_to_mend(
-    case: re.Match[str], sandbox: Sandbox, shelf: LibraryShelf
+    case: re.Match[str], sandbox: Sandbox, store: LibraryStore
 ) -> None:
-    creation = await proved(case, sandbox, shelf)
-    assert (creation.tool, creation.choice) == (None, "scratch")
+    creation = await proved(case, sandbox, store)
+    assert (creation.tool, creation.choice) == (None, "not_kept")
     assert case["reason"] in creation.reason
     assert creation.reason.count("\n") < 4, "one thing to mend, not many"
-    assert shelf.library.list() == []
+    assert store.library.list() == []

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcp_tools.create.documented_function import read_function
 from mcp_tools.create.shortcomings import shortcomings
-from mcp_tools.create.written import read_function
 from mcp_tools.tool import Capabilities
 
 FUNCTION = '''def convert_length(length_feet: float, digits: int = 2) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -17,7 +16,6 @@ from library_tools import make_tool
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.library.tool_files import valid_name
-from mcp_tools.tool import Tool
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -38,14 +36,10 @@ SCHEMA: dict[str, Any] = {
 GOOD = {"count": 2, "names": ["a"], "unit": "km", "point": {"x": 1, "y": 2.5}, "maybe": None}
 
 
-def with_schema(schema: dict[str, Any]) -> Tool:
-    return replace(make_tool(), input_schema=schema)
-
-
 def test_fitting_arguments_pass() -> None:
     """Optional ones may be left out."""
-    validate_arguments(with_schema(SCHEMA), GOOD)
-    validate_arguments(with_schema(SCHEMA), {"count": 1, "names": []})
+    validate_arguments("tool", SCHEMA, GOOD)
+    validate_arguments("tool", SCHEMA, {"count": 1, "names": []})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +59,7 @@ def test_fitting_arguments_pass() -> None:
 def test_a_misfit_is_named_with_its_place_and_what_is_expected(change: dict[str, Any], says: str) -> None:
     """And the whole signature is the remedy."""
     with pytest.raises(ArgumentsError) as caught:
-        validate_arguments(with_schema(SCHEMA), GOOD | change)
+        validate_arguments("tool", SCHEMA, GOOD | change)
     assert says in caught.value.message
     assert "count: integer, names: array of string, unit?: one of" in caught.value.remedy
 
@@ -73,10 +67,10 @@ def test_a_misfit_is_named_with_its_place_and_what_is_expected(change: dict[str,
 def test_all_misfits_are_told_at_once_but_not_endlessly() -> None:
     """A model repairs in one turn what it is told in one."""
     with pytest.raises(ArgumentsError) as caught:
-        validate_arguments(with_schema(SCHEMA), {"unit": 1, "other": 2})
+        validate_arguments("tool", SCHEMA, {"unit": 1, "other": 2})
     assert all(name in caught.value.message for name in ("count", "names", "other", "unit"))
     with pytest.raises(ArgumentsError) as caught:
-        validate_arguments(with_schema(SCHEMA), {"count": 1, "names": list(range(1000))})
+        validate_arguments("tool", SCHEMA, {"count": 1, "names": list(range(1000))})
     assert len(caught.value.message.splitlines()) == 10
     assert "and 992 more" in caught.value.message
 
@@ -85,7 +79,7 @@ def test_all_misfits_are_told_at_once_but_not_endlessly() -> None:
 def test_arguments_must_be_an_object(arguments: Any) -> None:
     """Anything else is told so."""
     with pytest.raises(ArgumentsError, match="one JSON object"):
-        validate_arguments(make_tool(), arguments)
+        validate_arguments("tool", SCHEMA, arguments)
 
 
 def test_a_result_is_held_against_the_output_schema() -> None:
@@ -96,9 +90,9 @@ def test_a_result_is_held_against_the_output_schema() -> None:
 
 def test_a_reference_to_elsewhere_is_never_fetched() -> None:
     """It fails as a misfit of the schema, without a request."""
-    tool = with_schema({"type": "object", "properties": {"n": {"$ref": "http://127.0.0.1:9/schema.json"}}})
+    schema = {"type": "object", "properties": {"n": {"$ref": "http://127.0.0.1:9/schema.json"}}}
     with pytest.raises(ArgumentsError, match="schema"):
-        validate_arguments(tool, {"n": 1})
+        validate_arguments("tool", schema, {"n": 1})
 
 
 JSON = st.recursive(
@@ -117,7 +111,7 @@ ALMOST = st.fixed_dictionaries({}, optional=dict.fromkeys(SCHEMA["properties"], 
 @settings(deadline=None)
 def test_whatever_fits_passes(arguments: dict[str, Any]) -> None:
     """Arguments drawn as the schema says."""
-    validate_arguments(with_schema(SCHEMA), arguments)
+    validate_arguments("tool", SCHEMA, arguments)
 
 
 @given(ALMOST | st.dictionaries(st.text(), JSON), JSON)
@@ -125,10 +119,10 @@ def test_whatever_fits_passes(arguments: dict[str, Any]) -> None:
 def test_whatever_does_not_fit_is_described(arguments: dict[str, Any], value: Any) -> None:
     """In agreement with the validator, and never with another exception."""
     if jsonschema.Draft202012Validator(SCHEMA).is_valid(arguments):
-        validate_arguments(with_schema(SCHEMA), arguments)
+        validate_arguments("tool", SCHEMA, arguments)
     else:
         with pytest.raises(ArgumentsError) as caught:
-            validate_arguments(with_schema(SCHEMA), arguments)
+            validate_arguments("tool", SCHEMA, arguments)
         assert all(len(line) < 600 for line in caught.value.message.splitlines() if line.isprintable())
     assert isinstance(validate_result(make_tool(), value), list)
 
@@ -139,7 +133,7 @@ def test_whatever_does_not_fit_is_described(arguments: dict[str, Any], value: An
 def test_any_schema_of_a_file_gives_a_message(schema: dict[str, Any]) -> None:
     """A schema that was edited into nonsense is told as such."""
     with contextlib.suppress(ArgumentsError):
-        validate_arguments(with_schema(schema), {"n": 1})
+        validate_arguments("tool", schema, {"n": 1})
 
 
 @given(st.text(max_size=80))

@@ -17,19 +17,19 @@ from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A function as its writer documented it."""
+class DocumentedFunction:
+    """The public function of a source, as its writer documented it."""
 
     spec: ToolSpec
     source: Source
     docstring: str
-    text: str
+    definition: str
     """Types, signature and docstring, without any code: all that an examiner sees."""
     examples: tuple[Test, ...] = ()
     """The docstring's `>>>` calls, as far as arguments and result are literals."""
 
 
-def read_function(source: str, name: str, capabilities: Capabilities) -> Written | None:
+def read_function(source: str, name: str, capabilities: Capabilities) -> DocumentedFunction | None:
     """The spec in a source that parses; None when it has no such function. No name means its one public function."""
     checked = Source(source, capabilities, name or None)
     entry = checked.entry
@@ -50,8 +50,8 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     spec = ToolSpec(entry.name, summary, taken, returns, capabilities)
     signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
     body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
-    text = "\n\n".join([*_types_of(checked, entry), f"{signature}\n{body}"])
-    return Written(spec, checked, docstring, text, tuple(_examples(docstring, entry)))
+    definition = "\n\n".join([*_types_of(checked, entry), f"{signature}\n{body}"])
+    return DocumentedFunction(spec, checked, docstring, definition, tuple(_examples(docstring, entry)))
 
 
 def _examples(docstring: str, entry: Function) -> Iterator[Test]:
@@ -139,16 +139,3 @@ def _without_methods(node: ast.stmt) -> str:
         kept = [part for part in node.body if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
         node = ast.ClassDef(node.name, node.bases, node.keywords, kept or [ast.Pass()], node.decorator_list)
     return ast.unparse(ast.fix_missing_locations(node))
-
-
-def leaves(value: Json) -> Iterator[Json]:
-    """The scalars inside a JSON value, dictionary keys included."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from leaves(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from leaves(inner)
-    else:
-        yield value

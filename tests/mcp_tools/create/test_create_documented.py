@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_tools.create.written import Written, read_function
+from mcp_tools.create.documented_function import DocumentedFunction, read_function
 from mcp_tools.tool import Capabilities
 
 FUNCTION = '''def convert_length(length_feet: float, digits: int = 2) -> float:
@@ -17,7 +17,7 @@ FUNCTION = '''def convert_length(length_feet: float, digits: int = 2) -> float:
 '''
 
 
-def written(source: str) -> Written:
+def written(source: str) -> DocumentedFunction:
     found = read_function(source, "", Capabilities())
     assert found is not None
     return found
@@ -31,7 +31,7 @@ def test_the_definition_is_the_spec() -> None:
         ("digits", "int", "Decimals of the result, 0 for whole metres."),
     ]
     assert found.spec.purpose == "Convert a length from feet to metres."
-    assert "0.3048" not in found.text
+    assert "0.3048" not in found.definition
 
 
 def test_an_annotation_may_hold_the_description() -> None:
@@ -69,7 +69,7 @@ def area(grid: Grid) -> float:
     """
     return FACTOR * sum(cell.area() for row in grid for cell in row)
 '''
-    text = written(source).text
+    text = written(source).definition
     assert "Grid = list[list['Cell']]" in text
     assert "@dataclass" in text
     assert "height: float = 1.0" in text

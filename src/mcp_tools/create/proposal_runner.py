@@ -1,0 +1,121 @@
+"""Runs a proposed tool: each call once, within one time limit for all, with the files of its tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+from mcp_tools.create.documented_function import DocumentedFunction
+from mcp_tools.create.interfaces import Proposal, TrialCall
+from mcp_tools.create.sample_files import with_files
+from mcp_tools.definition import definition_of
+from mcp_tools.errors import ArgumentsError
+from mcp_tools.library.arguments import surely_fits, validate_arguments
+from mcp_tools.packages import imported
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
+from mcp_tools.tool import Json, Status, Tool
+
+_LONGEST_TITLE = 80
+_CALL_SECONDS = 5.0
+_TRIAL_SECONDS = 20.0
+"""Time limit for all trial calls together."""
+
+
+class ProposalRunner:
+    """Calls the tool of a proposal, which says what the tool may read and import."""
+
+    def __init__(self, proposal: Proposal, sandbox: Sandbox) -> None:
+        files = {str(path) for path in proposal.files}
+        self.proposal = proposal
+        self.file_parameters = [
+            name for name, value in proposal.arguments.items() if any(leaf in files for leaf in leaves(value))
+        ]
+        """The parameters that take attached files, for which there is no other value to try."""
+        self.runs = 1
+        """The question's own call, and those that `run` made."""
+        self._sandbox = sandbox
+        self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._seconds = 0.0
+
+    async def describe(self, function: DocumentedFunction) -> Tool | Problem:
+        """The tool that a function makes, with its schemas."""
+        declared = self.proposal.capabilities
+        source = function.source.text
+        packages = imported(source, declared.packages)
+        described = await self._sandbox.describe(source, function.spec.name, packages=packages)
+        if isinstance(described, Problem):
+            return described
+        capabilities = replace(declared, packages=packages, read=declared.read and bool(self.file_parameters))
+        tool = described.as_tool(source, {"capabilities": asdict(capabilities)})
+        summary = function.spec.purpose.rstrip(".")
+        title = summary if len(summary) <= _LONGEST_TITLE else tool.name.replace("_", " ").capitalize()
+        return replace(tool, status=Status.VERIFIED, annotations={"title": title, **definition_of(tool)["annotations"]})
+
+    async def run(self, tool: Tool, call: TrialCall) -> Outcome:
+        """What a call gives; equal calls of the same source are made once."""
+        known = self._outcomes.get((tool.source, call.key))
+        if known is not None:
+            return known
+        outcome = await self.run_fresh(tool.source, tool.name, call)
+        self.runs += 1
+        self._seconds += outcome.seconds
+        self.remember(tool.source, call, outcome)
+        return outcome
+
+    async def try_run(self, tool: Tool, call: TrialCall) -> Outcome | None:
+        """Like `run`, but None for a new call whose arguments do not fit the schema, or once the time is used up."""
+        is_known = (tool.source, call.key) in self._outcomes
+        if not is_known and (self._seconds > _TRIAL_SECONDS or misfits(tool, call.arguments)):
+            return None
+        return await self.run(tool, call)
+
+    async def run_fresh(self, source: str, name: str, call: TrialCall, seconds: float = _CALL_SECONDS) -> Outcome:
+        """Makes a call of any source, whether or not an equal one was made."""
+        source = with_files(source, call.files)
+        packages = imported(source, self.proposal.capabilities.packages)
+        read = (*self.proposal.files, *self.proposal.data)
+        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
+        return await self._sandbox.run(Job(source, name, call.arguments, read=read, packages=packages, limits=limits))
+
+    def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:
+        """Takes an outcome for what a call of this source gives."""
+        self._outcomes[source, call.key] = outcome
+
+
+def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
+    """Why the tool's schema does not take some arguments; empty when it does."""
+    try:
+        validate_arguments(tool.name, tool.input_schema, arguments)
+    except ArgumentsError as misfit:
+        return [misfit.message]
+    return []
+
+
+def without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
+    """The arguments without the nulls that stand for an absent one."""
+    absent = {
+        name
+        for name, of_parameter in schema["properties"].items()
+        if name not in schema["required"] and name in arguments and arguments[name] is None
+        if not surely_fits(None, of_parameter)
+    }
+    return {name: value for name, value in arguments.items() if name not in absent}
+
+
+def fitted(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:
+    """The arguments that the tool still takes."""
+    return {name: value for name, value in arguments.items() if name in tool.input_schema["properties"]}
+
+
+def leaves(value: Json) -> Iterator[Json]:
+    """The scalars inside a JSON value, dictionary keys included."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    else:
+        yield value
