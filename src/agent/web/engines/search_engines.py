@@ -71,8 +71,6 @@ class Engines:
         engines: The first is asked first.
     """
 
-    name = "engines"
-
     def __init__(self, engines: Sequence[Search]) -> None:
         self._engines = tuple(engines)
         self._aside: dict[str, tuple[WebProblem, float]] = {}

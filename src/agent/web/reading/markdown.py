@@ -125,12 +125,11 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
     links = _mark_links(tree, base, url, mark)
     converted = HtmlPage(etree.tostring(tree, encoding="unicode", method="html"))
     remarks += [lost for lost in converted.lost if lost.startswith("The page is nested too deeply")]
-    content, _, around = converted.markdown.partition(f"{mark}around")
-    markdown, around = _numbered(content, len(links), mark), _numbered(around, len(links), mark)
+    markdown, _, around = map(str.strip, _numbered(converted.markdown, len(links), mark).partition(f"{mark}around"))
     page = Page(
         url,
         title,
-        markdown.strip(),
+        markdown,
         tuple(links),
         fetched=datetime.now(UTC).isoformat(timespec="seconds"),
         published=published,
@@ -176,7 +175,7 @@ def _numbered(text: str, count: int, mark: str) -> str:
     text = re.sub(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)", rf"]{_LINKED}[\1]", text.replace(_LINKED, ""))
     text = re.sub(rf"{re.escape(mark)}\d+", "", text)
     text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
-    return printable(LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip()
+    return printable(LIKE_LINKS.sub(apart, text).replace(_LINKED, ""))
 
 
 def forms_of(tree: Any, base: str, url: str) -> list[str]:
