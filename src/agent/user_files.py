@@ -39,9 +39,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         StorageError: It cannot be written; what stood there before stands there still.
     """
     remedy = "Choose another file, or make its folder writable."
+    is_stream = path.exists() and not path.is_file()  # a device or a pipe: written to, never replaced
     with (
         os_errors_as(StorageError, f"{path} cannot be written", remedy),
-        atomic.whole_file(path.resolve(), keep_mode=True) as file,
+        path.open("wb") if is_stream else atomic.whole_file(path.resolve(), keep_mode=True) as file,
     ):
         yield file
 

@@ -6,6 +6,7 @@ killed process left is used again by the next writer in that folder, so that the
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import itertools
 import os
@@ -44,6 +45,8 @@ def whole_file(path: Path, *, keep_mode: bool = False, draft_in: Path | None = N
     Raises:
         OSError: It cannot be written; what was there before still is.
     """
+    if path.exists() and not (path.is_file() or path.is_symlink()):  # it would be lost: a device, a pipe
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
     draft, descriptor = _locked_draft(draft_in or path.parent)
     with os.fdopen(descriptor, "wb") as file:
         try:

@@ -90,3 +90,10 @@ def test_writers_at_the_same_time_never_mix(tmp_path: Path) -> None:
         assert content in {b"", b"a" * 50_000, b"b" * 50_000, b"c" * 50_000}
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     assert names(tmp_path) == ["a"]
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="Not a regular file"):
+        write_whole(tmp_path / "pipe", b"x")
+    assert (tmp_path / "pipe").is_fifo()
