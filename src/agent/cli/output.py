@@ -45,7 +45,10 @@ def fields(of: Any, names: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command came to: one JSON value with `--json`, else rows and text on stdout and a note on stderr."""
+    """What a command came to: one JSON value with `--json`, else rows and text on stdout and a note on stderr.
+
+    The last cell of a row is as long as it likes, and broken into further rows on a terminal.
+    """
 
     form: Any
     """The JSON value, or what makes it if it costs something."""
@@ -62,8 +65,8 @@ class Result:
         if as_json:
             print_json(self.form() if callable(self.form) else self.form)
         else:
-            if self.rows:
-                print_rows(self.rows)
+            for line in columns(self.rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None):
+                print(line)
             if self.text:
                 print_text(self.text)
             if self.note:
@@ -100,13 +103,6 @@ def error_text(error: AlitaError) -> str:
 def error_json(error: AlitaError) -> dict[str, Any]:
     """What `--json` prints of an error."""
     return {"kind": type(error).__name__, "message": error.message, "remedy": error.remedy}
-
-
-def print_rows(rows: Sequence[tuple[str, ...]]) -> None:
-    """Rows as columns; the last one is as long as it likes, and broken into further rows on a terminal."""
-    for line in columns(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None):
-        print(line)
-    sys.stdout.flush()
 
 
 def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:

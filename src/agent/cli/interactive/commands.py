@@ -16,6 +16,7 @@ from agent.cli import confirmations
 from agent.cli.interactive.completion import MODES
 from agent.cli.output import date_text
 from agent.configuration.settings import wish_of
+from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
@@ -65,7 +66,7 @@ async def model(terminal: Terminal, argument: str) -> None:
         return
     from agent.cli.verbs.doctor import model_findings
 
-    settings = terminal.settings_with(argument)
+    settings = read_settings({**terminal.flags, "model": argument})
     for finding in await asyncio.to_thread(lambda: list(model_findings(settings))):
         if finding.ok:
             continue

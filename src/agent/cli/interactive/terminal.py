@@ -125,10 +125,6 @@ class Terminal:
             self.screen.note(explanation(answer))
         return answer
 
-    def settings_with(self, model: str) -> Settings:
-        """The settings of this session with another model."""
-        return read_settings({**self.flags, "model": model})
-
     async def switch(self, settings: Settings) -> None:
         """Asks with other settings from now on."""
         alita = await Alita.open(settings, streams=True, confirm=self._confirm)

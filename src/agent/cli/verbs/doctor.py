@@ -120,18 +120,15 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 
 def _speech(settings: Settings) -> Iterator[Finding]:
     speech = from_settings(settings)
-    engine = engine_of(speech)
+    engine, ready, size = engine_of(speech), True, ""
+    detail = f"{speech.engine} {speech.model}".strip()
     if engine == "openai-whisper":
         weights = WhisperWeights(settings.models_dir, speech.model)
-        detail = f"openai-whisper {weights.name}" + ("" if weights.are_here else ", not downloaded yet")
-        yield Finding("speech", weights.are_here, detail, f"Fetch the weights: {PULL}", needed=False)
-        return
-    if engine != "faster-whisper" or speech.model:
-        yield Finding("speech", True, f"{speech.engine} {speech.model}".strip())
-        return
-    ready = speech_weights(settings.models_dir).are_here
-    detail = "tiny.en" if ready else "tiny.en, not downloaded yet"
-    yield Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
+        ready, detail = weights.are_here, f"openai-whisper {weights.name}"
+    elif engine == "faster-whisper" and not speech.model:
+        ready, detail, size = speech_weights(settings.models_dir).are_here, "tiny.en", " (78 MB)"
+    lacking = "" if ready else ", not downloaded yet"
+    yield Finding("speech", ready, detail + lacking, f"Fetch the weights{size}: {PULL}", needed=False)
 
 
 def _isolation(settings: Settings) -> Iterator[Finding]:

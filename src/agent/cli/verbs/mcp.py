@@ -142,24 +142,20 @@ def list_() -> Result:
     """Lists the configured servers, and says why some are not started."""
     configured = _configured()
     problems = [fields(problem, "where message") for problem in configured.problems]
-    form = {"servers": [_as_json(standing) for standing in configured.standings], "problems": problems}
-    found = [(one.entry, one.state) for one in configured.standings]
-    rows = [(entry.name, state, str(entry.path), one_line(entry.shown, 100)) for entry, state in found]
-    warnings = [
-        f"{standing.entry.name} is not started: {standing.reason}\n  {standing.remedy}"
-        for standing in configured.standings
-        if standing.state in {"undecided", "unusable", "refused"}
-    ]
+    servers, rows, warnings = [], [], []
+    for standing in configured.standings:
+        entry = standing.entry
+        rows.append((entry.name, standing.state, str(entry.path), one_line(entry.shown, 100)))
+        servers.append(
+            {"name": entry.name, "scope": entry.scope, "file": str(entry.path)}
+            | {"transport": "http" if entry.url else "stdio", **fields(standing, "state reason")}
+            | {"starts": entry.shown, "variables": sorted(entry.environment), "headers": sorted(entry.headers)}
+        )
+        if standing.state in {"undecided", "unusable", "refused"}:
+            warnings.append(f"{entry.name} is not started: {standing.reason}\n  {standing.remedy}")
     warnings += [f"{problem.where}: {problem.message}" for problem in configured.problems]
     none = "No server is configured. Add one: alita mcp add NAME COMMAND [ARGS]..."
-    return listing(form, rows, none, warnings)
-
-
-def _as_json(standing: Standing) -> dict[str, Any]:
-    entry, transport = standing.entry, "http" if standing.entry.url else "stdio"
-    of = {"name": entry.name, "scope": entry.scope, "file": str(entry.path), "transport": transport}
-    kept = {"starts": entry.shown, "variables": sorted(entry.environment), "headers": sorted(entry.headers)}
-    return {**of, **fields(standing, "state reason"), **kept}
+    return listing({"servers": servers, "problems": problems}, rows, none, warnings)
 
 
 @app.command("test")

@@ -283,24 +283,20 @@ def report_of(results: Results) -> Shown:
     tables.append(table_of("How attempts resolved", [{"resolution": name, "attempts": n} for name, n in resolved]))
     tables.append(table_of("Leak guard", [{"question": q, "met": ", ".join(met)} for q, met in leaks.items()]))
     of = count_of(len(chosen), "selected question") + (f" × {epochs} epochs" if epochs > 1 else "")
+    interval = f"95 % interval {interval_text(overall.interval95)} (Wilson)"
+    headline = f"{percent(overall.accuracy)} right: {overall.right:,} of {overall.of:,} ({of}), {interval}"
+    if not is_scored:
+        headline = f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
+    elif not cells:
+        headline = "no question was selected"
     return Shown(
         results.name or "Benchmark",
-        _headline(overall, of),
+        headline,
         notices,
         facts,
         [table for table in tables if table.rows],
         cells,
     )
-
-
-def _headline(group: Group, of: str) -> str:
-    """The one figure that stands first: over all selected questions."""
-    if group.interval95 is None:
-        return f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
-    if not group.of:
-        return "no question was selected"
-    interval = f"95 % interval {interval_text(group.interval95)} (Wilson)"
-    return f"{percent(group.accuracy)} right: {group.right:,} of {group.of:,} ({of}), {interval}"
 
 
 def _pass_at_1(by_epoch: Sequence[float], *, is_scored: bool) -> Iterator[Fact]:
