@@ -12,7 +12,7 @@ import pytest
 from agent.files.contents import FileProblem
 from agent.files.media import speech
 from agent.files.media.audio import clock, samples
-from agent.files.media.speech import Said, Speech, Transcript
+from agent.files.media.speech import Segment, Speech, Transcript
 from support.contents import Open, named, text_of
 from support.pictures import written
 from support.sounds import FOX, converted, film_of, tone
@@ -95,7 +95,7 @@ def test_sections_are_ten_minutes_and_each_is_heard_alone(
 
     def transcribe(sound: object) -> Transcript:
         heard.append(len(sound))  # type: ignore[arg-type]
-        return Transcript("test", [Said(1, 2, "hello")])
+        return Transcript("test", [Segment(1, 2, "hello")])
 
     monkeypatch.setattr("agent.files.media.audio.transcribe", transcribe)
     monkeypatch.setattr("agent.files.media.audio.STRETCH", 10.0)

@@ -21,7 +21,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
 from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
-from agent.files.media.speech import Said, Speech, Transcript, from_settings, transcribe, use, wants_weights
+from agent.files.media.speech import Segment, Speech, Transcript, from_settings, transcribe, use, wants_weights
 from agent.files.reading import preview, read
 from agent.models.embedded.weights import Weights, WeightsFile
 from support.fibonacci import decide
@@ -96,7 +96,7 @@ def test_an_endpoint_writes_it_down_with_times(endpoint: Transcriber) -> None:
     endpoint.answers = [(200, VERBOSE)]
     sound, _ = samples(FOX, 0, 2)
     told = transcribed(sound, asked_of(endpoint))
-    assert told.said == [Said(0.25, 1.5, "The quick brown fox.")]
+    assert told.segments == [Segment(0.25, 1.5, "The quick brown fox.")]
     assert told.engine.endswith(" whisper-1")
     (asked,) = endpoint.asked
     assert asked["path"] == "/v1/audio/transcriptions"
@@ -115,7 +115,7 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
     }
     endpoint.answers = [(400, refusal), (200, {"text": "All of it."})]
     told = transcribed(samples(FOX, 0, 2)[0], asked_of(endpoint, model="gpt-4o-transcribe"))
-    assert told.said == [Said(0.0, 2.0, "All of it.")]
+    assert told.segments == [Segment(0.0, 2.0, "All of it.")]
     assert "no time stamps" in told.lost[0]
     assert [asked["response_format"] for asked in endpoint.asked] == [b"verbose_json", b"json"]
     assert endpoint.asked[1]["model"] == b"gpt-4o-transcribe"

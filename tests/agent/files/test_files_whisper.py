@@ -73,7 +73,7 @@ def test_weights_are_fetched_checked_used_and_removed(
     speech.use(Speech("openai-whisper", "tiny.en", folder=str(models)))
     told = transcribe(samples(FOX, 0, 7)[0])
     assert told.engine == "openai-whisper tiny.en"
-    assert "lazy dog" in " ".join(one.text for one in told.said)
+    assert "lazy dog" in " ".join(one.text for one in told.segments)
     assert terminal.call("model", "rm", "speech", "--json", **named).json["removed"] is True
     monkeypatch.setitem(whisper._MODELS, "tiny.en", "http://127.0.0.1:9/abc/tiny.en.pt")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -21,7 +21,7 @@ _INSIDE = frozenset(
         *("dir", "bdo", "Choice", "AlternateContent", "oMathPara", "txbxContent", "hyperlink"),
     }
 )
-"""Elements that are nothing but what is in them."""
+"""Elements that only contain others."""
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
 _STRUCK_ON = re.compile(r"(?<=[^~])~~~~(?=[^~])")
@@ -58,7 +58,7 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
 
 
 class _Reading:
-    """One document on its way to text: what its parts share."""
+    """A document while it is read: what its parts share."""
 
     def __init__(self, part: Any) -> None:
         self._part = part
@@ -129,7 +129,7 @@ def _styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]
 
 
 class _Lists:
-    """Counts the lists of a document while its paragraphs go by."""
+    """Numbers the list items of a document, paragraph by paragraph."""
 
     def __init__(self, numbering: list[Any]) -> None:
         abstract = {
@@ -148,7 +148,7 @@ class _Lists:
         self._counts = defaultdict[str, Counter[int]](Counter)
 
     def mark(self, number: str, level: int) -> str:
-        """What stands before the next paragraph of this list: `2.1.`, `b)`, `-`; empty where it is none."""
+        """The number or bullet of the next paragraph in this list: `2.1.`, `b)`, `-`; empty if it has none."""
         levels = self._levels.get(number, {})
         if level not in levels:
             return "-" if number not in ("", "0") else ""
@@ -247,7 +247,7 @@ class _Part:
         return f"({text})" if name == "rt" else text
 
     def _drawing(self, node: Any) -> str:
-        """What is drawn: the names of pictures; text boxes, charts and diagrams follow the paragraph."""
+        """The names of pictures; text boxes, charts and diagrams are kept for after the paragraph."""
         drawings, words = self._reading.drawings, []
         described = next(node.iter("{*}docPr"), None)
         alt = (described.get("descr") or described.get("title") or "") if described is not None else ""
@@ -284,7 +284,7 @@ class _Part:
 
 
 def _below(parent: Any, name: str) -> Iterator[Any]:
-    """The rows of a table or the cells of a row, past content controls and tracked insertions."""
+    """The rows of a table or the cells of a row, including those in content controls and tracked insertions."""
     for child in parent:
         if _name(child) == name:
             yield child
@@ -308,6 +308,6 @@ def _outline(properties: Any) -> int:
 
 
 def _listed(properties: Any, number: str = "", depth: int = 0) -> tuple[str, int]:
-    """The list that properties of a paragraph name, with the level in it."""
+    """The list that a paragraph belongs to, by its properties, and its level there."""
     listed = properties.find(f"{_W}numPr") if properties is not None else None
     return (_value(listed, "numId") or number), int(_value(listed, "ilvl") or depth)

@@ -14,7 +14,7 @@ from mcp_tools.text import one_line
 
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""Ways of garbling that concern fonts alone."""
+"""Kinds of encryption that concern only fonts."""
 
 
 def open_epub(source: Source, limits: ReadLimits) -> Contents:

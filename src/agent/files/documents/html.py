@@ -17,7 +17,7 @@ from mcp_tools.text import one_line
 MOST_BYTES = 32 * 2**20
 """Of a page, or a chapter of a book."""
 _PRINTED = re.compile(r"@media[^{]{0,200}\bprint\b[^{]{0,200}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
-"""Rules for paper."""
+"""Style rules for printing."""
 _MOST_RULES = 5
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
 _BLOCKS = frozenset(
@@ -83,7 +83,7 @@ class HtmlPage:
         self.markdown = _BLANK_LINES.sub("\n\n", markdown).strip()
 
     def _drop(self, soup: BeautifulSoup) -> None:
-        """Takes out what is no text; the words that a drawing or a field has go in its place."""
+        """Removes what is not text; drawings and fields are replaced by their words."""
         counts = {name: len(soup.find_all(name)) for name in _DROPPED}
         if named := ", ".join(f"{count} {name}" for name, count in counts.items() if count):
             self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
@@ -104,7 +104,7 @@ class HtmlPage:
 
 
 class _Converter(MarkdownConverter):
-    """Knows newer elements as blocks, and keeps a bar inside a cell from dividing it."""
+    """Treats newer elements as blocks, and escapes bars inside cells."""
 
     def get_conv_fn(self, tag_name: str) -> Any:
         return super().get_conv_fn("div" if tag_name.lower() in _BLOCKS else tag_name)  # type: ignore[misc]  # it has no types
@@ -115,7 +115,7 @@ class _Converter(MarkdownConverter):
 
 
 def picture_in(address: str) -> tuple[bytes, str]:
-    """A picture that an address holds itself, and its kind; empty for any other address."""
+    """The picture in a `data:` address, and its kind; empty for other addresses."""
     held = _HELD.match(address)
     try:
         return (base64.b64decode(held[2]), held[1]) if held else (b"", "")
@@ -124,7 +124,7 @@ def picture_in(address: str) -> tuple[bytes, str]:
 
 
 def _strike_through(soup: BeautifulSoup) -> None:
-    """Marks the text that a style strikes through on a screen: its author took it back."""
+    """Marks the text that a style strikes through on screens, since its author withdrew it."""
     for element in soup.find_all("strike"):
         element.name = "s"
     css = _PRINTED.sub("", "}".join(style.get_text() for style in soup.find_all("style")))
@@ -141,7 +141,7 @@ def _strike_through(soup: BeautifulSoup) -> None:
 
 
 def _selected(soup: BeautifulSoup, selector: str) -> list[Any]:
-    """The elements of a selector; none where it is none, or one that is not known, such as `::after`."""
+    """The elements that a selector matches; none if it is invalid or not supported, such as `::after`."""
     from soupsieve import SelectorSyntaxError
 
     try:
@@ -151,7 +151,7 @@ def _selected(soup: BeautifulSoup, selector: str) -> list[Any]:
 
 
 def _fill(soup: BeautifulSoup, table: Any) -> None:
-    """Puts empty cells below those that reach over several rows."""
+    """Adds empty cells below cells that span rows."""
     waiting: dict[int, int] = {}
     for row in [one for one in table.find_all("tr") if one.find_parent("table") is table][:10_000]:
         place = 0

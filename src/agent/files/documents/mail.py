@@ -1,4 +1,4 @@
-"""Mail: headers, texts, and attachments, each read by the reader of its kind."""
+"""Mail: headers, texts, and attachments, which are read by the reader for their kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_SECTIONS = 200
 
 
 def open_mail(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a message with what is attached to it."""
+    """Reads a message with its attachments."""
     if source.path.stat().st_size > limits.unpacked:
         raise too_large(source.name, limits)
     with source.path.open("rb") as file:
@@ -56,7 +56,7 @@ def open_mail(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Iterator[str]:
-    """The text; the html where there is no text, or where it says more."""
+    """The plain text, and the HTML if there is no plain text or the HTML says more."""
     if plain is not None:
         yield _text(plain).strip()
     if html is None:
@@ -70,7 +70,7 @@ def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Ite
 
 
 def _attached(message: Any, bodies: list[MIMEPart | None]) -> Iterator[EmailMessage]:
-    """The parts that are no text of the message itself."""
+    """The parts that are not the text of the message."""
     for part in message.iter_parts():
         if part.get_content_maintype() == "multipart":
             yield from _attached(part, bodies)
@@ -99,7 +99,7 @@ def _read(name: str, content: bytes, depth: int, limits: ReadLimits, lost: list[
 
 
 def _name(part: EmailMessage, taken: dict[str, bytes]) -> str:
-    """A name of its own that is safe as a file's."""
+    """A unique name that is safe for a file."""
     given = (part.get_filename() or "").replace("\\", "/").rpartition("/")[2]
     suffix = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt"}.get(part.get_content_type(), "")
     name = short_name(one_line(given, 100).replace("\0", "").strip(". ")) or f"attachment-{len(taken) + 1}{suffix}"
@@ -116,7 +116,7 @@ def _bytes(part: MIMEPart) -> bytes:
 
 
 def _text(part: MIMEPart) -> str:
-    """Its text, whatever its encoding says."""
+    """Its text, even if its declared encoding is wrong."""
     try:
         return str(part.get_content())
     except (LookupError, UnicodeError, KeyError):

@@ -1,4 +1,4 @@
-"""Documents that are zip files inside: opened within limits; their charts, diagrams and pictures as text and files."""
+"""Documents that are zip files: opening them within limits; their charts, diagrams and pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def open_package(source: Source, limits: ReadLimits) -> ZipFile:
-    """Opens the zip file of a document, of which nothing is unpacked yet."""
+    """Opens a document as a zip file, without unpacking anything."""
     with source.path.open("rb") as file:
         if file.read(4) == _OLE:
             raise locked(source.name)
@@ -39,7 +39,7 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
 
 
 def parse_xml(content: bytes) -> Any:
-    """The root of an XML text; what it refers to outside is not opened."""
+    """The root of an XML text; external references are not resolved."""
     from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
     return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
@@ -47,10 +47,10 @@ def parse_xml(content: bytes) -> Any:
 
 @dataclass(slots=True)
 class Drawings:
-    """What was found, for the whole document."""
+    """The pictures, charts and diagrams of a document."""
 
     pictures: dict[str, bytes] = field(default_factory=dict)
-    """By the name of the file that they are saved as."""
+    """Contents by file name."""
     others: list[str] = field(default_factory=list)
     """Embedded objects, sounds and films."""
 
@@ -63,14 +63,14 @@ class Drawings:
         return [named, *others] if self.pictures else others
 
     def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:
-        """A picture: the name of the file that it is kept as, and what the document says of it."""
+        """Keeps a picture, and returns its text: the name of its file and its description."""
         related = _related(part, relation)
         if related is None:
             return self.kept(b"", "", alt, stem)
         return self.kept(related.blob, str(related.partname).rpartition(".")[2].lower(), alt, stem)
 
     def kept(self, content: bytes, suffix: str, alt: str, stem: str) -> str:
-        """What the text says of a picture; without content only what the document says of it."""
+        """The text for a picture; without content, only its description."""
         name = ""
         if content:
             name = next((known for known, kept in self.pictures.items() if kept == content), "")
@@ -98,7 +98,7 @@ class Drawings:
         return f"[{', '.join(kinds)} chart{': ' + ' '.join(words) if words else ''}]\n" + table([head, *cells])
 
     def diagram(self, part: Any, graphic: Any) -> str:
-        """The words of a diagram, one a line."""
+        """The words of a diagram as a list."""
         ids = next(graphic.iter("{*}relIds"), None)
         related = _related(part, ids.get(f"{_RELATION}dm", "")) if ids is not None else None
         if related is None:
@@ -110,7 +110,7 @@ class Drawings:
 
 
 def _values(series: Any, *names: str) -> list[str]:
-    """The points of the first of these that is there, in the order of their numbers; one that is left out is empty."""
+    """The points of the first of these elements that exists, by number; missing points are empty."""
     holder = next((found for name in names if (found := series.find(f"{_CHART}{name}")) is not None), None)
     if holder is None:
         return []
@@ -119,6 +119,6 @@ def _values(series: Any, *names: str) -> list[str]:
 
 
 def _related(part: Any, relation: str) -> Any:
-    """The part that a relation leads to; None where it leads out of the document or nowhere."""
+    """The part that a relation leads to; None if it leads out of the document or nowhere."""
     found = part.rels.get(relation) if relation else None
     return None if found is None or found.is_external else found.target_part

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _SHARE_FOR_OCR = 0.5  # part of the time limit that may go into reading pictures
-_MOST_CHARACTERS = 1_000_000  # of one page: more is no page that anybody printed
+_MOST_CHARACTERS = 1_000_000  # of one page: no printed page has more
 _MOST_PIECES = 4_000
-"""Pieces on a page that is looked at for columns: with more, a drawing's labels, the order of the file is kept."""
+"""Pages with more pieces are not checked for columns: these are labels of drawings."""
 _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
 _MOST_ATTACHED = 50
 
 
 def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
-    """Opens a PDF; pages are read when they are asked for."""
+    """Opens a PDF; pages are read when they are requested."""
     with source.path.open("rb") as file:
         file.seek(max(0, source.path.stat().st_size - 2048))
         is_cut = b"%%EOF" not in file.read()
@@ -158,7 +158,7 @@ class PdfContents(Contents):
 
 
 def _text_of(page: Any) -> str:
-    """The text in the order of the file, or, where there is a table, as it stands on the page."""
+    """The text in the order of the file, or, if the page has a table, as laid out on the page."""
     words = page.get_textpage()
     try:
         plain = str(words.get_text_range().replace("\r\n", "\n").replace("\x02", ""))
@@ -169,7 +169,7 @@ def _text_of(page: Any) -> str:
         if not _share_lines(boxes) or not has_columns([_piece(box) for box in boxes]):
             return plain
         laid = lay_out([_piece(box, words.get_text_bounded(*box)) for box in boxes])
-        # no letter may be lost when lines are laid out anew
+        # laying lines out again must not lose a letter
         return laid if sorted("".join(laid.split())) == sorted("".join(plain.split())) else plain
     finally:
         words.close()
@@ -183,7 +183,7 @@ def _picture_of(page: Any) -> Image:
 
 
 def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
-    """Whether pieces stand beside each other at all: most pages are prose, and quickly told from tables."""
+    """Whether any pieces share a line. Most pages are prose, and this quickly rules out tables."""
     twice_middles = sorted(box[1] + box[3] for box in boxes)
     height = sorted(box[3] - box[1] for box in boxes)[len(boxes) // 2]
     return sum(after - before <= height for before, after in pairwise(twice_middles)) > 1
@@ -195,7 +195,7 @@ def _piece(box: tuple[float, float, float, float], text: str = "") -> Piece:
 
 
 def _notes_on(page: Any, document: Any) -> list[str]:
-    """What is not in the text of the page: notes, the fields of a form, where links lead."""
+    """What the text of the page lacks: notes, form fields, targets of links."""
     found = []
     for index in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_NOTES)):
         note = raw.FPDFPage_GetAnnot(page, index)
@@ -218,7 +218,7 @@ def _notes_on(page: Any, document: Any) -> list[str]:
 
 
 def _filled(function: Callable[..., int], *arguments: Any, encoding: str) -> str:
-    """The text that a function of pdfium writes into a buffer, whose size it tells when it is given none."""
+    """The text that a pdfium function writes to a buffer; called without one, it returns the size."""
     size = function(*arguments, None, 0)
     buffer = ctypes.create_string_buffer(size + 2)
     function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)) if encoding != "utf-8" else buffer, size)

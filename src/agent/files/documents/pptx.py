@@ -59,7 +59,7 @@ class _Slide:
         self.blocks = self.blocks or ["(an empty slide)"]
 
     def _shapes(self, shapes: Iterable[Any]) -> Iterator[str]:
-        """From the top down and from the left, as people read."""
+        """Shapes from top to bottom and left to right."""
         others = (shape for shape in shapes if shape.shape_id != self._title_id)
         for shape in sorted(others, key=lambda one: ((one.top or 0) // _ROW, one.left or 0)):
             yield from (block for block in self._shape(shape) if block.strip())
@@ -98,11 +98,11 @@ class _Slide:
 
 
 def _text(frame: Any) -> str:
-    """The paragraphs of a frame, deeper ones indented as a list; with where links lead."""
+    """The paragraphs of a frame with the targets of links; deeper ones are indented as a list."""
     lines = []
     for paragraph in frame.paragraphs:
         text = "".join(_run(one, frame.part) for one in paragraph._p)
-        properties = paragraph._p.pPr  # `paragraph.level` would make those that are not there
+        properties = paragraph._p.pPr  # `paragraph.level` would create missing properties
         level = properties.lvl if properties is not None else 0
         lines.append(f"{'  ' * (level - 1)}- {text}" if level and text.strip() else text)
     return "\n".join(line for line in lines if line.strip())

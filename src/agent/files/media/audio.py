@@ -1,4 +1,4 @@
-"""Sound by the libraries of ffmpeg: how long, which tracks, and what is said, ten minutes a section."""
+"""Sounds, decoded by the libraries of ffmpeg: length, tracks, and a transcript in sections of ten minutes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import av
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
-from agent.files.media.speech import RATE, Said, transcribe
+from agent.files.media.speech import RATE, Segment, transcribe
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -29,7 +29,7 @@ _TAGS = ("title", "artist", "album", "date", "genre", "comment")
 
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
-    """Opens a sound; what is said is written down when a section is asked for."""
+    """Opens a sound; a section is transcribed when it is requested."""
     with open_container(source.path) as container:
         if not container.streams.audio:
             raise damaged(source.name, source.kind, "it has no sound")
@@ -42,18 +42,18 @@ def open_sound(source: Source, limits: ReadLimits) -> Contents:
 
 
 class Sound(Contents):
-    """A sound whose speech is written down as it is read, each stretch once."""
+    """A sound; each stretch is transcribed once, when it is read."""
 
     def __init__(self, source: Source, length: float, lost: list[str], summary: str = "") -> None:
         self.stretches = max(1, math.ceil(length / STRETCH - 0.001))
         super().__init__(source.kind, summary, lost, count=self.stretches)
         self._source, self._length = source, length
-        self._said: dict[int, list[Said]] = {}
+        self._segments: dict[int, list[Segment]] = {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The transcript, a line for each piece: `[0:07-0:12] words`."""
         for number in range(first, self.stretches + 1):
-            lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._said_in(number)]
+            lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._segments_in(number)]
             start = (number - 1) * STRETCH
             name = f"transcript, {clock(start)} to {clock(min(start + STRETCH, self._length))}"
             heard = "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
@@ -62,24 +62,24 @@ class Sound(Contents):
     def save_data(self, folder: Path) -> list[Path]:
         """The transcript as JSON: engine, and pieces with start, end (seconds) and text."""
         stretches = min(self.stretches, _MOST_SAVED)
-        said = [one for number in range(1, stretches + 1) for one in self._said_in(number)]
-        if not said:
+        segments = [one for number in range(1, stretches + 1) for one in self._segments_in(number)]
+        if not segments:
             return []
         if stretches < self.stretches:
             self.lost.append(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
         path = folder / f"{short_name(Path(self._source.name).stem)}.transcript.json"
-        pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in said]
-        told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in said), "pieces": pieces}
+        pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in segments]
+        told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in segments), "pieces": pieces}
         path.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
         return [path]
 
-    def _said_in(self, number: int) -> list[Said]:
-        """What is said in a stretch, counted from 1, in seconds of the whole file; nothing after a failure."""
-        if number not in self._said:
-            self._said[number] = self._write_down((number - 1) * STRETCH)
-        return self._said[number]
+    def _segments_in(self, number: int) -> list[Segment]:
+        """The speech in a stretch, from 1, with times in the whole file; empty after a failure."""
+        if number not in self._segments:
+            self._segments[number] = self._transcribe((number - 1) * STRETCH)
+        return self._segments[number]
 
-    def _write_down(self, start: float) -> list[Said]:
+    def _transcribe(self, start: float) -> list[Segment]:
         sound, broken = samples(self._source.path, start, STRETCH)
         end = start + len(sound) / RATE
         if broken:
@@ -98,7 +98,7 @@ class Sound(Contents):
         self.facts["transcript_by"] = told.engine
         for sentence in told.lost:
             self.lost.append(sentence)
-        return [Said(start + one.start, min(start + one.end, end), one.text) for one in told.said if one.text]
+        return [Segment(start + one.start, min(start + one.end, end), one.text) for one in told.segments if one.text]
 
 
 @contextlib.contextmanager
@@ -109,7 +109,7 @@ def open_container(path: Path) -> Iterator[InputContainer]:
 
 
 def length_of(source: Source, container: InputContainer) -> float:
-    """Seconds; counted packet by packet where the file does not say."""
+    """The length in seconds; counted packet by packet if the file does not state it."""
     if container.duration:
         return container.duration / 1_000_000
     end = 0.0
@@ -122,7 +122,7 @@ def length_of(source: Source, container: InputContainer) -> float:
 
 
 def tags_of(container: InputContainer) -> str:
-    """Title, artist and the like, a line each."""
+    """Title, artist and similar tags, one per line."""
     found = {str(key).lower(): str(value) for key, value in container.metadata.items()}
     return "".join(f"\n{key}: {found[key][:200]}" for key in _TAGS if key in found)
 
@@ -155,7 +155,7 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
 
 
 def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
-    """The sound from here on, with the second that each block begins at."""
+    """The sound from here on in blocks, each with its start in seconds."""
     resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
     time: float | None = None
     for frame in chain(container.decode(audio=0), [None]):
@@ -170,7 +170,7 @@ def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
 
 
 def clock(seconds: float) -> str:
-    """A moment as people write it: `0:07`, `1:02:03`."""
+    """A time as `0:07` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,4 +1,4 @@
-"""Pictures: size, mode, EXIF, frames, the text in them, and a copy of them as models take it."""
+"""Pictures: size, mode, EXIF, frames, the text in them, and copies for models that see."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_FRAMES = 12
 _ONLY_TEXT = "Of the picture only text is shown: no shapes, bars, lines, colours or places."
 _SHOWN = ("Make", "Model", "DateTimeOriginal", "DateTime", "ImageDescription", "UserComment", "Artist", "Copyright")
 LONGEST_SIDE = 2048
-"""Pixels. What is larger is sized down by endpoints, too."""
+"""Pixels. Endpoints shrink larger pictures themselves."""
 LARGEST = 1_500_000
 """Bytes."""
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
@@ -36,7 +36,7 @@ _QUALITIES = (85, 60, 30)
 
 
 def open_image(source: Source, limits: ReadLimits) -> Contents:
-    """Reads what a picture says about itself, and the text in it; what it shows is for a model that sees."""
+    """Reads the metadata of a picture and the text in it."""
     with _open_picture(source) as picture:
         summary = _summary(picture)
         lost = [_ONLY_TEXT] if ocr.is_wanted() else []
@@ -65,7 +65,7 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def _open_picture(source: Source) -> Iterator[Image.Image]:
-    """A picture, opened by what it is and not by its name."""
+    """Opens a picture by its kind, whatever its name."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -90,7 +90,7 @@ def _summary(picture: Image.Image) -> str:
         tags = {**exif, **exif.get_ifd(ExifTags.IFD.Exif)}
         told = {name: tags[ExifTags.Base[name]] for name in _SHOWN if ExifTags.Base[name] in tags}
         told["position"] = _position(exif.get_ifd(ExifTags.IFD.GPSInfo))
-    except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # a damaged tag is no damaged picture
+    except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # a damaged tag does not mean a damaged picture
         pass
     told["comment"] = picture.info.get("comment")
     told |= dict(list(getattr(picture, "text", {}).items())[:20])
@@ -103,7 +103,7 @@ def _plain(value: Any) -> str:
 
 
 def _position(gps: dict[int, Any]) -> str:
-    """The place in degrees, north and east positive; empty where the picture tells none."""
+    """The place in degrees, north and east positive; empty if unknown."""
     if not gps:
         return ""
     north, east = (
@@ -115,7 +115,7 @@ def _position(gps: dict[int, Any]) -> str:
 
 
 def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.Image]]:
-    """The pages of a scan, or moments of a moving picture at even distances; turned as the camera was held."""
+    """The pages of a scan, or evenly spaced frames of an animation, rotated according to EXIF."""
     count = getattr(picture, "n_frames", 1)
     few = min(count, _MOST_FRAMES)
     chosen = [n * (count - 1) // max(few - 1, 1) for n in range(few)]
@@ -127,7 +127,7 @@ def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.
 
 
 def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> dict[str, Any]:
-    """Writes how the first frame of a picture, or a page of a PDF, looks; the file's name is the hash of its content.
+    """Saves the first frame of a picture, or a page of a PDF, as a picture named by the hash of its content.
 
     Returns:
         `path`, `kind` as a media type, `bytes`, `size` and `whole`: pixels of the copy and of the picture itself.

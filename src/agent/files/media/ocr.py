@@ -1,4 +1,4 @@
-"""Text in pictures, read by rapidocr, whose models are inside its wheel, and pieces of text laid out in columns."""
+"""OCR by rapidocr, whose models come with its wheel, and the layout of pieces of text in columns."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _THREADS = 1
 """Of onnxruntime: its threads spin while they wait, so that a second one costs more than it gives on a busy machine."""
 _UNSURE_BELOW = 0.8
 _is_wanted = True
-_WIDEST = 300  # characters of a line, however far apart its pieces stand
+_WIDEST = 300  # characters of a line, however far apart its pieces are
 _COLUMN_GAP = 1.5  # heights of a line between two columns at least
 
 
 def turn_off() -> None:
-    """Has this process read no pictures any more: whoever asked looks at them."""
+    """Turns OCR off in this process, because the caller looks at pictures itself."""
     global _is_wanted
     _is_wanted = False
 
@@ -40,7 +40,7 @@ class RecognisedText(NamedTuple):
     text: str
     """Its lines, columns kept."""
     certainty: str = ""
-    """How certain the text is, in words."""
+    """How certain the text is, as a phrase."""
     lost: tuple[str, ...] = ()
 
 
@@ -82,7 +82,7 @@ def _read(picture: Image) -> RecognisedText:
 
 
 def on_white(picture: Image) -> Image:
-    """A picture in plain colours, without transparency, which would be black."""
+    """The picture in RGB, with white in place of transparency."""
     from PIL import Image as Images
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
@@ -131,12 +131,12 @@ class Piece(NamedTuple):
 
     @property
     def height(self) -> float:
-        """How high it is."""
+        """The height of the rectangle."""
         return self.bottom - self.top
 
 
 def has_columns(pieces: Sequence[Piece]) -> bool:
-    """Whether there is a table: lines with gaps in them that are not the two or three columns of a printed text."""
+    """Whether there is a table: lines with gaps that are not columns of prose."""
     width = max(one.right for one in pieces) - min(one.left for one in pieces) if pieces else 0.0
     tabular = prose = 0
     for row in _rows(pieces):
@@ -154,7 +154,7 @@ def has_columns(pieces: Sequence[Piece]) -> bool:
 
 
 def lay_out(pieces: Sequence[Piece]) -> str:
-    """The text of the pieces; what stands below each other on the page does so in the lines."""
+    """The text of the pieces, aligned in columns as on the page."""
     pieces = [one for one in pieces if one.text.strip()]
     if not pieces:
         return ""

@@ -34,8 +34,8 @@ _UNSURE_BELOW = -1.0
 _ENDPOINT_SECONDS = 300.0
 
 
-class Said(NamedTuple):
-    """What was said between two moments, in seconds from the beginning of the stretch."""
+class Segment(NamedTuple):
+    """A piece of speech; times are in seconds from the start of the stretch."""
 
     start: float
     end: float
@@ -43,22 +43,22 @@ class Said(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """What was said in a stretch of sound."""
+    """The speech in a stretch of sound."""
 
     engine: str
-    """What wrote it down, with its model: `faster-whisper tiny.en`."""
-    said: list[Said]
+    """The engine and its model: `faster-whisper tiny.en`."""
+    segments: list[Segment]
     lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What writes down speech. `asdict` of it can be given to another process."""
+    """Which engine transcribes speech. `asdict` of it can be given to another process."""
 
     engine: Engine = "auto"
     model: str = ""
     folder: str = ""
-    """Of the models."""
+    """The folder of the models."""
     base_url: str = ""
     api_key: str = field(default="", repr=False)
     prepare: Callable[[], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
@@ -116,7 +116,7 @@ def weights_of(speech: Speech) -> list[str]:
 
 
 def transcribe(samples: Samples) -> Transcript:
-    """What is said in a stretch of sound.
+    """Transcribes a stretch of sound.
 
     Args:
         samples: Mono, 16,000 a second, each from -1 to 1.
@@ -126,7 +126,7 @@ def transcribe(samples: Samples) -> Transcript:
         raise FileProblem("unsupported", "Transcription is switched off (setting `speech`).")
     content = f"{speech.engine} {speech.model} {speech.base_url}".encode() + samples.tobytes()
     told = found_once(content, lambda: _written_down(samples)._asdict())
-    return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))
+    return Transcript(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
 
 
 def _written_down(samples: Samples) -> Transcript:
@@ -137,7 +137,7 @@ def _written_down(samples: Samples) -> Transcript:
         told = ask({"sound": base64.b64encode(_as_wav(samples)).decode()})
         if problem := told.get("problem"):
             raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
-        return Transcript(told["engine"], [Said(*one) for one in told["said"]], tuple(told["lost"]))
+        return Transcript(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
     if engine_of(speech) == "openai-whisper":
         return _by_openai_whisper(samples, speech)
     return _by_faster_whisper(samples, speech)
@@ -162,13 +162,13 @@ def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
     found, _ = model.transcribe(
         samples, language="en" if english else None, condition_on_previous_text=False, beam_size=5
     )
-    said, doubts = [], []
+    segments, doubts = [], []
     for piece in found:
-        said.append(Said(piece.start, piece.end, piece.text.strip()))
+        segments.append(Segment(piece.start, piece.end, piece.text.strip()))
         doubts.append(piece.avg_logprob)
     unsure = bool(doubts) and sum(doubts) / len(doubts) < _UNSURE_BELOW
-    lost = (*((_SMALL,) if name == "tiny.en" and said else ()), *((_UNSURE,) if unsure else ()))
-    return Transcript(f"faster-whisper {name}", said, lost)
+    lost = (*((_SMALL,) if name == "tiny.en" and segments else ()), *((_UNSURE,) if unsure else ()))
+    return Transcript(f"faster-whisper {name}", segments, lost)
 
 
 def _weights(speech: Speech) -> tuple[Path, str]:
@@ -214,8 +214,8 @@ def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
     root = str(weights.folder) if weights.are_here else None
     model = _openai_model(str(weights.path) if weights.is_own else weights.name, root)
     told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
-    said = [Said(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
-    return Transcript(f"openai-whisper {name}", said)
+    segments = [Segment(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
+    return Transcript(f"openai-whisper {name}", segments)
 
 
 @lru_cache(maxsize=1)
@@ -245,7 +245,7 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
     endpoint = Endpoint(model, url, "ALITA_SPEECH_API_KEY", speech.api_key or None)
     try:
         with openai.OpenAI(base_url=url, api_key=speech.api_key or "none", timeout=_ENDPOINT_SECONDS) as client:
-            said, lost = _ask(client, model, sound)
+            segments, lost = _ask(client, model, sound)
     except openai.OpenAIError as error:
         failure = openai_failure(endpoint, error)
         if failure is None:
@@ -257,10 +257,10 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
         ) from None
     except ValueError as error:
         raise FileProblem("unsupported", f"{endpoint.shown_url} gave an incomplete answer: {error}.") from None
-    return Transcript(f"{endpoint.host} {model}", said, lost)
+    return Transcript(f"{endpoint.host} {model}", segments, lost)
 
 
-def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Said], tuple[str, ...]]:
+def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple[str, ...]]:
     import openai
 
     file = ("sound.wav", sound, "audio/wav")
@@ -274,9 +274,9 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Said], tuple[st
     if not isinstance(text, str):
         raise FileProblem("unsupported", "The speech endpoint answered without text.")
     if pieces := getattr(told, "segments", None):
-        return [Said(float(p.start), float(p.end), p.text.strip()) for p in pieces], ()
-    said = [Said(0.0, (len(sound) - 44) / 2 / RATE, text.strip())] if text.strip() else []
-    return said, ("The endpoint gives no time stamps within ten minutes.",) if said else ()
+        return [Segment(float(p.start), float(p.end), p.text.strip()) for p in pieces], ()
+    segments = [Segment(0.0, (len(sound) - 44) / 2 / RATE, text.strip())] if text.strip() else []
+    return segments, ("The endpoint gives no time stamps within ten minutes.",) if segments else ()
 
 
 def _as_wav(samples: Samples) -> bytes:

@@ -1,4 +1,4 @@
-"""Films: how long, how large, moments of them as pictures with their text, and what is said."""
+"""Films: length, size, frames as pictures with the text in them, and a transcript."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_PIXELS = 8192 * 8192
 
 
 class Film(Contents):
-    """A film whose first section is what is seen, and the others what is said; looked at when that is asked for."""
+    """A film: the first section is the text in its frames, the others are the transcript."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self._source = source
@@ -50,7 +50,7 @@ class Film(Contents):
         self.count = int(self._is_seen) + (self._sound.stretches if self._sound else 0)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """What is written in its pictures, a line where it changes, then what is said, ten minutes each."""
+        """Yields the text in its frames, where it changes, then the transcript, ten minutes each."""
         if self._is_seen and first == 1:
             lines, last = [], ""
             for seconds, (_, text) in self._moments.items():
@@ -62,7 +62,7 @@ class Film(Contents):
             yield from self._sound.sections(max(1, first - int(self._is_seen)))
 
     def save_data(self, folder: Path) -> list[Path]:
-        """The pictures as `name.0012.5s.jpg`, seconds in the name, and the transcript."""
+        """Saves the frames as `name.0012.5s.jpg`, with the second in the name, and the transcript."""
         saved = []
         for seconds, (jpeg, _) in self._moments.items() if self._is_seen else ():
             saved.append(folder / f"{short_name(Path(self._source.name).stem)}.{seconds:06.1f}s.jpg")
@@ -71,7 +71,7 @@ class Film(Contents):
 
     @cached_property
     def _moments(self) -> dict[float, tuple[bytes, str]]:
-        """JPEG and text by the second."""
+        """JPEG and text of each frame, by second."""
         moments = {}
         reads = True
         for seconds, picture in self._pictures():
@@ -88,7 +88,7 @@ class Film(Contents):
         return moments
 
     def _pictures(self) -> Iterator[tuple[float, Image]]:
-        """Pictures at even distances, the first from the beginning, each with its second."""
+        """Evenly spaced frames, each with its second."""
         count = max(1, min(_MOST_MOMENTS, int(self._length / _BETWEEN) + 1))
         step = self._length / count
         if count > 1:
@@ -111,7 +111,7 @@ class Film(Contents):
 
 
 def _frame_at(container: Any, stream: Any, seconds: float) -> Any:
-    """The first picture at or after a moment; the last one there is where the film ends before."""
+    """The first frame at or after a moment, or the last one of the film."""
     container.seek(int(seconds * 1_000_000))
     frame = None
     for frame in container.decode(stream):
