@@ -213,7 +213,8 @@ def _absolute(path: Path | None) -> str:
 def _readable_kind(path: Path, name: str) -> str:
     """The kind of the file, if it has a reader or is empty."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise cannot_open(path, FileNotFoundError())  # a pipe would be waited for
+        remedy = "Save its content in a file, and attach that."
+        raise FileProblem("missing", f"{name} is a pipe or a device, not a file.", remedy=remedy)
     kind = kind_of(path)
     if kind in READERS or kind == EMPTY:
         return kind

@@ -219,12 +219,12 @@ def journal_path(runs: Path, run_id: str) -> Path:
 
 def describe_file(path: Path) -> InputFile:
     """A file's absolute path, hash and size; the hash of one that cannot be read is empty."""
-    try:
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            size = file.tell()
-    except OSError:
-        sha256, size = "", 0
+    sha256, size = "", 0
+    with contextlib.suppress(OSError):
+        if path.is_file():  # a pipe would be waited for, and a device may have no end
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
     return InputFile(str(path.absolute()), sha256, size)
 
 

@@ -88,6 +88,14 @@ def test_a_missing_file_is_told_to_the_model_where_nobody_is_at_the_keyboard(ter
     assert "none.csv" in got.err
 
 
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_a_pipe_or_a_device_that_is_attached_is_not_waited_for(terminal, name):
+    os.mkfifo(terminal.here / "pipe")
+    lines = [decide("answer", answer="No file.", when="is a pipe or a device, not a file.")]
+    got = terminal.run("--file", name, "--model", terminal.script(*lines), "Sum it")
+    assert (got.code, got.out) == (0, "No file.\n")
+
+
 @pytest.mark.parametrize("name", ["none.csv", "."])
 def test_a_path_mistyped_at_the_keyboard_is_an_error_that_names_it(terminal, name):
     ours, theirs = os.openpty()

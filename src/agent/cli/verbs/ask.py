@@ -78,7 +78,8 @@ def ask(
     files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
     for path in files if _at_keyboard() else ():  # a program's question is asked all the same
         with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path."):
-            path.open("rb").close()
+            if not path.is_fifo():  # it would be waited for
+                path.open("rb").close()
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
         for_one = {"-o": output, "--json": as_json, "--json-stream": json_stream, "--schema": schema, "--quiet": quiet}
