@@ -22,17 +22,12 @@ def shown_tool(tool: Tool) -> dict[str, Json]:
     """A tool of the library as prompts and rules see it; what a draft says of itself is data, and nothing more."""
     if tool.status is Status.VERIFIED:
         asked = tool.provenance.get("asked")
-        said = f"{tool.description}{_returns(tool)}"
+        returns = tool.output_schema.get("properties", {}).get("result", {}).get("description", "")
+        said = f"{tool.description}\n\nReturns:\n    {returns}" if returns else tool.description
         return {"name": tool.name, "description": said, "inputSchema": tool.input_schema, "asked": asked}
     description = data_block(f"tool {tool.name}, not approved", tool.description)
     schema = plain_schema(tool.input_schema, described=False)
     return {"name": tool.name, "description": description, "inputSchema": schema, DRAFT: True}
-
-
-def _returns(tool: Tool) -> str:
-    """What a tool says of its result."""
-    described = tool.output_schema.get("properties", {}).get("result", {}).get("description", "")
-    return f"\n\nReturns:\n    {described}" if described else ""
 
 
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:

@@ -19,7 +19,9 @@ def refusal_of(decision: Decision, state: State) -> str | None:
         return f"there is no tool {decision.tool!r}; the tools are: {known}."
     if decision.action in state.get("without", []):
         return f"{decision.action} is not possible in this run."
-    if (problem := _unreadable(decision, state)) is not None:
+    if means_page(decision) and "search" in state.get("without", []):
+        return "pages of the web are not read in this run."
+    if (problem := no_such_link(decision, state)) is not None:
         return problem
     if decision.action == "answer":
         return None if decision.answer.strip() else "an answer needs text."
@@ -30,13 +32,6 @@ def refusal_of(decision: Decision, state: State) -> str | None:
         result = data_block("what was done, and its result", done)
         return f"{decision.action} was already done and gave a result.\n{result}\nChoose another action, or answer."
     return None
-
-
-def _unreadable(decision: Decision, state: State) -> str | None:
-    """Why a page cannot be read; None when it can, or when a file is meant."""
-    if means_page(decision) and "search" in state.get("without", []):
-        return "pages of the web are not read in this run."
-    return no_such_link(decision, state)
 
 
 def _knows_more(files: Sequence[str], steps: Sequence[Step], last: Step, decision: Decision) -> bool:

@@ -51,11 +51,6 @@ def _tests(**more: Json) -> Json:
     return form
 
 
-def _rulings(count: int) -> Json:
-    items = _object("because", "result")
-    return _object(results={"type": "array", "minItems": count, "maxItems": count, "items": items})
-
-
 _TESTS = _tests()
 _TESTS_OF_FILES = _tests(files={"type": "array", "items": _object("name", "text")})
 
@@ -93,7 +88,8 @@ class ModelExaminer:
                 calls="\n".join(f"{n}. {_shown(tool.name, test)}" for n, test in enumerate(open_, 1)),
                 objection=data_block("the author of the code", objection) if objection else NO_DATA,
             )
-            form = await self._fill(messages, _rulings(len(open_)))
+            items = {"items": _object("because", "result"), "minItems": len(open_), "maxItems": len(open_)}
+            form = await self._fill(messages, _object(results={"type": "array", **items}))
             for test, ruling in zip(open_, form["results"], strict=True):
                 now = _ruled(test, ruling)
                 ruled[test.call.key] = now

@@ -250,7 +250,7 @@ async def open_sandbox(*, backend: str | None = None, allow_weak: bool = False) 
     for name in BACKENDS if backend is None else (backend,):
         if name == "none" and not allow_weak:
             continue
-        sandbox = create(name)
+        sandbox = BACKENDS[name]()
         try:
             await sandbox.open()
         except IsolationError as error:
@@ -263,16 +263,11 @@ async def open_sandbox(*, backend: str | None = None, allow_weak: bool = False) 
     )
 
 
-def create(backend: str) -> WarmSandbox:
-    """A sandbox of that back end, not yet opened."""
-    return BACKENDS[backend]()
-
-
 async def remedies() -> list[str]:
     """What to do about each back end that does not work here."""
     found = []
     for name in ("bubblewrap", "sandlock"):
-        sandbox = create(name)
+        sandbox = BACKENDS[name]()
         try:
             await sandbox.open()
         except IsolationError as error:

@@ -66,8 +66,9 @@ class Catalogue:
             return False
         packed: dict[str, bytes] = {}
         readers: set[str] = set()
+        patterns = ["*"] if self._offered in {"all", "meta"} else [one.strip() for one in self._offered.split(",")]
         for tool, approval in self.library.served():
-            if self._reaches(tool.name):
+            if any(fnmatchcase(tool.name, pattern) for pattern in patterns):
                 packed[tool.name] = _packed(tool, approval)
                 if tool.capabilities.read:
                     readers.add(tool.name)
@@ -78,10 +79,6 @@ class Catalogue:
         self.shadowed = [name for name in listed if name in self._reserved]
         self.readings += 1
         return packed != before
-
-    def _reaches(self, name: str) -> bool:
-        patterns = ["*"] if self._offered in {"all", "meta"} else self._offered.split(",")
-        return any(fnmatchcase(name, pattern.strip()) for pattern in patterns)
 
     def definition(self, name: str) -> dict[str, Json]:
         """The MCP tool object of an offered tool.

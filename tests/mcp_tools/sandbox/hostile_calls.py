@@ -23,7 +23,7 @@ from pathlib import Path
 from hostile_helpers import at_once, below, eventually, needs
 from hostile_sessions import SESSION_ATTACKS
 
-from mcp_tools.sandbox.backends import create
+from mcp_tools.sandbox.backends import BACKENDS
 from mcp_tools.sandbox.environment import Environment
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem
@@ -120,7 +120,7 @@ async def survivors(sandbox: WarmSandbox, folder: Path) -> None:
 
 
 async def closing_is_bounded(sandbox: WarmSandbox, folder: Path) -> None:
-    other = create(sandbox.isolation.backend)
+    other = BACKENDS[sandbox.isolation.backend]()
     await other.open()
     mine = below(os.getpid())
     running = asyncio.create_task(call(other, "import time\ndef f():\n    time.sleep(50)", wall_seconds=55))
@@ -313,7 +313,7 @@ async def main(backend: str, folder: str, *names: str) -> None:
     """Runs the attacks, all if none is named, then closes the sandbox: nothing may be left."""
     signal.alarm(540)
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-    sandbox = create(backend)
+    sandbox = BACKENDS[backend]()
     await sandbox.open()
     print(json.dumps({"attack": "opening", "failure": "", "level": sandbox.isolation.level}), flush=True)
     for name in names or ATTACKS:

@@ -11,7 +11,7 @@ import pytest
 
 import mcp_tools
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.backends import BubblewrapSandbox, find_bwrap, open_sandbox, remedies
+from mcp_tools.sandbox.backends import BACKENDS, BubblewrapSandbox, find_bwrap, open_sandbox, remedies
 from mcp_tools.sandbox.protocol import Job, Level
 
 SOURCE = Path(mcp_tools.__file__).parent.parent
@@ -141,7 +141,8 @@ async def test_nothing_acceptable_is_refused_with_the_flag(monkeypatch: pytest.M
         async def open(self) -> None:
             raise IsolationError("not here")
 
-    monkeypatch.setattr("mcp_tools.sandbox.backends.create", lambda name: Refusing())
+    for name in ("bubblewrap", "sandlock"):
+        monkeypatch.setitem(BACKENDS, name, Refusing)
     with pytest.raises(IsolationError) as caught:
         await open_sandbox()
     assert "bubblewrap: not here" in caught.value.message
