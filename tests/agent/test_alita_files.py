@@ -258,7 +258,7 @@ async def test_without_a_vision_role_only_the_text_of_a_picture_is_known(desk, t
     path.write_bytes(PIXEL)
     lines = [decide("answer", answer="unknown", when="dot.png ("), decide("read_file", file="dot.png")]
     await desk.plays(*lines).ask("Which colour has the dot?", files=[path])
-    assert "dot.png is known by its text only: name a model for `vision`" in desk.notes
+    assert "dot.png is known only by its text: name a model for `vision`" in desk.notes
 
 
 SUM_REVENUE = '''def sum_revenue(path: str, minimum: int = 0) -> float:
