@@ -79,8 +79,8 @@ def test_the_next_question_of_a_day_says_what_it_removed(terminal):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("runs", "prune", "--older", "soon"), "'soon' is no period such as"),
-        (("cache", "clear", "--older", "1y"), "'1y' is no period such as"),
+        (("runs", "prune", "--older", "soon"), "'soon' is not a period such as"),
+        (("cache", "clear", "--older", "1y"), "'1y' is not a period such as"),
         (("runs", "export", "nothing"), "There is no run 'nothing'"),
     ],
 )

@@ -72,7 +72,7 @@ def test_it_is_converted(hint: Any, value: Any, expected: Any) -> None:
         (Point, [1], "x must be an object with the fields of Point"),
         (tuple[int, int], [1], "x has 1 items instead of 2"),
         (set[list[int]], [[1]], "unhashable"),
-        (dict[int, int], {"a": 1}, "x has the key 'a', which is no int"),
+        (dict[int, int], {"a": 1}, "x has the key 'a', which is not a valid int"),
         (decimal.Decimal, "ten", "not a decimal number"),
     ],
 )

@@ -35,7 +35,7 @@ FOUND = 10
 
 
 async def help_(terminal: Terminal, argument: str) -> None:
-    """List commands and keys, or tell about one."""
+    """List commands and keys, or explain one command."""
     if argument:
         command = find_command(argument)
         terminal.screen.rows([(command.usage, command.summary)])
