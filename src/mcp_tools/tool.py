@@ -110,9 +110,9 @@ class ToolSpec:
 
     @property
     def signature(self) -> str:
-        """The first line of the function, `def name(a: int, b: str) -> float:`."""
+        """The first line of the function without its `def`: `name(a: int, b: str) -> float`."""
         parameters = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
-        return f"def {self.name}({parameters}) -> {self.returns}:"
+        return f"{self.name}({parameters}) -> {self.returns}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def tell_creation(context: Context, news: News) -> None:
     """Tells the front end what happens while a tool is created."""
     match news:
         case ToolSpec():
-            context.emit(SpecWritten(news.signature.removeprefix("def ").rstrip(":"), news.purpose))
+            context.emit(SpecWritten(news.signature, news.purpose))
         case Report():
             findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in news.findings)
             context.emit(CodeChecked(news.ok, findings))

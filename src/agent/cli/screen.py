@@ -104,7 +104,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.ToolFound: lambda it: Line(
         "found", f"{it.name} {f'at the server {it.server}' if it.server else 'in the library'}"
     ),
-    e.SpecWritten: lambda it: Line("spec", it.signature.removeprefix("def ").rstrip(":")),
+    e.SpecWritten: lambda it: Line("spec", it.signature),
     e.CodeChecked: lambda it: (
         Line("check", "code ok") if it.ok else Line("check", f"code ✗ {'; '.join(it.findings)}", style="yellow")
     ),

@@ -46,7 +46,7 @@ class Activity:
             case e.Note():  # what it tells comes after what was done
                 self._doing = self._route or "thinking"
             case e.SpecWritten():
-                self._doing = f"writing {event.signature.removeprefix('def ').partition('(')[0]}"
+                self._doing = f"writing {event.signature.partition('(')[0]}"
             case e.CodeChecked() | e.TrialFinished():
                 self._doing = f"{self._route or 'create_tool'}, proving the tool"
             case _:

@@ -20,7 +20,7 @@ STORY = [
     e.ModelStarting("fetching the embedded model", 0.5),
     e.StepStarted(1, 12, "create_tool", "no tool of the library computes this"),
     e.ModelCalled("coordinator", "embedded", Usage(812, 96, 0, 1), 1.234),
-    e.SpecWritten("def fibonacci(n: int) -> int:", "Computes Fibonacci numbers."),
+    e.SpecWritten("fibonacci(n: int) -> int", "Computes Fibonacci numbers."),
     e.CodeChecked(False, ("typed: annotate n",)),
     e.CodeChecked(True),
     e.TrialFinished(True, "365435296162"),
@@ -73,7 +73,7 @@ def test_quiet_shows_warnings_only():
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_line_is_wider_than_the_terminal(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
-    story = [*STORY, e.StepStarted(3, 12, "use_tool", "because " * 50), e.SpecWritten("def f(" + "x" * 300, "")]
+    story = [*STORY, e.StepStarted(3, 12, "use_tool", "because " * 50), e.SpecWritten("f(" + "x" * 300, "")]
     assert max(map(len, told(lambda stream: Screen(stream, folds=True), story).splitlines())) <= width
 
 
@@ -144,7 +144,7 @@ def test_every_status_has_its_exit_code():
 EVERY_EVENT = [
     e.StepStarted(1, 12, "create_tool", "no tool does it"),
     e.ToolFound("area"),
-    e.SpecWritten("def area(r: float) -> float:", "x"),
+    e.SpecWritten("area(r: float) -> float", "x"),
     e.CodeChecked(False, ("typed: annotate n",)),
     e.CodeChecked(True),
     e.TrialFinished(True, "3.14"),

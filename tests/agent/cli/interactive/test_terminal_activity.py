@@ -39,7 +39,7 @@ def test_it_says_step_route_time_tokens_and_cost(now: list[float]) -> None:
 
 @pytest.mark.parametrize("width", [20, 57, 100])
 def test_it_never_is_wider_than_it_may_be_and_keeps_the_step(now: list[float], width: int) -> None:
-    long = e.SpecWritten("def a_function_with_a_very_long_name_that_goes_on_and_on(n: int) -> int:", "x")
+    long = e.SpecWritten("a_function_with_a_very_long_name_that_goes_on_and_on(n: int) -> int", "x")
     said = seen([*STORY, long]).text(width)
     assert len(said) <= width
     assert said.startswith("step 2/12")
@@ -57,7 +57,7 @@ def test_a_download_shows_its_size_and_the_time_left_at_80_columns(now: list[flo
     ("event", "said"),
     [
         (e.ModelStarting("fetching", 0.25), "fetching 25%"),
-        (e.SpecWritten("def area\x1b[2J(r: float) -> float:", ""), "writing area"),
+        (e.SpecWritten("area\x1b[2J(r: float) -> float", ""), "writing area"),
         (e.TrialFinished(True, "1"), "create_tool, proving the tool"),
     ],
 )

@@ -120,7 +120,7 @@ def test_rows_fit_and_lose_no_word(text: str, width: int) -> None:
 
 STORY: list[e.Event] = [
     e.StepStarted(1, 12, "create_tool", "no tool of the library computes this"),
-    e.SpecWritten("def fibonacci(n: int) -> int:", "Computes Fibonacci numbers."),
+    e.SpecWritten("fibonacci(n: int) -> int", "Computes Fibonacci numbers."),
     e.CodeChecked(False, ("typed: annotate n",)),
     e.TrialFinished(True, "365435296162"),
     e.Note("search is not configured; " + "a long reason " * 6),
