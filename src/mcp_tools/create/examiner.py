@@ -46,9 +46,8 @@ def _object(*texts: str, **others: Json) -> Json:
 
 def _tests(**more: Json) -> Json:
     items = _object("call", "because", "result", **more)
-    form = _object(tests={"type": "array", "minItems": 4, "maxItems": 8, "items": items})
-    form["properties"] = {_ONE_OFF: {"type": ["string", "null"]}, **form["properties"]}
-    return form
+    tests = {"type": "array", "minItems": 4, "maxItems": 8, "items": items}
+    return object_schema({_ONE_OFF: {"type": ["string", "null"]}, "tests": tests}, ["tests"])
 
 
 _TESTS = _tests()
@@ -73,8 +72,7 @@ class ModelExaminer:
             form = await self._fill(messages, _TESTS_OF_FILES if files else _TESTS)
             read = [_test(each, tool) for each in form["tests"]]
             self._tests[definition] = (form.get(_ONE_OFF) or "").strip() or [test for test in read if test is not None]
-        known = self._tests[definition]
-        return known if isinstance(known, str) else list(known)
+        return self._tests[definition]
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
@@ -83,7 +81,7 @@ class ModelExaminer:
         open_ = [test for test in disputed if objection or (definition, test.call.key) not in self._stands]
         ruled: dict[str, Test | None] = {}
         if open_:
-            messages = load_prompt("mcp_tools.create", "look_again").render(
+            messages = load_prompt("mcp_tools.create", "reconsider").render(
                 definition=definition,
                 calls="\n".join(f"{n}. {_shown(tool.name, test)}" for n, test in enumerate(open_, 1)),
                 objection=data_block("the author of the code", objection) if objection else NO_DATA,

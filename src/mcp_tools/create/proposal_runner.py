@@ -94,13 +94,12 @@ def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
 
 def without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
     """The arguments without the nulls that stand for an absent one."""
-    absent = {
-        name
-        for name, of_parameter in schema["properties"].items()
-        if name not in schema["required"] and name in arguments and arguments[name] is None
-        if not surely_fits(None, of_parameter)
+    optional = {name: inner for name, inner in schema["properties"].items() if name not in schema["required"]}
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or name not in optional or surely_fits(None, optional[name])
     }
-    return {name: value for name, value in arguments.items() if name not in absent}
 
 
 def fitted(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_tools.checks.check import check
+from mcp_tools.create import trial
 from mcp_tools.create.documented_function import read_function
 from mcp_tools.create.examiner import failure_text, passes
 from mcp_tools.create.interfaces import (
@@ -32,17 +33,7 @@ from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.sample_files import usable, writable
 from mcp_tools.create.shortcomings import shortcomings
-from mcp_tools.create.trial import (
-    Draft,
-    crashes,
-    depends_on_chance,
-    edge_calls,
-    examine,
-    fitted_call,
-    run_tests,
-    varied_calls,
-    without_idle_parameters,
-)
+from mcp_tools.create.trial import Draft
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError
 from mcp_tools.library.arguments import validate_result
 from mcp_tools.packages import with_header
@@ -132,7 +123,7 @@ async def _proved(
     _require_none(validate_result(draft.tool, first.value))
 
     # Look first.
-    varied, edges = varied_calls(draft, runner.file_parameters), edge_calls(draft, runner.file_parameters)
+    varied, edges = trial.other_calls(draft, runner.file_parameters)
     same, rejected = await _equivalent(draft, varied, runner, library)
     if same is not None:
         reason = f"{same.name} of the library gives the same results"
@@ -143,9 +134,9 @@ async def _proved(
     tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner)
 
     # Trial.
-    crashed = await crashes(draft, [*varied, *edges, *(test.call for test in tests)], runner)
+    crashed = await trial.crashes(draft, [*varied, *edges, *(test.call for test in tests)], runner)
     tests = [test for test in tests if test.call.key not in crashed]
-    suite, failures = await examine(draft, tests, runner, examiner, tell)
+    suite, failures = await trial.examine(draft, tests, runner, examiner, tell)
     problems = [*[*crashed.values()][:_CRASHES_TOLD], *failures]
     tested = [test.arguments for test in suite]
     suite = [*(test for test in examples if test.arguments not in tested), *suite]
@@ -153,12 +144,13 @@ async def _proved(
 
     # Repair.
     if not failures:
-        draft, idle = await without_idle_parameters(draft, calls, runner, tell)
+        draft, idle = await trial.without_idle_parameters(draft, calls, runner, tell)
         problems += idle
         suite = [replace(test, arguments=fitted(test.arguments, draft.tool)) for test in suite]
+        calls = [replace(call, arguments=fitted(call.arguments, draft.tool)) for call in calls]
 
     # Proof.
-    outcomes = [await runner.try_run(draft.tool, fitted_call(call, draft.tool)) for call in calls]
+    outcomes = [await runner.try_run(draft.tool, call) for call in calls]
     _require_none([*problems, *_wrong_results(draft.tool, outcomes)])
     slowest = max(outcome.seconds for outcome in outcomes if outcome is not None and outcome.ok)
     tried, killed = await _mutants_killed(draft.tool, suite, slowest, runner)
@@ -237,9 +229,9 @@ async def _gives_the_same(tool: Tool, draft: Tool, calls: Sequence[TrialCall], r
 async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner) -> list[Test]:
     """The docstring's examples, which must pass; a repeated call must give the same, too."""
     examples = [test for test in draft.function.examples if not misfits(draft.tool, test.arguments)]
-    passed, failed = await run_tests(draft, examples, runner)
+    passed, failed = await trial.run_tests(draft, examples, runner)
     problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
-    problems += await depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
+    problems += await trial.depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
     _require_none(problems)
     return passed
 
@@ -249,12 +241,12 @@ async def _examiners_tests(
 ) -> list[Test]:
     """The examiner's tests, as far as they fit the schemas. While they are written, the calls are made."""
     files = runner.proposal.files if runner.file_parameters else ()
+    if strange := [path.name for path in files if not writable(path)]:
+        _require_none(
+            [f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"]
+        )
 
     async def asked() -> list[Test] | NotProvedError:
-        if strange := [path.name for path in files if not writable(path)]:
-            return NotProvedError(
-                [f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"]
-            )
         try:
             tests = await examiner.tests(draft.function.definition, draft.tool, files)
         except (ModelFixableError, StoppedError) as failure:

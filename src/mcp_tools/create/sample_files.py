@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from mcp_tools.library.arguments import surely_fits
 from mcp_tools.packages import installed
 
 _TEXTS = frozenset(
     {"", ".csv", ".tsv", ".txt", ".md", ".json", ".jsonl", ".xml", ".html", ".yaml", ".yml", ".toml", ".log"}
 )
 _WORKBOOK = ".xlsx"
+_SHEETS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "array"}}}
 _WRITING = """def _write_files(files):
     import json
     import pathlib
@@ -58,9 +60,6 @@ def usable(files: dict[str, str]) -> bool:
 
 def _is_workbook(text: str) -> bool:
     try:
-        sheets = json.loads(text)
+        return surely_fits(json.loads(text), _SHEETS)
     except ValueError:
         return False
-    return isinstance(sheets, dict) and all(
-        isinstance(rows, list) and all(isinstance(row, list) for row in rows) for rows in sheets.values()
-    )

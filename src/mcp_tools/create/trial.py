@@ -12,12 +12,14 @@ from mcp_tools.create.interfaces import Examiner, Tell, Test, TrialCall
 from mcp_tools.create.proposal_runner import ProposalRunner, fitted, misfits
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
-from mcp_tools.create.variations import alternatives, edges, variations, without_effect, without_parameter
+from mcp_tools.create.variations import alternatives, edges, variations, without_parameter
 from mcp_tools.errors import ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.tool import Json, Tool, call_text
 
 _VARIATIONS = 6
+_FEWEST = 2
+"""Successful calls with another value of a parameter that must show no effect."""
 _REFUSE = "raise ValueError with a clear message for input that it cannot take"
 _CHANCE = "gives another result when it is called again: let chance come from a seed"
 
@@ -32,24 +34,21 @@ class Draft:
     """The question's own."""
 
 
-def varied_calls(draft: Draft, fixed: Sequence[str]) -> list[TrialCall]:
-    """Calls like the question's own: with values near its values, and with each choice of the schema."""
-    others = variations(_without(draft.arguments, fixed), count=_VARIATIONS)
+def other_calls(draft: Draft, fixed: Sequence[str]) -> tuple[list[TrialCall], list[TrialCall]]:
+    """Calls like the question's own, in which some parameters are fixed.
+
+    Returns:
+        Those with values near its values or with another choice of the schema; those with one empty, zero or negative
+        value, which need not fit the schema.
+    """
+    free = {name: value for name, value in draft.arguments.items() if name not in fixed}
+    others = variations(free, count=_VARIATIONS)
     for name, schema in draft.tool.input_schema["properties"].items():
         if "enum" in schema or schema.get("type") == "boolean":
             given = draft.arguments.get(name, schema.get("default"))
             others += [{name: other} for other in alternatives(given, schema)]
-    calls = [TrialCall({**draft.arguments, **other}) for other in others]
-    return [call for call in calls if not misfits(draft.tool, call.arguments)]
-
-
-def edge_calls(draft: Draft, fixed: Sequence[str]) -> list[TrialCall]:
-    """The question's own call with one empty, zero or negative value."""
-    return [TrialCall({**draft.arguments, **each}) for each in edges(_without(draft.arguments, fixed))]
-
-
-def _without(arguments: dict[str, Json], names: Sequence[str]) -> dict[str, Json]:
-    return {name: value for name, value in arguments.items() if name not in names}
+    varied, edge = ([TrialCall({**draft.arguments, **new}) for new in sets] for sets in (others, edges(free)))
+    return [call for call in varied if not misfits(draft.tool, call.arguments)], edge
 
 
 async def depends_on_chance(draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner) -> list[str]:
@@ -105,11 +104,11 @@ async def examine(
     passed, disputed = await run_tests(draft, tests, runner)
     failures = []
     if disputed:
-        again: list[Test | None] = [test for test, _ in disputed]
+        definition, objection = draft.function.definition, runner.proposal.objection
+        doubtful = [test for test, _ in disputed]
+        again: Sequence[Test | None] = doubtful
         try:
-            again = await examiner.reconsider(
-                draft.function.definition, draft.tool, [test for test, _ in disputed], runner.proposal.objection
-            )
+            again = await examiner.reconsider(definition, draft.tool, doubtful, objection)
         except (ModelFixableError, StoppedError) as failure:
             tell(f"the examiner did not review it: {failure.message}")
         for (test, outcome), now in zip(disputed, again, strict=True):
@@ -125,16 +124,36 @@ async def examine(
     return passed, failures
 
 
+async def _is_idle(name: str, tool: Tool, calls: Sequence[TrialCall], runner: ProposalRunner) -> bool:
+    """Whether a parameter changes no result of the calls, whatever value it takes.
+
+    An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
+    known.
+    """
+    compared = 0
+    schema = tool.input_schema["properties"][name]
+    known = [call.arguments[name] for call in calls if name in call.arguments]
+    for call in calls:
+        before = await runner.try_run(tool, call)
+        if before is None or not before.ok:
+            continue
+        given = call.arguments.get(name, schema.get("default"))
+        for other in [*alternatives(given, schema), *(value for value in known if value != given)]:
+            after = await runner.try_run(tool, replace(call, arguments={**call.arguments, name: other}))
+            if after is not None and after.ok:
+                compared += 1
+                if after.value != before.value:
+                    return False
+    return compared >= _FEWEST
+
+
 async def without_idle_parameters(
     draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, tell: Tell
 ) -> tuple[Draft, list[str]]:
     """The draft without parameters that change no result, and what stands in the way of taking one out."""
-
-    async def run(call: TrialCall) -> Outcome | None:
-        return await runner.try_run(draft.tool, call)
-
     tool, source, problems = draft.tool, draft.tool.source, []
-    for name in await without_effect(tool.input_schema, calls, run, fixed=runner.file_parameters):
+    names = [name for name in tool.input_schema["properties"] if name not in runner.file_parameters]
+    for name in [name for name in names if await _is_idle(name, tool, calls, runner)]:
         shorter = without_parameter(source, tool.name, name)
         if shorter is not None:
             tell(f"removed: {name}, which changes no result")
@@ -154,12 +173,7 @@ async def without_idle_parameters(
     runner.remember(source, TrialCall(arguments), await runner.run(tool, TrialCall(draft.arguments)))
     for call in calls:
         before = await runner.try_run(tool, call)
-        after = await runner.try_run(shortened, fitted_call(call, shortened))
+        after = await runner.try_run(shortened, replace(call, arguments=fitted(call.arguments, shortened)))
         if before is not None and before.ok and (after is None or not after.ok or after.value != before.value):
             return draft, ["it gives other results without the parameters that change no result"]
     return Draft(shortened, function, arguments), [*shortcomings(function, runner.proposal.question, draft.arguments)]
-
-
-def fitted_call(call: TrialCall, tool: Tool) -> TrialCall:
-    """The call with the arguments that the tool still takes."""
-    return replace(call, arguments=fitted(call.arguments, tool))

@@ -1,7 +1,4 @@
-"""Other arguments: those that a general tool must also survive, and parameters that change no result whatever they are.
-
-Such parameters are taken out of the source by their spans.
-"""
+"""Other arguments, which a general tool must also survive; a source without one of its parameters."""
 
 from __future__ import annotations
 
@@ -11,13 +8,9 @@ import io
 import math
 import re
 import tokenize
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import replace
 from random import Random
 
 from mcp_tools.checks.source import parameters
-from mcp_tools.create.interfaces import TrialCall
-from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Json
 
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
@@ -98,49 +91,12 @@ def _vary_text(value: str, random: Random) -> str:
     return value[cut:] + value[:cut]
 
 
-RunCall = Callable[[TrialCall], Awaitable[Outcome | None]]
-"""Calls the tool; None where its schema does not take the arguments."""
-
-_FEWEST = 2
-"""Successful runs with another value that must show no effect, unless the parameter has fewer other values."""
 _NEAR = 3
 _WIDE: dict[type, tuple[Json, ...]] = {
     int: (0, 1, 2, -1, 1000),
     float: (0.0, 1.0, -1.0, 0.001, 1e6),
     str: ("", "a", "Z z", "10"),
 }
-
-
-async def without_effect(
-    schema: dict[str, Json], bases: Sequence[TrialCall], run: RunCall, *, fixed: Collection[str] = ()
-) -> list[str]:
-    """The parameters that change no result, whatever values they take beside the others.
-
-    An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
-    known. Those that are fixed cannot take other values here.
-    """
-    found = []
-    for name, of_parameter in schema["properties"].items():
-        if name not in fixed and await _is_idle(name, of_parameter, bases, run):
-            found.append(name)
-    return found
-
-
-async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[TrialCall], run: RunCall) -> bool:
-    compared = 0
-    known = [base.arguments[name] for base in bases if name in base.arguments]
-    for base in bases:
-        before = await run(base)
-        if before is None or not before.ok:
-            continue
-        given = base.arguments.get(name, schema.get("default"))
-        for other in [*alternatives(given, schema), *(value for value in known if value != given)]:
-            after = await run(replace(base, arguments={**base.arguments, name: other}))
-            if after is not None and after.ok:
-                compared += 1
-                if after.value != before.value:
-                    return False
-    return compared >= _FEWEST
 
 
 def alternatives(value: Json, schema: dict[str, Json]) -> list[Json]:
