@@ -105,6 +105,10 @@ def error_json(error: AlitaError) -> dict[str, Any]:
     return {"kind": type(error).__name__, "message": error.message, "remedy": error.remedy}
 
 
+_NARROW = 16
+"""Less than so many columns are none: what does not fit there goes on in the next row."""
+
+
 def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:
     """Rows as lines, in columns of which only the last may be longer than half the width; indented cells are cut."""
     most = width // 2 if width else sys.maxsize
@@ -116,6 +120,8 @@ def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str =
         head = indent + "".join(f"{cell:<{size}}  " for cell, size in zip(cells, widths, strict=True))
         if width is None:
             lines.append(f"{head}{last}".rstrip())
+        elif width - len(head) < min(len(last), _NARROW):
+            lines += rows_of(f"{head}{last}", width, head="", indent=f"{indent}    ")
         else:
             lines += rows_of(last, width, head=head, indent=" " * min(len(head), most))
     return lines

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from agent.learning.planner import brief_text
 from agent.models.protocol import Usage
 from agent.store.runs import Run
-from mcp_tools.text import duration, one_line
+from mcp_tools.text import count_of, duration, one_line
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -133,7 +133,7 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
         ),
         ("model", run.model),
         ("started", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))),
-        ("took", f"{took} · {models} model calls · {boxes} in the sandbox · {tokens} · {usage.cost_text}"),
+        ("took", f"{took} · {count_of(models, 'model call')} · {boxes} in the sandbox · {tokens} · {usage.cost_text}"),
         *(("file", file.path) for file in run.files),
         ("tools made", ", ".join(answer.tools_created) if answer else ""),
         ("tools used", ", ".join(answer.tools_used) if answer else ""),

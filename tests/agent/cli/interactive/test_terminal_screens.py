@@ -13,7 +13,7 @@ from rich.console import Console
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.output import rows_of
+from agent.cli.output import columns, rows_of
 from agent.cli.screen import Line, Screen, is_markdown
 from agent.errors import UsageError
 
@@ -135,6 +135,15 @@ def story(make: Callable[[io.StringIO], Screen]) -> str:
         screen.event(event)
     screen.answer("365435296162")
     return _COLOUR.sub("", stream.getvalue())
+
+
+def test_a_list_whose_last_column_finds_no_room_goes_on_below() -> None:
+    row = ("261126-033212-bzy5", "2 turns", "2026-11-26 03:32", "What is the 78th Fibonacci number?")
+    assert columns([row], 60) == [
+        "261126-033212-bzy5  2 turns  2026-11-26 03:32  What is",
+        "    the 78th Fibonacci number?",
+    ]
+    assert columns([row], 70)[1].startswith(" " * 35)
 
 
 def test_a_run_at_60_columns() -> None:
