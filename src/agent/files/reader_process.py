@@ -142,14 +142,13 @@ class ReadingProcesses:
 
     def __init__(self, *warm: str) -> None:
         self._warm = warm
-        self._idle: list[ReadingProcess] = []
+        self._idle: list[asyncio.Task[ReadingProcess]] = []
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._starting: asyncio.Task[None] | None = None
 
     def prepare(self) -> None:
         """Starts a process in the background if none is idle."""
-        if not self._idle and self._starting is None:
-            self._starting = asyncio.create_task(self._prepare())
+        if not self._idle:
+            self._idle.append(asyncio.create_task(ReadingProcess.start(self._warm)))
 
     async def ask(self, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
         """Carries out a request; see `ReadingProcess.ask`.
@@ -158,29 +157,21 @@ class ReadingProcesses:
             FileProblem: It cannot be carried out, or the process came to no good end.
         """
         async with self._places:
-            if self._starting is not None:
-                await asyncio.shield(self._starting)  # whoever is cancelled leaves it to the next
-            process = self._idle.pop() if self._idle else await ReadingProcess.start(self._warm)
+            self.prepare()
+            started = self._idle.pop()
+            process = await started
             try:
                 told = await process.ask(request, limits)
             except BaseException:
                 await process.aclose()
                 raise
-            self._idle.append(process)
+            self._idle.append(started)
             return told
 
     async def aclose(self) -> None:
         """Ends all idle processes."""
-        if self._starting is not None:
-            await self._starting
         while self._idle:
-            await self._idle.pop().aclose()
-
-    async def _prepare(self) -> None:
-        try:
-            self._idle.append(await ReadingProcess.start(self._warm))
-        finally:
-            self._starting = None
+            await (await self._idle.pop()).aclose()
 
 
 def _granted(read: Sequence[str]) -> list[str]:
