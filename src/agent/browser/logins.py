@@ -58,7 +58,7 @@ def _login(entry: object, place: str) -> Login:
         raise SettingsError(f"{place} needs host, user and password as text", remedy=_EXAMPLE)
     host = entry["host"]
     if "/" in host or host != host.strip().lower():
-        raise SettingsError(f"{place}: {host!r} is no host", remedy=_EXAMPLE)
+        raise SettingsError(f"{place}: {host!r} is not a host", remedy=_EXAMPLE)
     return Login(**entry)
 
 

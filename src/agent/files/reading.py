@@ -162,7 +162,7 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind != "pdf" and module_of(kind) != "image":
-        raise FileProblem("unsupported", f"{called} is no picture but {kind}.", remedy="Read its text.")
+        raise FileProblem("unsupported", f"{called} is not a picture but {kind}.", remedy="Read its text.")
     return await _ask(path, called, kind, SECTION, do="picture", page=page, folder=_absolute(folder))
 
 

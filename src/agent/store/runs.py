@@ -155,7 +155,7 @@ def load_run(runs: Path, run_id: str) -> Run:
         data.pop("schema", None)
         run = replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)
         if not isinstance(run.question, str):
-            raise TypeError("it holds no question")
+            raise TypeError("it has no question")
     except FileNotFoundError:
         raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows all runs.") from None
     except OSError as error:

@@ -30,7 +30,7 @@ def test_a_file_gives_its_logins(tmp_path):
         (ENTRY, 0o644, "is readable by other users"),
         ("[[login]]\npassword = s3cret-1", 0o600, "not valid TOML"),
         ('[[login]]\nhost = "shop.example"', 0o600, "host, user and password"),
-        (ENTRY.replace("shop.example", "https://shop.example/"), 0o600, "is no host"),
+        (ENTRY.replace("shop.example", "https://shop.example/"), 0o600, "is not a host"),
         ('login = "s3cret-1"', 0o600, "no .* entries"),
     ],
 )

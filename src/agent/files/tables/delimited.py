@@ -30,7 +30,7 @@ class DelimitedFile(Contents):
         with self._encoding.open(source.path, newline="") as stream:
             self._dialect, sample = sniff(stream.read(SAMPLE), source.kind)
         if not sample:
-            raise FileProblem("empty", f"{self._name} holds no rows.")
+            raise FileProblem("empty", f"{self._name} has no rows.")
         self._columns = max(len(row) for row in sample)
         first = sample[0] if self._dialect.has_header else []
         self._header = [*first, *("" for _ in range(self._columns - len(first)))]
