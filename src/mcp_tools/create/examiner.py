@@ -1,4 +1,4 @@
-"""The examiner: writes tests from a signature and a docstring alone, and looks again where code and test disagree.
+"""The examiner: writes tests from a signature and a docstring alone, and reconsiders them where code and test disagree.
 
 A wrong test must not block right code for ever, and the writer must not wave away a test that its code fails. So a
 disputed test is put to the examiner a second time, without either result. It stands only if the same comes out again.
