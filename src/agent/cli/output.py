@@ -65,8 +65,9 @@ class Result:
         if as_json:
             print_json(self.form() if callable(self.form) else self.form)
         else:
-            for line in columns(self.rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None):
-                print(line)
+            if self.rows:
+                width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+                print("\n".join(columns(self.rows, width)), flush=True)
             if self.text:
                 print_text(self.text)
             if self.note:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
+from typing import Any
 
 from agent.errors import UsageError
 from agent.steps import preview
@@ -74,19 +75,25 @@ def _block(text: str, *, full: bool) -> list[str]:
 
 def render_page(trace: Trace, *, full: bool = False) -> str:
     """The trace as a page without scripts, everything escaped; with `full`, every text whole, whatever its size."""
-    from jinja2 import Environment
 
     def sized(text: str) -> str:
         if full or len(text) <= LONGEST_TEXT:
             return text
         return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full has it whole)"
 
-    # Nothing in a text is markup, and nothing is invisible: every value that is shown passes through `finalize`.
-    page = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=lambda v: printable(v) if type(v) is str else v
-    )
-    page.filters |= {"sized": sized, "line": one_line, "sized_line": sized_line, "duration": duration}
-    template = files("agent.traces").joinpath("page.html").read_text(encoding="utf-8")
+    filters = {"sized": sized, "sized_line": sized_line, "duration": duration}
     longest = max((call.seconds for call in trace.calls), default=0.0) or 1.0
     facts = {"facts": trace_facts(trace), "step_facts": step_facts, "call_facts": call_facts}
-    return page.from_string(template).render(trace=trace, seen=Seen().before, longest=longest, **facts)
+    return filled_page("agent.traces", filters, trace=trace, seen=Seen().before, longest=longest, **facts)
+
+
+def filled_page(package: str, filters: Mapping[str, Callable[..., str]] | None = None, **values: Any) -> str:
+    """The `page.html` of a package with these values; nothing in a text is markup, and nothing is invisible."""
+    from jinja2 import Environment
+
+    page = Environment(  # every value that is shown passes through `finalize`, and is escaped after it
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=lambda v: printable(v) if type(v) is str else v
+    )
+    page.filters |= {"line": one_line, **(filters or {})}
+    template = files(package).joinpath("page.html").read_text(encoding="utf-8")
+    return page.from_string(template).render(**values)

@@ -122,14 +122,17 @@ def submit(
         log_submission(log, outcome=asdict(result))
     form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered, "log": PAYLOAD_LOG}
     form["result"] = asdict(result) if result else None
-    lacking = f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}\n"
-    note = lacking * bool(unanswered)
+    rows, text, note = [], "", ""
     if result is None:
-        note += f"Nothing was sent. The payload is in {PAYLOAD_LOG}. To submit it, add --submit to the same command."
         rows = [(one["task_id"], one_line(one["submitted_answer"], 200)) for one in submission["answers"]]
-        return Result(form, rows, note=note)
-    text = f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)"
-    return Result(form, text=text, note=note + result.message)
+        note = f"Nothing was sent. The payload is in {PAYLOAD_LOG}. To submit it, add --submit to the same command."
+    else:
+        text = f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)"
+        note = result.message
+    if unanswered:
+        lacking = f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}"
+        note = f"{lacking}\n{note}".rstrip()
+    return Result(form, rows, text, note)
 
 
 def _questions(api: CourseApi) -> Dataset:

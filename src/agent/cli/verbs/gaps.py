@@ -147,9 +147,10 @@ def import_(
         raw = sys.stdin.read().encode() if str(file) == "-" else file.read_bytes()
     records, taken, problems = _records(), list[GapRecord](), list[str]()
     for number, found in json_lines(raw):
+        if isinstance(found, str):
+            problems.append(f"line {number}: {found}")
+            continue
         try:
-            if isinstance(found, str):
-                raise UsageError(found)
             taken.append(records.take(found))
         except AlitaError as error:
             problems.append(f"line {number}: {error.message}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.gaia.report.statistics import Interval
-from mcp_tools.text import duration, one_line, printable
+from agent.traces.render import filled_page
+from mcp_tools.text import duration, one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Table:
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    values: Sequence[Json]
+    values: Sequence[Mapping[str, Json]]
     """The same rows as JSON has them: objects."""
     note: str = ""
 
@@ -75,7 +75,7 @@ def table_of(title: str, values: Sequence[Mapping[str, Json]], note: str = "") -
         return percent(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
     rows = [[text(value) for value in each.values()] for each in values]
-    return Table(title, tuple(values[0]) if values else (), rows, [dict(each) for each in values], note)
+    return Table(title, tuple(values[0]) if values else (), rows, values, note)
 
 
 class Fact(NamedTuple):
@@ -165,13 +165,5 @@ def as_terminal(parts: Shown, *, width: int | None = None) -> str:
 
 def as_html(parts: Shown) -> str:
     """One page without network and script: the tables, and every question with its answers."""
-    from jinja2 import Environment
-
-    # Every value that is shown passes through `finalize`, and is escaped after it.
-    page = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=lambda v: printable(v) if type(v) is str else v
-    )
-    page.filters["line"] = one_line
-    template = files("agent.gaia.report").joinpath("page.html").read_text(encoding="utf-8")
     runs = f"{parts.title.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
-    return page.from_string(template).render(shown=parts, runs=runs) + "\n"
+    return filled_page("agent.gaia.report", shown=parts, runs=runs) + "\n"
