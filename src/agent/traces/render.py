@@ -81,13 +81,13 @@ def render_page(trace: Trace, *, full: bool = False) -> str:
             return text
         return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full has it whole)"
 
-    filters = {"sized": sized, "sized_line": sized_line, "duration": duration}
+    filters: dict[str, Callable[..., Any]] = {"sized": sized, "sized_line": sized_line, "duration": duration}
     longest = max((call.seconds for call in trace.calls), default=0.0) or 1.0
     facts = {"facts": trace_facts(trace), "step_facts": step_facts, "call_facts": call_facts}
     return filled_page("agent.traces", filters, trace=trace, seen=Seen().before, longest=longest, **facts)
 
 
-def filled_page(package: str, filters: Mapping[str, Callable[..., str]] | None = None, **values: Any) -> str:
+def filled_page(package: str, filters: Mapping[str, Callable[..., Any]] | None = None, **values: Any) -> str:
     """The `page.html` of a package with these values; nothing in a text is markup, and nothing is invisible."""
     from jinja2 import Environment
 

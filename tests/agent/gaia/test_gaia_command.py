@@ -133,7 +133,7 @@ def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path
     ("arguments", "message"),
     [
         (["none.jsonl"], "none.jsonl cannot be read"),
-        (["{q}", "--ids", "zz"], "no task 'zz'"),
+        (["{q}", "--ids", "zz"], "no question 'zz'"),
         (["{q}", "--library", "read-only", "--tools-dir", "nowhere"], "nowhere is not a folder"),
         (["{q}", "--without", "thinking"], "thinking is none of search, browse, create"),
         (["{q}", "--submission", "no/where/s.jsonl"], "no/where is not a folder"),

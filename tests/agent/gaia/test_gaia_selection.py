@@ -63,7 +63,7 @@ def test_each_epoch_is_asked_once():
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        (Selection(ids=("aa",)), "no task 'aa'.*Did you mean a?"),
+        (Selection(ids=("aa",)), "no question 'aa'.*Did you mean a?"),
         (Selection(levels=(3,)), r"no level 3.*It has: 1, 2\."),
     ],
 )
