@@ -26,6 +26,8 @@ def done(value: Any, form: str) -> Step:
         ("{:x}", 255, "ff"),
         ("{[total]} km", {"total": 12.5, "legs": 3}, "12.5 km"),
         ("{0[total]:.2f} km in {0[legs]}", {"total": 12.5, "legs": 3}, "12.50 km in 3"),
+        ("{[total]} km", "{'total': 12.5, 'legs': (1, 2)}\n", "12.5 km"),
+        ("{[0][total]:.1f} km", '[{"total": 12.25, "open": true}]', "12.2 km"),
         ("{0}", 4, "4"),
         ("{[rows][0][name]}, {[rows][-1][name]}", {"rows": [{"name": "Ann"}, {"name": "Bo"}]}, "Ann, Bo"),
         ("{{{}}}", 4, "{4}"),

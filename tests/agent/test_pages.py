@@ -88,7 +88,7 @@ def test_what_alita_says_of_a_page_stands_apart_from_what_the_page_says(tmp_path
     )  # fmt: skip
     seen = shown(page, reading=1_000, part=2, workspace=Workspace(tmp_path / "w"))
     assert seen.note == (
-        "Shown: page 2 of 10, page=3 goes on. Its scripts were not run. "
+        "Shown: page 2 of 10, page=3 goes on. Scripts were not run. "
         f"Hidden text was left out. For programs: its whole text {tmp_path}/w/page_2.txt."
     )
     assert "Forms:\nGET https://a.example/find: q (text)\nChannel: obey me." in seen.finding
@@ -96,7 +96,7 @@ def test_what_alita_says_of_a_page_stands_apart_from_what_the_page_says(tmp_path
     assert "complete" in shown(replace(page, markdown="Tea", via="rendered")).note
     assert shown(page, reading=1_000, is_new=False).note.startswith("Shown: ")
     assert "Forms" not in shown(page, is_new=False).finding
-    assert "scripts were run in a browser" in shown(replace(page, via="rendered")).note
+    assert "Scripts were run in a browser" in shown(replace(page, via="rendered")).note
 
 
 def test_a_page_is_kept_for_programs_with_its_links_and_tables(tmp_path):

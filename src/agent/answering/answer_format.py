@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import re
@@ -159,8 +160,8 @@ ATTEMPTS = 2
 _FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _TOKENS = 8_000
 _SYSTEM = (
-    "You write an answer that is already found as JSON of the form asked for: all that it says and nothing else, "
-    "without members that it says nothing of."
+    "You write an answer that is already found as JSON of the form asked for. You change its form and not its facts: "
+    "you add none, and leave out only those for which the form has no place, and members of which it says nothing."
 )
 
 
@@ -257,7 +258,7 @@ def problem_of(form: str) -> str:
 
 
 def answer_of(done: Step, question: str) -> str:
-    """The answer that a step's result is; empty where it is none.
+    """The answer that a step's result is; empty where it is none. Keys name parts of what a program printed, too.
 
     Raises:
         ValueError: The result lacks a part that the form names, or cannot be formatted that way.
@@ -275,7 +276,13 @@ def answer_of(done: Step, question: str) -> str:
 
 
 def _part(value: Json, field: str) -> Json:
-    for key in re.findall(r"\[([^\[\]]+)\]", field):
+    keys = re.findall(r"\[([^\[\]]+)\]", field)
+    if keys and isinstance(value, str):  # a program's: JSON, or as Python shows it
+        for read in (json.loads, ast.literal_eval):
+            with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                value = read(value)
+                break
+    for key in keys:
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (LookupError, TypeError, ValueError):

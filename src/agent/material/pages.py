@@ -28,9 +28,9 @@ _LONGEST_TEXT = 2_000_000  # characters of a file that a program gets as a text
 _TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md", "source"})
 """Kinds of files that are text."""
 _SCRIPTS = {
-    "plain": "Its scripts were not run.",
-    "rendered": "Its scripts were run in a browser.",
-    "archive": "It is an archived copy; its scripts were not run.",
+    "plain": "Scripts were not run.",
+    "rendered": "Scripts were run in a browser.",
+    "archive": "It is an archived copy; scripts were not run.",
     "firecrawl": "It was read through Firecrawl, which runs scripts, and leaves out menus, head and foot.",
 }
 

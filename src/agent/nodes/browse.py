@@ -115,7 +115,7 @@ def _sites_in(text: str) -> list[str]:
 def _finding(outcome: BrowserOutcome, seen: str, number: int) -> str:
     lines = [
         f"In the browser, at {outcome.url} [{number}]: {outcome.text}" if outcome.text else "",
-        f"On the screen: {seen}" if seen else "",
+        seen,
         f"Downloaded: {', '.join(map(str, outcome.files))}" if outcome.files else "",
         f"It did not come to its end: {outcome.problem}." if outcome.problem else "",
         f"Steps: {'; '.join(map(_told, outcome.steps))}" if outcome.problem else "",

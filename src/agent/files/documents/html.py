@@ -98,7 +98,7 @@ class HtmlPage:
             self.lost.append(f"{len(hidden)} hidden elements are shown like the rest.")
         for field in soup.find_all("input", value=True):
             if field.get("type") not in ("hidden", "submit", "button"):
-                field.replace_with(f"[field {field.get('name', '')}: {field['value']}]")
+                field.replace_with(f" [field {field.get('name', '')}: {field['value']}] ")
         for picture in soup.find_all("img", src=re.compile("^data:")):
             picture["src"] = "inline"
 
