@@ -160,23 +160,25 @@ def learn(
     Nothing is learned from the scored questions. The gap records and tools stay next to the results.
     """
     stem = (output or Path(f"{jsonl_file.stem}.learn.json")).with_suffix("")
+
+    def named(part: str) -> Path:
+        return stem.with_name(f"{stem.name}.{part}")
+
     ids = [task.task_id for task in load_questions(jsonl_file, read_settings(flags)).tasks]
     parts = split_questions(ids, split, seed, max_questions)
     before = Choices(
         questions=jsonl_file,
-        output=stem.with_name(f"{stem.name}.without.json"),
+        output=named("without.json"),
         attached=attached_files_dir,
         selection=Selection(ids=parts.scored, epochs=epochs),
         concurrency=concurrency,
         resume=resume,
         verbose=verbose,
     )
-    learned, output = Selection(ids=parts.learned), stem.with_name(f"{stem.name}.learning.json")
-    taught = replace(before, output=output, selection=learned, library="warm", learning="grow")
-    output = stem.with_name(f"{stem.name}.with.json")
-    after = replace(before, output=output, library="read-only", learning="use")
-    own = {**flags, "seed": seed, "leak_guard": True}
-    own["gaps_file"] = stem.with_name(f"{stem.name}.gaps.sqlite").absolute()
+    learned = Selection(ids=parts.learned)
+    taught = replace(before, output=named("learning.json"), selection=learned, library="warm", learning="grow")
+    after = replace(before, output=named("with.json"), library="read-only", learning="use")
+    own = {**flags, "seed": seed, "leak_guard": True, "gaps_file": named("gaps.sqlite").absolute()}
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
         print_note(f"— {title}: {len(choices.selection.ids)} questions")
         if choices.library == "read-only":
