@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -166,17 +167,25 @@ print(library.stats("nth_fibonacci").calls)
 """
 
 
+@pytest.fixture
+def open_library() -> Iterator[Library]:
+    """A library that every user can reach: pytest's own folders are closed, by each pytest that starts."""
+    with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
+        Path(name).chmod(0o755)
+        opened = Library(Path(name) / "generated_tools")
+        yield opened
+        opened.close()
+
+
 @pytest.mark.parametrize("limit", ["full", "read-only"])
-def test_a_folder_that_cannot_be_written_still_reads(library: Library, limit: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_still_reads(open_library: Library, limit: str) -> None:
     """A full disk and a read-only folder: a clear error with a remedy, the tools as they were, and search works."""
+    library = open_library
     before = library.register(make_tool())
     library.close()
     if limit == "read-only":
         for path in [library.folder, *library.folder.rglob("*")]:
             path.chmod(0o555 if path.is_dir() else 0o444)
-        for parent in [tmp_path, *tmp_path.parents]:  # xdist puts a folder more between it and pytest's private one
-            if not parent.stat().st_mode & 0o001:
-                parent.chmod(0o755)
     command = [sys.executable, "-c", LIMITED, str(HERE), str(library.folder), limit]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
