@@ -140,6 +140,10 @@ def _is_alone() -> bool:
 
 def _call(command: Command, arguments: list[str], name: str) -> None:
     gc.set_threshold(50_000, 20, 20)  # what is imported stays: looking for garbage takes a tenth of the start
+    from mcp_tools.errors import UsageError, os_errors_as
+
+    with os_errors_as(UsageError, "The current folder cannot be used", "Change to another one: cd"):
+        os.getcwd()  # noqa: PTH109 - `Path` is not imported for it
     app = load(command)
     from typer import Abort
     from typer.exceptions import TyperException
@@ -154,8 +158,6 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
         if context and said == context.get_help():
             print(said, file=sys.stderr)
             sys.exit(exits.BAD_USAGE)
-        from mcp_tools.errors import UsageError
-
         for typers, plain in _PLAINER.items():
             said = said.replace(typers, plain)
         raise UsageError(said, remedy=f"{path} --help") from None

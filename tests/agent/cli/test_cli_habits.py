@@ -175,6 +175,14 @@ def test_a_full_disk_below_stdout_is_told(terminal: Terminal, arguments: tuple[s
     assert "alita: The disk is full." in got.err
 
 
+def test_a_folder_that_was_removed_is_told(terminal: Terminal) -> None:
+    gone = terminal.here / "gone"
+    gone.mkdir()
+    got = terminal.run("runs", "list", before=lambda: (os.chdir(gone), gone.rmdir()))
+    assert got.code == 2
+    assert "The current folder cannot be used" in got.err
+
+
 def test_a_reader_that_went_away_ends_the_command_quietly(terminal: Terminal) -> None:
     reading, writing = os.pipe()
     os.close(reading)
