@@ -175,6 +175,12 @@ def test_a_full_disk_below_stdout_is_told(terminal: Terminal, arguments: tuple[s
     assert "alita: The disk is full." in got.err
 
 
+def test_an_answer_is_printed_though_standard_error_is_closed(terminal: Terminal) -> None:
+    model = terminal.script(says("Paris"))
+    got = terminal.run("-m", model, "Which one?", leading=("sh", "-c", '"$@" 2>&-', "sh"))
+    assert (got.code, got.out) == (0, "Paris\n")
+
+
 def test_a_folder_that_was_removed_is_told(terminal: Terminal) -> None:
     gone = terminal.here / "gone"
     gone.mkdir()
