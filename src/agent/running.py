@@ -315,7 +315,7 @@ class Running:
         tried: list[Speech] = []
 
         async def prepare() -> None:
-            from agent.model_downloads import fetch_speech
+            from agent.resources import fetch_speech
 
             async with turn:
                 if not tried:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.actions.calls import call_external, ruling_on
 from agent.actions.hand_over import HandOvers
+from agent.actions.tools import call_external, ruling_on
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import may_be_done, words_of_user

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agent.actions.offered_tools import tools_now
+from agent.actions.tools import tools_now
 from agent.answering.answer_format import answer_of
 from agent.consent.provenance import FINE, of_address, of_query
 from agent.context import Context

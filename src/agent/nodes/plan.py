@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from agent.actions.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
+from agent.actions.tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound

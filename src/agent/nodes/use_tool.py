@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.actions.calls import call_external, call_tool, ruling_on
+from agent.actions.tools import call_external, call_tool, ruling_on
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import unless_wanted
 from agent.context import Context

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, cast, get_args
 
-from agent.actions.offered_tools import DRAFT
 from agent.actions.refusals import refusal_of, unread
+from agent.actions.tools import DRAFT
 from agent.answer import stands_there
 from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent.actions.offered_tools import DRAFT
+from agent.actions.tools import DRAFT
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall

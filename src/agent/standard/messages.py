@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agent.actions.offered_tools import DRAFT
+from agent.actions.tools import DRAFT
 from agent.answering.answer_format import answer_of, wanted_form
 from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from agent.actions.creation import short_path, tell_creation
-from agent.actions.offered_tools import shown_tool
+from agent.actions.tools import shown_tool
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.cli import confirmations
-from agent.model_downloads import _left
+from agent.resources import _left
 from support.command import Terminal, Tty
 from support.openai_server import OpenAIServer
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 import pytest
 
-from agent import model_downloads
+from agent import resources
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
 from agent.files.contents import FileProblem
@@ -206,18 +206,16 @@ def test_weights_are_wanted_only_where_they_are_used() -> None:
 async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They come before the file is read; that they cannot be had is told and ends nothing."""
     files = (WeightsFile("model.bin", 4, hashlib.sha256(b"data").hexdigest(), "org/tiny"),)
-    monkeypatch.setattr(
-        model_downloads, "speech_weights", lambda folder: Weights(folder / "tiny", files, model="speech")
-    )
+    monkeypatch.setattr(resources, "speech_weights", lambda folder: Weights(folder / "tiny", files, model="speech"))
     told: list[Event] = []
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+    await resources.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
     assert isinstance(told[-1], Note)
     assert "model.bin could not be downloaded" in told[-1].text
     with FileServer(b"data") as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
-        await model_downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+        await resources.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+        await resources.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
         assert len(hub.paths) == 1
     assert (tmp_path / "tiny" / "model.bin").read_bytes() == b"data"
     assert told[-1] == ModelStarting("fetching the speech model", 1.0, "of 0 MB")
