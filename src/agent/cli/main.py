@@ -178,11 +178,11 @@ def _refuse_misspelt(word: str, rest: list[str]) -> None:
     if " " in word or word.startswith("-"):
         return
     meant = _MEANT.get(word, "") if len(rest) <= 1 else ""
-    if not meant:
+    if rest or not meant:
         from difflib import get_close_matches
 
         near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.8)
-        meant = f"alita {' '.join([near[0], *rest])}" if near else ""
+        meant = f"alita {' '.join([near[0], *rest])}" if near else meant
     if meant:
         from mcp_tools.errors import UsageError
 

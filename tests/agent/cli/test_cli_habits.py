@@ -28,13 +28,23 @@ def says(text: str, **more: object) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"), [("version", "--version"), ("login", "keys set"), ("logs", "runs list"), ("chat", "alita")]
+    ("words", "meant"),
+    [
+        ("version", "alita --version"),
+        ("login", "alita keys set"),
+        ("logs", "alita runs list"),
+        ("chat", "alita"),
+        ("key", "alita keys set"),
+        ("key list", "alita keys list"),
+        ("session list", "alita sessions list"),
+        ("list tools", "alita runs list"),
+    ],
 )
-def test_words_that_look_like_commands_reach_no_model(terminal: Terminal, word: str, meant: str) -> None:
-    got = terminal.call(word)
+def test_words_that_look_like_commands_reach_no_model(terminal: Terminal, words: str, meant: str) -> None:
+    got = terminal.call(*words.split())
     assert got.code == 2
-    assert meant in got.err
-    assert f'alita ask "{word} …"' in got.err
+    assert f"Did you mean: {meant}\n" in got.err
+    assert f'alita ask "{words.split()[0]} …"' in got.err
     assert terminal.runs == []
 
 
