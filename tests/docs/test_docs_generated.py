@@ -1,5 +1,6 @@
 """The tables in the documentation are those of the code, and every command and every rule is described."""
 
+import json
 import re
 import runpy
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.answer import Answer
 from agent.cli.main import COMMANDS
 from mcp_tools.checks.check import RULES
 from mcp_tools.sandbox.protocol import Limits
@@ -56,6 +58,12 @@ def test_cells_may_hold_a_bar() -> None:
 def test_every_command_is_documented() -> None:
     text = (DOCS / "cli.md").read_text()
     assert [command.name for command in COMMANDS if f"alita {command.name}" not in text] == []
+
+
+def test_every_member_of_the_answer_is_in_the_example() -> None:
+    text = (DOCS / "cli.md").read_text()
+    example = json.loads(re.search(r'^    (\{"schema": 1,.*?\})$', text, re.M | re.S)[1])
+    assert example.keys() == Answer("", "answered").as_json().keys()
 
 
 def test_every_rule_and_every_limit_is_documented() -> None:

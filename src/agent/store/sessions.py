@@ -176,7 +176,7 @@ def load_session(folder: Path, session_id: str) -> StoredSession:
         remedy = "`alita sessions list` shows all sessions."
         raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"it is damaged ({one_line(repr(error))})"
+        reason = error.strerror if isinstance(error, OSError) else f"it is damaged ({one_line(str(error))})"
         raise SessionError(
             f"{path} cannot be read: {reason}.",
             remedy=f"Fix the file, or delete it with: alita sessions delete {session_id}",
