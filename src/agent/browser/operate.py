@@ -58,7 +58,7 @@ async def operate(
         raise WebProblem(
             "browser",
             "the browser cannot be driven: the package playwright is missing",
-            remedy="pip install 'alita[browser]'",
+            remedy="`alita doctor` says how to install the extra [browser].",
         )
     chrome = (await ready_chromium(task.chrome, lambda text: tell(Note(text)))).path
     steps: list[BrowserStepped] = []

@@ -98,7 +98,7 @@ def without_package(package: str | None, extra: str, use: str) -> FileProblem:
     return FileProblem(
         "unsupported",
         f"The package {package} is not installed, so {use}.",
-        remedy=f"Install it with: pip install 'alita[{extra}]'",
+        remedy=f"`alita doctor` says how to install the extra [{extra}].",
     )
 
 

@@ -62,7 +62,8 @@ class Hub:
             from huggingface_hub import errors
         except ImportError:
             raise DatasetError(
-                "The packages that read the hub are not installed.", remedy="pip install 'alita[gaia]'"
+                "The packages that read the hub are not installed.",
+                remedy="`alita doctor` says how to install the extra [gaia].",
             ) from None
         try:
             return self._fetch(path)
@@ -307,7 +308,9 @@ def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> It
         import datasets  # type: ignore[import-untyped]
         import pyarrow  # type: ignore[import-untyped]
     except ImportError:
-        raise DatasetError("The package `datasets` is not installed.", remedy="pip install 'alita[gaia]'") from None
+        raise DatasetError(
+            "The package `datasets` is not installed.", remedy="`alita doctor` says how to install the extra [gaia]."
+        ) from None
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     failures = (ValueError, OSError, RuntimeError, pyarrow.ArrowException, datasets.exceptions.DatasetsError)

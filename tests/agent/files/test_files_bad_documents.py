@@ -136,5 +136,5 @@ def test_any_altered_file_is_read_or_refused(tmp_path: Path, kind: str, data: st
 def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "agent.files.documents.pdf", raising=False)
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
-    with pytest.raises(FileProblem, match=r"pypdfium2 is not installed(?s:.*)pip install 'alita\[files\]'"):
+    with pytest.raises(FileProblem, match=r"pypdfium2 is not installed(?s:.*)the extra \[files\]"):
         open_file("pdf", whole("pdf"))

@@ -118,7 +118,7 @@ def test_without_the_package_of_ocr_the_rest_is_told(open_file: Open, monkeypatc
     ocr._engine.cache_clear()
     contents = open_file("png", as_bytes(written("x"), "png"))
     assert text_of(contents) == "(not read)"
-    assert "pip install 'alita[ocr]'" in contents.lost[-1]
+    assert "the extra [ocr]" in contents.lost[-1]
     with pytest.raises(FileProblem, match="rapidocr is not installed"):
         ocr.text_in(written("x"))
 

@@ -166,7 +166,7 @@ def _still(folder: Path) -> Path:
 def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "agent.files.media.audio", raising=False)
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(FileProblem, match=r"pip install 'alita\[audio\]'"):
+    with pytest.raises(FileProblem, match=r"the extra \[audio\]"):
         open_file("wav", tone())
 
 
@@ -215,7 +215,7 @@ def test_openai_whisper_that_is_not_installed(open_file: Open, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "whisper", None)
     speech._openai_model.cache_clear()
     speech.use(Speech(engine="openai-whisper"))
-    assert "pip install 'alita[whisper]'" in _told(open_file)
+    assert "the extra [whisper]" in _told(open_file)
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0, "0:00"), (67.9, "1:07"), (3723, "1:02:03")])

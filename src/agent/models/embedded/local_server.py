@@ -241,7 +241,7 @@ class LocalServer:
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelUnreachableError(
                 "the embedded model needs the package xllamacpp, which is not installed",
-                remedy='Install it with: pip install "alita[local]" — or set OPENAI_API_KEY or --base-url.',
+                remedy="`alita doctor` says how to install the extra [local]. Or set OPENAI_API_KEY or --base-url.",
             )
         files, o = self.files, self._options
         folders = {"weights": str(o.weights.resolve()), "prefixes": str(o.prefixes.resolve()) if o.prefixes else None}

@@ -44,7 +44,9 @@ class WhisperWeights:
             WeightsError: openai-whisper is not installed, does not know the model, or cannot fetch or load it.
         """
         if find_spec("whisper") is None:
-            raise WeightsError("openai-whisper is not installed", remedy="Install it: pip install 'alita[whisper]'")
+            raise WeightsError(
+                "openai-whisper is not installed", remedy="`alita doctor` says how to install the extra [whisper]."
+            )
         import whisper  # type: ignore[import-not-found, unused-ignore]  # an extra of its own, without stubs
 
         if not self.is_own and self.name not in (known := whisper.available_models()):

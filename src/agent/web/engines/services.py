@@ -18,7 +18,7 @@ from agent.web.queries import oldest, parse_query
 from agent.web.response import StatusProblem, causes_of
 from mcp_tools.text import one_line
 
-INSTALL = 'Install it: pip install -c constraints.txt ".[web]"'
+INSTALL = "`alita doctor` says how to install the extra [web]."
 _PATIENCE = 1.0  # seconds of Retry-After that are waited for: other engines can be asked meanwhile
 _NETWORK = "Check the network. To search offline, set ALITA_WEB_INDEX to your own pages."
 _ELSEWHERE = "Try again later, or choose other engines with ALITA_ENGINES."

@@ -155,7 +155,7 @@ async def test_a_package_that_is_not_there(
     engine = engine or Arxiv(client, server.url)
     problem = await problem_of(engine)
     assert (problem.reason, problem.message) == ("no_key", f"the package of {engine.name} is not installed")
-    assert "pip install" in problem.remedy
+    assert "the extra [web]" in problem.remedy
 
 
 @pytest.mark.parametrize("proxy", ["socks5://user:secret-key@127.0.0.1:9"])
