@@ -39,12 +39,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         StorageError: It cannot be written; what stood there before stands there still.
     """
     remedy = "Choose another file, or make its folder writable."
-    is_stream = path.exists() and not path.is_file()  # a device or a pipe: written to, never replaced
-    with (
-        os_errors_as(StorageError, f"{path} cannot be written", remedy),
-        path.open("wb") if is_stream else atomic.whole_file(path.resolve(), keep_mode=True) as file,
-    ):
-        yield file
+    with os_errors_as(StorageError, f"{path} cannot be written", remedy):
+        is_stream = path.exists() and not path.is_file()  # a device or a pipe: written to, never replaced
+        with path.open("wb") if is_stream else atomic.whole_file(path.resolve(), keep_mode=True) as file:
+            yield file
 
 
 def numbered_folder(parent: Path) -> Path:

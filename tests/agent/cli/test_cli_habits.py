@@ -106,9 +106,10 @@ def test_a_pipe_or_a_device_in_place_of_a_file_is_written_to_and_never_replaced(
     assert terminal.run("-m", model, "-o", "/dev/stdout", "Which one?").out == "Paris\n"
 
 
-def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(terminal: Terminal) -> None:
-    got = terminal.call("-m", terminal.script(says("x")), "-o", "no/such/folder.txt", "Which one?")
-    assert got.code == 2
+@pytest.mark.parametrize("name", ["no/such/folder.txt", "long" * 100], ids=["folder", "long"])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(terminal: Terminal, name: str) -> None:
+    got = terminal.call("-m", terminal.script(says("x")), "-o", name, "Which one?")
+    assert (got.code, "Traceback" in got.err) == (2, False)
     assert terminal.runs == []
 
 
