@@ -131,16 +131,18 @@ def without_nulls(value: Any, schema: Schema, root: Schema | None = None) -> Any
     """
     root = schema if root is None else root
     if str(ref := schema.get("$ref", "")).startswith("#/$defs/"):
-        schema = root.get("$defs", {}).get(ref.removeprefix("#/$defs/"), {})
+        definition: Any = root.get("$defs", {}).get(ref.removeprefix("#/$defs/"), {})
+        schema = definition if isinstance(definition, dict) else {}  # `true` and `false` are schemas, too
     if isinstance(value, list):
         items = schema.get("items")
         return [without_nulls(each, items, root) for each in value] if isinstance(items, dict) else value
     if not isinstance(value, dict):
         return value
     own, needed, kept = schema.get("properties", {}), schema.get("required", ()), {}
-    loose = {**root, "type": "object", "properties": own, "required": []}
     for name, member in value.items():
-        if member is None and name in own and name not in needed and misfit({name: None}, loose) is not None:
-            continue
+        if member is None and name in own and name not in needed:
+            validator = _validator(json.dumps(root))  # of the whole schema, into which references may lead
+            if not validator.evolve(schema=own[name]).is_valid(None):
+                continue
         kept[name] = without_nulls(member, own[name], root) if isinstance(own.get(name), dict) else member
     return kept

@@ -114,6 +114,20 @@ def test_nulls_are_taken_out_at_any_depth() -> None:
     assert without_nulls(value, person) == {"home": {"town": "Oxmere"}, "others": [{}, None]}
 
 
+def test_nulls_are_judged_by_definitions_anywhere_in_the_schema() -> None:
+    form = {
+        "properties": {
+            "name": {"type": "string"},
+            "home": {"properties": {"town": {"$ref": "#/properties/name"}}},
+            "any": {"$ref": "#/$defs/any"},
+        },
+        "minProperties": 2,
+        "$defs": {"any": True},
+    }
+    value = {"home": {"town": None}, "any": {"town": None}}
+    assert without_nulls(value, form) == {"home": {}, "any": {"town": None}}
+
+
 def test_a_comma_inside_of_a_text_is_none_too_many() -> None:
     assert fitting_json('{"a": "x, ] y",}', OBJECT) == {"a": "x, ] y"}
 
