@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from agent.answering.answer_format import answer_of, problem_of
+from agent.answering.answer_format import answer_of, checked_schema, problem_of
 from agent.state import Step
 
 
@@ -66,3 +67,13 @@ def test_a_result_without_what_the_form_names_gives_none(form: str, value: Any, 
 )
 def test_a_form_that_says_no_answer_is_refused(form: str) -> None:
     assert problem_of(form).startswith("final_answer ")
+
+
+def test_a_schema_may_contain_other_schemas_and_values_that_look_like_references() -> None:
+    place = {"$id": "https://example.org/place", "properties": {"town": {"$ref": "#/$defs/name"}}}
+    schema = {
+        "$id": "https://example.org/person",
+        "properties": {"home": {"$ref": "https://example.org/place"}, "link": {"enum": [{"$ref": "nowhere"}]}},
+        "$defs": {"place": {**place, "$defs": {"name": {"type": "string"}}}},
+    }
+    assert checked_schema(json.dumps(schema), "schema.json") == schema

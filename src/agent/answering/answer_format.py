@@ -157,6 +157,7 @@ def _places(question: str) -> int | None:
 
 
 ATTEMPTS = 2
+_VALUES = frozenset({"const", "default", "enum", "examples"})  # keywords of a schema below which there is no schema
 _FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _TOKENS = 8_000
 _SYSTEM = (
@@ -185,8 +186,8 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
         Draft202012Validator(schema, registry=Registry()).is_valid(None)  # a loop of references ends here
         root = DRAFT202012.create_resource(schema)
         resolver = Registry().with_resource(root.id() or "", root).resolver(root.id() or "")
-        for reference in _references(schema):
-            resolver.lookup(reference)
+        for place, reference in _references(schema, resolver):
+            place.lookup(reference)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not a JSON Schema: {error}.") from None
     except SchemaError as error:
@@ -197,11 +198,21 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
     return schema
 
 
-def _references(part: Any) -> Iterator[str]:
-    for child in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from _references(child)
-    if isinstance(part, dict) and isinstance(part.get("$ref"), str):
-        yield part["$ref"]
+def _references(part: Any, place: Any) -> Iterator[tuple[Any, str]]:
+    """The references in a schema, each with what resolves it: a part with an `$id` is a schema of its own."""
+    from referencing.jsonschema import DRAFT202012
+
+    if isinstance(part, list):
+        for child in part:
+            yield from _references(child, place)
+    if isinstance(part, dict):
+        if isinstance(part.get("$id"), str):
+            place = place.in_subresource(DRAFT202012.create_resource(part))
+        if isinstance(part.get("$ref"), str):
+            yield place, part["$ref"]
+        for name, child in part.items():
+            if name not in _VALUES:
+                yield from _references(child, place)
 
 
 def wanted_form(schema: dict[str, Any]) -> str:
