@@ -99,7 +99,8 @@ def preview_of_text(text: str, outline: Sequence[str] = (), whole: int = ROOM) -
     shares = [int(room * share) for share in _SHARES[2 if outline else 3]]
     kept = [shortened(text, shares[0])]
     if not outline:
-        kept.append(shortened(text[text.find("\n", len(text) // 2) + 1 :], shares[1]))
+        half = len(text) // 2
+        kept.append(shortened(text[text.find("\n", half, half + shares[1]) + 1 or half :], shares[1]))
     kept.append(_ending(text, shares[-1]))
     names = ["at the beginning", *["in the middle"] * (not outline), "at the end"]
     sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.styles import PatternFill
 
-from agent.files.previews import ROOM, ListPreview, preview_of_lists, shares
+from agent.files.previews import ROOM, ListPreview, preview_of_lists, preview_of_text, shares
 from agent.files.reading import preview
 from agent.files.tables.rows import describe_columns
 from agent.material.attached import files_text
@@ -207,6 +207,12 @@ async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path)
     assert middle.startswith("[04500] ")
     assert last.endswith("[08999] something happened")
     assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
+
+
+def test_of_a_long_line_the_middle_is_shown_too() -> None:
+    first, middle, last = preview_of_text(" ".join(map(str, range(5000)))).parts[0].split("\n[…]\n")
+    assert (first.split()[0], last.split()[-1]) == ("0", "4999")
+    assert 2400 < int(middle.split()[1]) < 2700
 
 
 async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path) -> None:
