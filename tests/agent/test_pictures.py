@@ -9,6 +9,7 @@ import json
 import pytest
 from PIL import Image
 
+from agent.material.pictures import places_in
 from support.openai_server import OpenAIServer, Step
 from support.pdf_bytes import PdfBytes
 from support.pictures import as_bytes, written
@@ -29,6 +30,11 @@ def images(body):
 
 def flags(server, **more):
     return {"model": "tiny-1", "vision": "tiny-1", "base_url": server.url, "api_key": "k", **more}
+
+
+def test_a_page_that_an_earlier_version_recorded_names_no_picture():
+    file = {"kind": "pdf", "name": "a.pdf", "path": "/a.pdf", "data": []}
+    assert places_in(file, {"text": "", "lost": []}, 1) == []
 
 
 def scanned(*words):

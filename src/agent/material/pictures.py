@@ -109,7 +109,7 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
         return _spread(frames) if page == 1 else []
     if file["kind"] == "pdf":
         place = Place(f"page {page} of {file['name']}", Path(file["path"]), page)
-        return [place] if page in part["pictures"] else []
+        return [place] if page in part.get("pictures", ()) else []  # earlier versions recorded none
     named = dict.fromkeys(_NAMED.findall("\n".join([part["text"], *part["lost"]])))
     return [Place(name, made[name]) for name in named if name in made][:MOST_OF_ONE]
 
