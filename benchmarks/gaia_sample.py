@@ -32,6 +32,7 @@ from agent.answering.final_answer import final_answer, in_asked_format
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.files.contents import FileProblem
+from agent.files.media.speech import from_settings
 from agent.files.reading import read
 from agent.gaia.report.statistics import wilson
 from agent.gaia.scorer import score
@@ -92,7 +93,7 @@ async def ask_alone(row: Row, model: Model) -> Row:
 async def _shown(path: Path) -> str:
     """The text of a file as our readers give it, cut to fit."""
     try:
-        reading = await read(path, limit=FITS)
+        reading = await read(path, limit=FITS, speech=from_settings(read_settings()))
     except FileProblem as problem:
         return f"The file {path.name} cannot be read: {problem}\n\n"
     return f"The file {path.name}, {reading.where}:\n\n{reading.text[:FITS]}\n\n"

@@ -49,11 +49,13 @@ def read_file(path: str, page: int = 1) -> str:
         path: Path of the file.
         page: The page from which on it is shown, from 1.
     """
+    from agent.configuration.settings_sources import read_settings
     from agent.files.contents import FileProblem
+    from agent.files.media.speech import from_settings
     from agent.files.reading import read
 
     try:
-        reading = asyncio.run(read(Path(path), page=page))
+        reading = asyncio.run(read(Path(path), page=page, speech=from_settings(read_settings())))
     except FileProblem as problem:
         return f"{problem}"
     return f"{reading.where}\n{reading.text}\n{reading.more}"
