@@ -84,7 +84,9 @@ def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
 def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):
     key = "my-very-own-endpoint-key"
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    ledger = write_ledger(tmp_path / "k.jsonl", [attempt("q1", tools_created=(key,), model=key)], tasks(1))
+    cut = f"{key[:9]}\u200b{key[9:]}"  # printing it leaves out what cannot be seen
+    told = attempt("q1", tools_created=(key,), model=key, raw_answer=cut, leaks=(cut,))
+    ledger = write_ledger(tmp_path / "k.jsonl", [told], tasks(1))
     for form in ("terminal", "json", "markdown"):
         said = gaia("report", ledger, "--format", form)
         assert key not in said.replace("\\", "")

@@ -37,7 +37,7 @@ from agent.gaia.report.figures import counted, group_of, open_results, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
-from mcp_tools.text import count_of
+from mcp_tools.text import count_of, printable
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -426,7 +426,8 @@ def _require_other(output: Path | None, *read: Path | None) -> None:
 
 
 def _give(shown: Shown, form: str = "terminal", output: Path | None = None) -> None:
-    shown = Redactor(options.settings().secrets).values(shown)
+    redactor = Redactor(options.settings().secrets)
+    shown = redactor.values(shown)
     width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
     text = {
         "json": lambda: json.dumps(shown.as_json(), indent=2),
@@ -434,6 +435,7 @@ def _give(shown: Shown, form: str = "terminal", output: Path | None = None) -> N
         "markdown": lambda: tables.as_markdown(shown),
         "terminal": lambda: tables.as_terminal(shown, width=width),
     }[form]()
+    text = redactor.text(printable(text))  # a key that invisible characters cut is whole now
     if output is not None:
         write_file(output, text.rstrip("\n") + "\n")
     print_text(text if output is None else str(output))
