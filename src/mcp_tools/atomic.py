@@ -96,6 +96,7 @@ def backup_of(path: Path) -> Path:
         OSError: It cannot be written.
     """
     copy = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
+    copy.touch(mode=0o600)  # before keys are in it: its own mode comes last
     return Path(shutil.copy2(path, copy))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
-from mcp_tools.atomic import whole_file, write_whole
+from mcp_tools.atomic import backup_of, whole_file, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -97,3 +98,20 @@ def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Not a regular file"):
         write_whole(tmp_path / "pipe", b"x")
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_backup_is_its_users_alone_until_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("a key")
+    path.chmod(0o640)
+    modes: list[int] = []
+
+    def copying(source: Path, copy: Path) -> Path:
+        modes.append(stat.S_IMODE(copy.stat().st_mode))
+        return copy2(source, copy)
+
+    copy2 = shutil.copy2
+    monkeypatch.setattr(shutil, "copy2", copying)
+    backup = backup_of(path)
+    assert modes == [0o600]
+    assert (backup.read_text(), stat.S_IMODE(backup.stat().st_mode)) == ("a key", 0o640)
