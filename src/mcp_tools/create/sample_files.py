@@ -61,5 +61,5 @@ def usable(files: dict[str, str]) -> bool:
 def _is_workbook(text: str) -> bool:
     try:
         return surely_fits(json.loads(text), _SHEETS)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -689,7 +689,7 @@ async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tm
     table.write_text("region,amount\nnorth,10\nsouth,5\n")
     more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True)}
     names = ("../a.csv", ".csv", "a.pdf", "x/a.csv", "b.xlsx")
-    forms = [form for name in names for form in sales_tests(name, "[]")]
+    forms = [form for name in names for form in sales_tests(name, "[]")] + sales_tests("c.xlsx", "[" * 100_000)
     creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more)
     assert (creation.choice, creation.value) == ("not_kept", 15.0)
     assert "the examiner found no test with other arguments" in creation.reason
