@@ -58,8 +58,26 @@ def _is_there(module: str) -> bool:
 
 def import_name(package: str) -> str:
     """What a distribution is imported as, from its name or a requirement such as `numpy>=2`: the top module."""
-    name = re.split(r"[^\w.-]", package.strip(), maxsplit=1)[0]
+    name = _name_of(package)
     return IMPORT_NAMES.get(re.sub(r"[-_.]+", "-", name).lower(), name.replace("-", "_").partition(".")[0])
+
+
+def _name_of(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
+
+
+@functools.cache
+def required(package: str) -> tuple[str, ...]:
+    """What a distribution requires itself, without extras; nothing for those that `alita` brings, which is not read."""
+    if package in BASE_PACKAGES or package in FILE_PACKAGES:
+        return ()
+    from importlib import metadata
+
+    try:
+        lines = metadata.requires(_name_of(package)) or []
+    except metadata.PackageNotFoundError:
+        return ()
+    return tuple(line for line in lines if "extra ==" not in line)
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from mcp_tools.packages import (
 )
 from mcp_tools.run import run_source, run_tool
 from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.environment import Environment
 from mcp_tools.tool import Tool
 
 SUM = '''
@@ -117,3 +118,16 @@ async def test_a_source_that_reads_may_import_packages_for_files_and_one_that_do
         assert "openpyxl" in outcome.problem.message
     finally:
         await sandbox.aclose()
+
+
+def test_what_a_package_requires_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = tmp_path / "tabular-1.dist-info" / "METADATA"
+    about.parent.mkdir()
+    about.write_text(
+        "Metadata-Version: 2.1\nName: tabular\nVersion: 1\nRequires-Dist: NumExpr (>=2)\n"
+        "Requires-Dist: pyarrow; extra == 'arrow'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Environment(packages=("pandas",)).absent == ("bottleneck", "numexpr", "pyarrow")
+    assert Environment(packages=("pandas", "tabular")).absent == ("bottleneck", "pyarrow")
+    assert Environment(packages=("no-such-distribution", "pyarrow")).absent == ("bottleneck", "numexpr")

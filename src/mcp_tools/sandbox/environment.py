@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_tools.child import executable
-from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name, installed, needed
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name, installed, needed, required
 from mcp_tools.sandbox.protocol import Job
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
@@ -135,8 +135,9 @@ class Environment:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Packages that cannot be imported although they may stand beside the named ones."""
-        return tuple(sorted(_ONLY_NAMED - set(map(import_name, self.packages))))
+        """Packages that cannot be imported although they may stand beside the named ones, which do not require them."""
+        own = {name for package in self.packages for name in (package, *required(package))}
+        return tuple(sorted(_ONLY_NAMED - {import_name(name).lower() for name in own}))
 
 
 def _grants(read: Iterable[Path]) -> tuple[Grant, ...]:
