@@ -74,6 +74,7 @@ class GuardedProxy:
             async with asyncio.timeout(_HEAD_SECONDS):
                 request = _Request.read(await here.reader.readuntil(b"\r\n\r\n"))
             there, upstream = await self._connected(request)
+            self._refused.pop(request.host, None)
             try:
                 await (_tunnel if request.is_tunnel else _forward)(request, here, there, upstream)
             finally:

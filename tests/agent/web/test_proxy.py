@@ -198,6 +198,22 @@ async def test_a_proxy_of_another_kind_is_told(monkeypatch: pytest.MonkeyPatch) 
         assert "socks5" in await _through(proxy, "GET http://known.invalid/ HTTP/1.1\r\nHost: x\r\n\r\n")
 
 
+async def test_a_refusal_is_forgotten_once_the_host_is_connected_to(web: WebServer) -> None:
+    web.page("/", "text")
+    found = list[str]()
+
+    async def look_up(host: str, port: int) -> list[str]:
+        return found
+
+    async with GuardedProxy(AddressGuard(allow_private=True, resolve=look_up)) as proxy:
+        request = f"GET http://town.example:{web.port}/ HTTP/1.1\r\nHost: town.example\r\n\r\n"
+        await _through(proxy, request)
+        assert proxy.refusal_of("http://town.example/")
+        found.append("127.0.0.1")
+        assert (await _through(proxy, request)).endswith("text")
+        assert not proxy.refusal_of("http://town.example/")
+
+
 async def test_a_host_is_not_refused_for_one_whose_name_holds_its_own() -> None:
     async with GuardedProxy(AddressGuard()) as proxy:
         await _through(proxy, "CONNECT data.localhost:80 HTTP/1.1\r\n\r\n")
