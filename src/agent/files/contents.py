@@ -340,12 +340,21 @@ def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Secti
     return [Section(f"{before}part {number}{heading}", text) for number, (heading, text) in named]
 
 
+def _parts(line: str, limit: int) -> Iterator[str]:
+    """Divides a long line between words, if it has any."""
+    while len(line) > limit:
+        end = line.rfind(" ", limit // 2, limit) + 1 or limit
+        yield line[:end]
+        line = line[end:]
+    yield line
+
+
 def pieces(block: str, limit: int) -> Iterator[str]:
     """Divides a long block between lines; the header of a table is repeated."""
     if len(block) <= limit:
         yield block
         return
-    lines = [line[start : start + limit] for line in block.split("\n") for start in range(0, max(len(line), 1), limit)]
+    lines = [part for line in block.split("\n") for part in _parts(line, limit)]
     has_head = lines[0].startswith("|") and len(lines) > 1 and TABLE_RULE.fullmatch(lines[1].rstrip())
     head = lines[:2] if has_head and sum(map(len, lines[:2])) <= limit // 4 else []
     piece: list[str] = []

@@ -73,6 +73,9 @@ def test_an_empty_page_has_one_empty_screen() -> None:
 
 def test_a_line_longer_than_a_screen_is_divided() -> None:
     assert len(screens(Page("https://e.org/", "", "x" * 10_000), 1000)) == 10
+    prose = " ".join(f"[word{n}][{n}]" for n in range(1000))
+    shown = screens(Page("https://e.org/", "", prose), 1000)
+    assert [word for screen in shown for word in screen.text.split()] == prose.split()
 
 
 def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
