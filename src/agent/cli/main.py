@@ -105,9 +105,9 @@ def main_of(verb: str, name: str) -> None:
 
 @contextlib.contextmanager
 def _exiting(arguments: list[str]) -> Iterator[list[str]]:
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed: what is said there is said to nobody
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for as long as we run
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed: nobody is there to be read, or to read what is said
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - for as long as we run
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to fail
             stream.reconfigure(errors="replace")

@@ -192,6 +192,13 @@ def test_an_answer_is_printed_though_standard_error_is_closed(terminal: Terminal
     assert (got.code, got.out) == (0, "Paris\n")
 
 
+@pytest.mark.parametrize("arguments", [(), ("gaps", "import", "-")])
+def test_a_closed_standard_input_counts_as_empty(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    got = terminal.run(*arguments, leading=("sh", "-c", '"$@" <&-', "sh"))
+    assert got.code in {0, 2}
+    assert "Traceback" not in got.err
+
+
 def test_a_folder_that_was_removed_is_told(terminal: Terminal) -> None:
     gone = terminal.here / "gone"
     gone.mkdir()
