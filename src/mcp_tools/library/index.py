@@ -210,7 +210,8 @@ def _parameter_words(tool: Tool) -> Iterator[str]:
         yield str(name)
         if isinstance(schema, dict):
             yield str(schema.get("description", ""))
-            yield from map(str, schema.get("enum", ())[:_MOST_CHOICES])  # what a question may say: `Friday`, `EUR`
+            choices = schema.get("enum")  # what a question may say: `Friday`, `EUR`
+            yield from map(str, choices[:_MOST_CHOICES] if isinstance(choices, list) else ())
 
 
 _LOOK_AGAIN_SECONDS = 2.0

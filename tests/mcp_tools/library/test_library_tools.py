@@ -191,6 +191,14 @@ def test_search_finds_by_what_a_parameter_may_be(library: Library) -> None:
     assert [hit.tool.name for hit in found] == ["count_weekday"]
 
 
+@pytest.mark.parametrize("choices", [None, 5, "Friday", {"Friday": 1}])
+def test_search_looks_into_no_choices_that_are_not_a_list(library: Library, choices: Any) -> None:
+    schema = object_schema({"weekday": {"enum": choices}})
+    library.register(replace(make_tool("count_weekday", description="Count the days."), input_schema=schema))
+    assert [hit.tool.name for hit in library.search("count days")] == ["count_weekday"]
+    assert library.search("Friday") == []
+
+
 def test_search_leaves_out_what_has_little_to_do_with_the_query(library: Library) -> None:
     """A tool shares a word of its name or a fair part of the query, and is not far behind the best."""
     library.register(make_tool("days_between", description="Count the days from the first date to the last date."))
