@@ -147,6 +147,16 @@ def test_the_library_from_the_command_line(quick, tmp_path):
     assert (ended.code, ended.json["error"]["kind"]) == (2, "UnknownToolError")
 
 
+@pytest.mark.parametrize(("properties", "takes"), [({"n": 5}, "n: any"), (None, ""), ([], "")])
+def test_a_tool_whose_schema_was_edited_badly_is_shown(quick, tmp_path, properties, takes):
+    register(tmp_path)
+    kept = tmp_path / "fibonacci.json"
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"inputSchema": {"properties": properties}}))
+    shown = quick("tools", "show", "fibonacci", "--tools-dir", tmp_path)
+    assert shown.code == 0
+    assert f"takes    {takes}".rstrip() in map(str.rstrip, shown.out.splitlines())
+
+
 def test_a_tool_runs_in_the_sandbox(alita, quick, tmp_path):
     path = tmp_path / "fib.py"
     path.write_text(FIBONACCI)

@@ -74,7 +74,9 @@ def show(flags: dict[str, Any], name: Name) -> Result:
         tool = library.get(name)
         stats, source = library.stats(name), tool.source
         form = {**as_document(tool), "stats": fields(stats, "calls successes failures")}
-        takes = ", ".join(f"{k}: {v.get('type', 'any')}" for k, v in tool.input_schema.get("properties", {}).items())
+        properties = tool.input_schema.get("properties")  # anything, where the file was edited
+        taken = properties.items() if isinstance(properties, dict) else ()
+        takes = ", ".join(f"{k}: {v.get('type', 'any') if isinstance(v, dict) else 'any'}" for k, v in taken)
         rows = [
             ("name", name),
             ("status", str(tool.status)),
