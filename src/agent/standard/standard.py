@@ -101,7 +101,8 @@ class Standard(Strategy):
             if choice.decisions:
                 return replace(choice, plans=plans)
             refusals = (refusal.partition("\n")[0] for refusal in replies[-1]["refused"].values())
-            problem = replies[-1]["remark"] or "; ".join(refusals)  # without what follows them for the model
+            remark = replies[-1]["remark"].partition(". ")[0].replace("Your reply", "its reply")
+            problem = remark or "; ".join(refusals)  # without what follows them for the model
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
             return NextActions(chosen.decisions, [*replies, *chosen.replies], plans)
