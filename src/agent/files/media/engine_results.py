@@ -17,11 +17,13 @@ def use(ask: AskHost | None) -> None:
     _ask = ask
 
 
-def found_once(content: bytes, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What an engine finds in a content, as JSON; it works only where nobody has found it yet."""
+def found_once(form: str, content: bytes, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What an engine finds in a content of some form, as JSON; it works only where nobody has found it yet."""
     if _ask is None:
         return find()
-    key = hashlib.blake2b(content, digest_size=16).hexdigest()
+    hashed = hashlib.blake2b(form.encode(), digest_size=16)
+    hashed.update(content)  # on its own, since a copy of a large picture would take much memory
+    key = hashed.hexdigest()
     found: dict[str, Any] | None = _ask({"recall": key})["found"]
     if found is None:
         found = find()

@@ -48,8 +48,7 @@ def text_in(picture: Image) -> RecognisedText:
     """Reads the text of a picture."""
     if not _is_wanted:
         raise FileProblem("unsupported", "Its text was not read, because the model sees the picture.")
-    content = f"{picture.mode} {picture.size}".encode() + picture.tobytes()
-    told = found_once(content, lambda: _read(picture)._asdict())
+    told = found_once(f"{picture.mode} {picture.size}", picture.tobytes(), lambda: _read(picture)._asdict())
     return RecognisedText(told["text"], told["certainty"], tuple(told["lost"]))
 
 

@@ -124,8 +124,8 @@ def transcribe(samples: Samples) -> Transcript:
     speech, _ = _used
     if speech.engine == "none":
         raise FileProblem("unsupported", "Transcription is switched off (setting `speech`).")
-    content = f"{speech.engine} {speech.model} {speech.base_url}".encode() + samples.tobytes()
-    told = found_once(content, lambda: _written_down(samples)._asdict())
+    form = f"{speech.engine} {speech.model} {speech.base_url}"
+    told = found_once(form, samples.tobytes(), lambda: _written_down(samples)._asdict())
     return Transcript(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
 
 
