@@ -179,14 +179,15 @@ async def test_values_alone_are_the_same_as_the_whole_way(tmp_path: Path, monkey
 async def test_colours_that_are_not_shown_are_told(costs: Path) -> None:
     book = load_workbook(costs)
     sheet = book["Costs"]
-    sheet["A1"].fill, sheet["B1"].fill = (
+    sheet["A1"].fill, sheet["B1"].fill, sheet["C1"].fill = (
         PatternFill("darkGrid", fgColor="FFFF0000"),
         GradientFill(stop=("FF0000", "0000FF")),
+        PatternFill("solid", fgColor=Color(indexed=64)),
     )
     sheet.conditional_formatting.add("B2:B4 D2", CellIsRule("greaterThan", ["1"], fill=PatternFill(bgColor="FFFF0000")))
     told = await read(with_values(saved(book, costs), {"C2": "6", "C3": "3.25"}))
     assert told.lost == [
-        "sheet Costs: the fills of A1:B1, patterns or gradients, are not shown.",
+        "sheet Costs: the fills of A1:C1, patterns, gradients or system colours, are not shown.",
         "sheet Costs: what conditional formats colour in B2:B4, D2 is not shown.",
     ]
 

@@ -83,7 +83,7 @@ class FullSheet(Sheet):
         )
         rules = [where for one in sheet.conditional_formatting for where in str(one.sqref).split()]
         told = {
-            "the fills of {}, patterns or gradients, are not shown": cell_ranges(patterns),
+            "the fills of {}, patterns, gradients or system colours, are not shown": cell_ranges(patterns),
             "what conditional formats colour in {} is not shown": rules,
             "the formulas in {} have no saved value; they must be computed": uncomputed,
         }
@@ -120,7 +120,7 @@ class FullSheet(Sheet):
         """Records the colours, marks and format of a cell, and says whether it is filled."""
         fill, font = cell.fill, cell.font
         filled = colour_of(fill.fgColor, self._theme) if fill.fill_type == "solid" else ""
-        patterns += [place] if fill.fill_type and fill.fill_type != "solid" else []
+        patterns += [place] if fill.fill_type and not filled else []
         written = colour_of(font.color, self._theme) if font else ""
         is_number = not cell.is_date and isinstance(value, int | float)
         for title, look in (
