@@ -174,6 +174,12 @@ def test_kinds(question, files, kind):
     assert kind_of(question, files) == kind
 
 
+def test_bytes_that_are_not_utf_8_are_no_record(tmp_path) -> None:
+    got = Terminal(tmp_path).run("gaps", "import", "-", leading=("sh", "-c", 'printf "\\377\\n" | "$@"', "sh"))
+    assert got.code == 1
+    assert "line 1: it is not UTF-8" in got.err
+
+
 def test_the_command_shows_reviews_and_moves_them(tmp_path):
     terminal = Terminal(tmp_path)
     lines = [

@@ -144,7 +144,7 @@ def import_(
 ) -> Result:
     """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
     with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
-        raw = sys.stdin.read().encode() if str(file) == "-" else file.read_bytes()
+        raw = sys.stdin.read().encode(errors="surrogateescape") if str(file) == "-" else file.read_bytes()
     records, taken, problems = _records(), list[GapRecord](), list[str]()
     for number, found in json_lines(raw):
         if isinstance(found, str):
