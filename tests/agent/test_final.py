@@ -28,6 +28,8 @@ def done(value: Any, form: str) -> Step:
         ("{[total]} km", {"total": 12.5, "legs": 3}, "12.5 km"),
         ("{0[total]:.2f} km in {0[legs]}", {"total": 12.5, "legs": 3}, "12.50 km in 3"),
         ("{[total]} km", "{'total': 12.5, 'legs': (1, 2)}\n", "12.5 km"),
+        ("{[legs][1]} of {[towns]}", "{'legs': (1, 2), 'towns': {'Oslo', 'Bergen'}}", "2 of Bergen, Oslo"),
+        ("{[7]}", "{7: 'seven'}", "seven"),
         ("{[0][total]:.1f} km", '[{"total": 12.25, "open": true}]', "12.2 km"),
         ("{0}", 4, "4"),
         ("{[rows][0][name]}, {[rows][-1][name]}", {"rows": [{"name": "Ann"}, {"name": "Bo"}]}, "Ann, Bo"),
@@ -50,6 +52,7 @@ def test_a_failed_step_gives_no_answer() -> None:
     [
         ("{[sum]}", {"total": 4}, r"no \[sum\]"),
         ("{[a]}", "text", r"no \[a\]"),
+        ("{[a]}", "{'a': b'text'}", r"no \[a\]"),
         ("{:.2f}", "none", "format code"),
         ("{:d}", 2.5, "format code"),
         ("{:.1f}", [1, 2], "has no format"),

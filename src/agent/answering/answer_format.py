@@ -289,7 +289,7 @@ def answer_of(done: Step, question: str) -> str:
 def _part(value: Json, field: str) -> Json:
     keys = re.findall(r"\[([^\[\]]+)\]", field)
     if keys and isinstance(value, str):  # a program's: JSON, or as Python shows it
-        for read in (json.loads, ast.literal_eval):
+        for read in (json.loads, _literal):
             with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
                 value = read(value)
                 break
@@ -299,6 +299,17 @@ def _part(value: Json, field: str) -> Json:
         except (LookupError, TypeError, ValueError):
             raise ValueError(f"the result has no [{key}]") from None
     return value
+
+
+def _literal(text: str) -> Json:
+    """A value as Python shows it, with lists for tuples and, in order, for sets."""
+    return json.loads(json.dumps(ast.literal_eval(text), default=_listed))
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, set):
+        raise TypeError("this is not JSON")
+    return sorted(value)  # of values that have no order, such as 1 and "a", a TypeError
 
 
 def _formatted(value: Json, spec: str) -> str:
