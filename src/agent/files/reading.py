@@ -192,15 +192,17 @@ async def _ask(
 
     async def serve(question: dict[str, Any]) -> dict[str, Any]:
         match question:
-            case {"recall": key}:
+            case {"recall": str(key)}:
                 return {"found": found.get(key)}
-            case {"keep": key, "found": told}:
+            case {"keep": str(key), "found": dict(told)}:
                 found.update({key: told} if len(found) < _MOST_FOUND else {})
                 return {}
-        from agent.files.media.speech import serve as ask_endpoint
+            case {"sound": str()} if speech is not None:
+                from agent.files.media.speech import serve as ask_endpoint
 
-        assert speech is not None
-        return await ask_endpoint(question, speech)
+                return await ask_endpoint(question, speech)
+        # no reader of ours asks anything else: the file may have taken its process over
+        raise FileProblem("damaged", f"{name} made the program that reads {kind} files ask for something else.")
 
     limits = replace(limits_of(kind), section=section)
     return await read_in_process(request, limits, read=read, write=write, serve=serve)

@@ -68,7 +68,7 @@ async def test_where_no_rule_is_left_it_is_an_error() -> None:
     state = state_of("q", steps=[done("search")])
     with pytest.raises(ModelOutputError, match=r"gave no valid action in 3 attempts: there is no function 'dance'"):
         await choose(state, context_with(ScriptedModel([{"tool": "dance", "repeat": True}])))
-    with pytest.raises(ModelOutputError, match="gave no valid action in 3 attempts: its reply was empty$"):
+    with pytest.raises(ModelOutputError, match=r"gave no valid action in 3 attempts: its reply was empty$"):
         await choose(state, context_with(ScriptedModel([{"text": "", "repeat": True}])))
 
 
