@@ -23,11 +23,11 @@ NO_BROWSER = Path("/bin/false")
 
 
 def zygotes() -> None:
-    from mcp_tools.sandbox.backends import create
+    from mcp_tools.sandbox.backends import PlainSandbox
     from mcp_tools.sandbox.protocol import Job
 
     async def run() -> None:
-        sandbox = create("none")
+        sandbox = PlainSandbox()
         await sandbox.open()
         await sandbox.run(Job("import json\ndef f():\n    return json.dumps(1)", "f"))
         await sandbox.aclose()
