@@ -354,15 +354,15 @@ def pieces(block: str, limit: int) -> Iterator[str]:
     if len(block) <= limit:
         yield block
         return
-    lines = [part for line in block.split("\n") for part in _parts(line, limit)]
+    lines = block.split("\n")
     has_head = lines[0].startswith("|") and len(lines) > 1 and TABLE_RULE.fullmatch(lines[1].rstrip())
     head = lines[:2] if has_head and sum(map(len, lines[:2])) <= limit // 4 else []
-    piece: list[str] = []
-    size = 0
-    for line in lines:
-        if piece and size + len(line) + 1 > limit:
+    taken = sum(len(one) + 1 for one in head)
+    piece, size = list(head), taken
+    for line in (part for line in lines[len(head) :] for part in _parts(line, limit - taken)):
+        if len(piece) > len(head) and size + len(line) > limit:
             yield "\n".join(piece)
-            piece, size = list(head), sum(len(one) + 1 for one in head)
+            piece, size = list(head), taken
         piece.append(line)
         size += len(line) + 1
     yield "\n".join(piece)

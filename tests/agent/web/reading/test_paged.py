@@ -48,6 +48,9 @@ def test_a_table_that_is_divided_keeps_its_head() -> None:
     shown = screens(Page("https://e.org/", "", text), 400)
     assert len(shown) > 2
     assert all(screen.text.startswith("| n | is |\n| --- | --- |\n| ") for screen in shown)
+    wide = screens(Page("https://e.org/", "", f"| n | is |\n| --- | --- |\n| 1 | {'many words ' * 100} |"), 400)
+    assert max(len(screen.text) for screen in wide) <= 400
+    assert min(screen.text.count("\n") for screen in wide) == 2
 
 
 @pytest.mark.parametrize("number", [0, -1, 99])
