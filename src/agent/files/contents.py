@@ -359,7 +359,7 @@ def pieces(block: str, limit: int) -> Iterator[str]:
     head = lines[:2] if has_head and sum(map(len, lines[:2])) <= limit // 4 else []
     taken = sum(len(one) + 1 for one in head)
     piece, size = list(head), taken
-    for line in (part for line in lines[len(head) :] for part in _parts(line, limit - taken)):
+    for line in (part for whole in lines[len(head) :] for part in _parts(whole, limit - taken)):
         if len(piece) > len(head) and size + len(line) > limit:
             yield "\n".join(piece)
             piece, size = list(head), taken
