@@ -171,7 +171,8 @@ class ReadingProcesses:
     async def aclose(self) -> None:
         """Ends all idle processes."""
         while self._idle:
-            await (await self._idle.pop()).aclose()
+            with contextlib.suppress(OSError):  # it never started
+                await (await self._idle.pop()).aclose()
 
 
 def _granted(read: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 from agent.files import reading
 from agent.files.contents import READERS, FileProblem, ReadLimits, Reason
-from agent.files.reader_process import ReadingProcess, confinement_gaps, read_in_process
+from agent.files.reader_process import ReadingProcess, ReadingProcesses, confinement_gaps, read_in_process
 
 READER = """
 import ctypes, os, signal, socket, subprocess, time
@@ -278,3 +278,13 @@ async def test_a_gigabyte_of_nothing_is_told_at_once(name: str, beginning: bytes
         await reading.preview(path)
     assert raised.value.reason == reason
     assert time.monotonic() - started < 20
+
+
+async def test_processes_that_did_not_start_are_closed_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def start(warm: object) -> ReadingProcess:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(ReadingProcess, "start", start)
+    processes = ReadingProcesses()
+    processes.prepare()
+    await processes.aclose()
