@@ -77,7 +77,7 @@ class AddressGuard:
             found = _written(plain) or await self._resolve(plain, port)
         except (OSError, UnicodeError) as error:
             said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-            remedy = "Check the spelling, or take another source."
+            remedy = "Check the spelling, or use another source."
             raise WebProblem("dns", f"There is no host {shown}: {said}.", remedy=remedy) from error
         parsed = [ip_address(one.partition("%")[0]) for one in found]
         if not parsed:

@@ -163,7 +163,7 @@ class StatusProblem(WebProblem):
         super().__init__(
             "rate_limit" if response.status == 429 else "http",
             f"{one_line(response.url, 200)} answered with status {response.status}{meaning}.{waits}",
-            remedy="Check the address, or take another source." if response.status == 404 else "Use another source.",
+            remedy="Check the address, or use another source." if response.status == 404 else "Use another source.",
             retry_after=after,
         )
         self.response = response
@@ -220,7 +220,7 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         seconds: What it was given; connecting and reading have limits of their own.
     """
     causes = list(causes_of(error))
-    elsewhere, later = "Use another source.", "Take another source, or try later."
+    elsewhere, later = "Use another source.", "Use another source, or try later."
     if {"TimeoutError", "TimeoutException"} & {one.__name__ for one in type(error).__mro__}:
         request = getattr(error, "_request", None)
         limits = request.extensions.get("timeout", {}) if request is not None else {}

@@ -69,5 +69,5 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
 
 
 def _wants_login(url: str) -> WebProblem:
-    remedy = "Take another source, or browse it with a login that the user gave."
+    remedy = "Use another source, or browse it with a login that the user gave."
     return WebProblem("paywall", f"{one_line(url, 200)} requires a login.", remedy=remedy)
