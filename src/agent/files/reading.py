@@ -28,6 +28,8 @@ _found: dict[tuple[str, int, int], dict[str, Any]] = {}
 """What engines found in each file (path, size, time), by the content that they were given."""
 _MOST_FOUND = 1_000
 """Of one file."""
+_MOST_FILES = 100
+"""Whose findings are kept; then those of the one that was read first go."""
 _SUGGESTED = {
     **dict.fromkeys(("doc", "odt", "rtf"), "Save it as docx."),
     **dict.fromkeys(("ppt", "odp"), "Save it as pptx."),
@@ -189,6 +191,8 @@ async def _ask(
     except OSError as error:
         raise cannot_open(path, error) from None
     found = _found.setdefault((request["path"], facts.st_size, facts.st_mtime_ns), {})
+    while len(_found) > _MOST_FILES:
+        del _found[next(iter(_found))]
 
     async def serve(question: dict[str, Any]) -> dict[str, Any]:
         match question:
