@@ -183,6 +183,7 @@ class Zygote:
             self._children[running].paused = verb == "p"
             os.kill(running, signal.SIGSTOP if verb == "p" else signal.SIGCONT)
         if verb == "c":
+            self._next_watch = 0.0  # what an earlier block made slow to look through must not hide this one
             self._control.send(b"c %d" % call)
 
     def _hand_over(self) -> None:
