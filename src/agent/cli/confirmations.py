@@ -72,7 +72,12 @@ def ask_about_changes(changed: Sequence[Changed]) -> bool:
     """Whether the user still allows tools whose definition their server has changed."""
     for each in changed:
         print_note(f"{visible(each.server)} now defines {visible(each.tool)} as:\n    {visible(each.definition)}")
-    return _typed("\nAllow it? [y/n] ") in {"y", "yes"}
+    return is_confirmed("\nAllow it? [y/n] ")
+
+
+def is_confirmed(question: str) -> bool:
+    """Whether the user says yes."""
+    return _typed(question) in {"y", "yes"}
 
 
 def _decided(digest: str, project: Path, decisions: Decisions) -> bool:

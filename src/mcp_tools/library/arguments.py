@@ -1,4 +1,4 @@
-"""Arguments against inputSchema, results against outputSchema, with messages that a model can act on."""
+"""Arguments read as their inputSchema means them, and arguments and results checked, with messages to act on."""
 
 from __future__ import annotations
 
@@ -62,6 +62,116 @@ def _surely_keeps(keyword: str, wanted: Any, value: Any, schema: dict[str, Any],
         case "maxLength", int() if isinstance(value, str):
             return type(wanted) is int and len(value) <= wanted
     return False
+
+
+_EXACT = 2**53
+"""Below it, a float holds every whole number exactly."""
+
+
+def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> dict[str, Json]:
+    """The arguments of a tool without the habits of clients that change no meaning; misfits are left as they are.
+
+    An optional argument that is null counts as absent. A text is read as JSON if the schema takes no text and the
+    result fits. A whole number that came as a float (`2.0`) is an integer where the schema wants one.
+
+    Raises:
+        ArgumentsError: A number is too large to be exact as a float.
+    """
+    try:
+        read = _read(arguments, {**schema, "type": "object"}, schema, 0)
+    except ValueError as error:
+        raise ArgumentsError(f"the arguments do not fit {name!r}:\n- {error}", remedy=_usage(name, schema)) from None
+    return read if isinstance(read, dict) else arguments
+
+
+def _read(value: Json, schema: Json, root: dict[str, Json], depth: int) -> Json:
+    kinds = _kinds(schema, root)
+    if depth > _DEEPEST or not isinstance(schema, dict):
+        return value
+    if isinstance(value, str) and not kinds & {"string"}:
+        try:
+            given = json.loads(value, parse_constant=_no_json, object_pairs_hook=_without_twins)
+        except (ValueError, RecursionError):
+            return value
+        given = _read(given, schema, root, depth + 1)
+        return value if isinstance(given, str) or _misfits(_with_definitions(schema, root), given) else given
+    if isinstance(value, float) and value.is_integer() and "integer" in kinds and "number" not in kinds:
+        if abs(value) >= _EXACT:
+            raise ValueError(f"{value!r} is not exact: write the whole number without a point or an exponent")
+        return int(value)
+    if isinstance(value, dict):
+        inner = _branch(schema, root, "object")
+        own, others, required = (
+            _dict(inner.get("properties")),
+            inner.get("additionalProperties"),
+            inner.get("required", []),
+        )
+        absent = {key for key, one in value.items() if one is None and "null" not in _kinds(own.get(key, others), root)}
+        return {
+            key: _read(member, own.get(key, others), root, depth + 1)
+            for key, member in value.items()
+            if key not in absent or key in required or (key not in own and others is not False)
+        }
+    if isinstance(value, list):
+        items = _branch(schema, root, "array").get("items")
+        return [_read(item, items, root, depth + 1) for item in value]
+    return value
+
+
+def _no_json(constant: str) -> Json:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _without_twins(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _dict(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _with_definitions(schema: dict[str, Json], root: dict[str, Json]) -> dict[str, Json]:
+    return {key: root[key] for key in ("$defs", "definitions") if key in root} | schema
+
+
+def _alternatives(schema: Json, root: dict[str, Json], depth: int = 0) -> list[dict[str, Json]]:
+    """The schemas of which a value fits one, with references inside the schema resolved."""
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return [] if schema is False else [{}]
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/"):
+        target: Json = root
+        for part in reference[2:].split("/"):
+            target = _dict(target).get(part.replace("~1", "/").replace("~0", "~"), {})
+        return _alternatives(target, root, depth + 1)
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if "type" in schema or not isinstance(branches, list):
+        return [schema]
+    return [one for branch in branches for one in _alternatives(branch, root, depth + 1)]
+
+
+def _kinds(schema: Json, root: dict[str, Json]) -> set[str]:
+    """The JSON types that a schema admits; all of them if it does not say."""
+    return {kind for one in _alternatives(schema, root) for kind in _own_kinds(one)}
+
+
+def _own_kinds(schema: dict[str, Json]) -> set[str]:
+    kinds = schema.get("type")
+    if isinstance(kinds, str | list):
+        return {kinds} if isinstance(kinds, str) else {kind for kind in kinds if isinstance(kind, str)}
+    values = (
+        schema.get("enum") if isinstance(schema.get("enum"), list) else [schema[k] for k in ("const",) if k in schema]
+    )
+    return {kind for value in values for kind, fits in _KINDS.items() if fits(value)} or set(_KINDS)
+
+
+def _branch(schema: Json, root: dict[str, Json], kind: str) -> dict[str, Json]:
+    """The one alternative that admits values of a type; empty if there are several."""
+    found = [one for one in _alternatives(schema, root) if kind in _own_kinds(one)]
+    return found[0] if len(found) == 1 else {}
 
 
 _MOST_SHOWN = 8

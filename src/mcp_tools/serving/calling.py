@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError
-from mcp_tools.library.arguments import validate_arguments
+from mcp_tools.library.arguments import read_arguments, validate_arguments
 from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
@@ -71,6 +71,7 @@ class Runner:
             IsolationError: The sandbox is out of order.
         """
         read: tuple[Path, ...] = ()
+        arguments = read_arguments(tool.name, tool.input_schema, arguments)
         wanted = list(dict.fromkeys([*files, *files_in(arguments)])) if tool.capabilities.read else []
         if wanted:
             answer = await granted(call, wanted, f"the tool {tool.name}", self._limits.consent_seconds)
@@ -167,7 +168,9 @@ class Calling:
         name = call.params.name
         try:
             if builtin := self._builtin.get(name):
-                validate_arguments(name, builtin.definition["inputSchema"], call.arguments)
+                schema = builtin.definition["inputSchema"]
+                call.arguments = read_arguments(name, schema, call.arguments)
+                validate_arguments(name, schema, call.arguments)
                 return await builtin.call(call)
             tool = await self._catalogue.tool(name)
             if tool is None:

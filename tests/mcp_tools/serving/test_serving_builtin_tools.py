@@ -51,11 +51,11 @@ async def test_call_tool_checks_the_arguments_of_the_tool(desk: Desk, mode: str)
     desk.has(tool())
     async with desk.client(mode) as client:
         good = await client.call_tool("call_tool", {"name": "double", "arguments": {"n": 4}})
-        bad = await client.call_tool("call_tool", {"name": "double", "arguments": {"n": "4"}})
+        bad = await client.call_tool("call_tool", {"name": "double", "arguments": {"n": "four"}})
         missing = await client.call_tool("call_tool", {"arguments": {"n": 4}})
         itself = await client.call_tool("call_tool", {"name": "call_tool", "arguments": {"name": "double"}})
     assert good.structured_content == {"result": 8}
-    assert "n: '4' is not of type" in text_of(bad)
+    assert "n: 'four' is not of type" in text_of(bad)
     assert "'name' is a required property" in text_of(missing)
     assert error_of(itself)["kind"] == "unknown_tool"
 

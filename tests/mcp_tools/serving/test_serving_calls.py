@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from desk import Desk, error_of, text_of, tool
@@ -16,6 +18,7 @@ from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.serving.client_call import ServerLimits
+from mcp_tools.tool import Tool
 from support.busy import falls_idle
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -227,3 +230,103 @@ async def test_progress_is_told_while_a_tool_runs(desk: Desk, mode: str, monkeyp
     assert len(told) >= 2
     assert [done for done, _ in told] == sorted({done for done, _ in told})
     assert "rest runs" in str(told[0][1])
+
+
+LENIENT = {
+    "type": "object",
+    "properties": {
+        "first": {"type": "number"},
+        "second": {"type": "number"},
+        "count": {"type": "integer"},
+        "labels": {"type": "array", "items": {"type": "integer"}},
+        "loud": {"type": "boolean"},
+        "word": {"type": "string"},
+        "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "by_name": {"type": "object", "additionalProperties": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "at": {"$ref": "#/$defs/At"},
+    },
+    "required": ["first"],
+    "additionalProperties": False,
+    "$defs": {
+        "At": {
+            "type": "object",
+            "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+            "required": ["x"],
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+def telling() -> Tool:
+    """A tool that tells the arguments that it got."""
+    signature = ", ".join(["first", *(f"{name}='absent'" for name in LENIENT["properties"] if name != "first")])
+    body = "return repr({name: value for name, value in sorted(locals().items()) if value != 'absent'})"
+    return replace(tool("tells", body, signature=signature, gives={"type": "string"}), input_schema=LENIENT)
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ({"first": 2, "second": None, "labels": None, "at": None}, {"first": 2}),
+        ({"first": "2"}, {"first": 2}),
+        ({"first": " 2.5 "}, {"first": 2.5}),
+        ({"first": 2, "count": 3.0}, {"count": 3, "first": 2}),
+        ({"first": 2, "count": "3.0"}, {"count": 3, "first": 2}),
+        ({"first": 2, "labels": "[1, 2]"}, {"first": 2, "labels": [1, 2]}),
+        ({"first": 2, "labels": ["1", 2.0]}, {"first": 2, "labels": [1, 2]}),
+        ({"first": 2, "loud": "true"}, {"first": 2, "loud": True}),
+        ({"first": 2, "word": "2"}, {"first": 2, "word": "2"}),
+        ({"first": 2, "either": "2"}, {"either": "2", "first": 2}),
+        ({"first": 2, "maybe": None}, {"first": 2, "maybe": None}),
+        ({"first": 2, "maybe": "null"}, {"first": 2, "maybe": None}),
+        ({"first": 2, "by_name": {"a": None, "b": "3"}}, {"by_name": {"a": None, "b": 3}, "first": 2}),
+        ({"first": 2, "at": '{"x": "1", "y": null}'}, {"at": {"x": 1}, "first": 2}),
+        ({"first": 2, "unknown": None}, {"first": 2}),
+    ],
+)
+async def test_arguments_are_read_as_their_schema_means_them(desk: Desk, given: Any, got: Any) -> None:
+    desk.has(telling())
+    async with desk.client("legacy") as client:
+        for name, arguments in (("tells", given), ("call_tool", {"name": "tells", "arguments": given, "files": None})):
+            result = await client.call_tool(name, arguments)
+            assert result.structured_content == {"result": repr(got)}, text_of(result)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"first": None}, "first: None is not of type 'number'"),
+        ({"first": ""}, "first: '' is not of type 'number'"),
+        ({"first": "two"}, "first: 'two' is not of type 'number'"),
+        ({"first": "NaN"}, "first: 'NaN' is not of type 'number'"),
+        ({"first": "true"}, "first: 'true' is not of type 'number'"),
+        ({"first": 1, "count": "2.5"}, "count: '2.5' is not of type 'integer'"),
+        ({"first": 1, "count": "9007199254740993.0"}, "is not exact"),
+        ({"first": 1, "count": 1e300}, "is not exact"),
+        ({"first": 1, "loud": "True"}, "loud: 'True' is not of type 'boolean'"),
+        ({"first": 1, "loud": 1}, "loud: 1 is not of type 'boolean'"),
+        ({"first": 1, "labels": "1, 2"}, "labels: '1, 2' is not of type 'array'"),
+        ({"first": 1, "at": '{"x": 1, "x": 2}'}, "is not of type 'object'"),
+        ({"first": 1, "word": 2}, "word: 2 is not of type 'string'"),
+        ({"first": 1, "secnd": 2}, "'secnd' was unexpected"),
+    ],
+)
+async def test_arguments_of_which_the_meaning_is_not_sure_are_refused(desk: Desk, given: Any, said: str) -> None:
+    desk.has(telling())
+    async with desk.client("legacy") as client:
+        result = await client.call_tool("tells", given)
+    assert error_of(result)["kind"] == "arguments"
+    assert said in text_of(result)
+
+
+async def test_built_in_tools_read_arguments_in_the_same_way(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    async with desk.client(mode) as client:
+        for limit in (None, 1, 1.0, "1"):
+            result = await client.call_tool("search_tools", {"query": "double the number", "limit": limit})
+            assert [one["name"] for one in result.structured_content["tools"]] == ["double"]
+        result = await client.call_tool("run_code", {"source": "print(1)", "arguments": None, "function": None})
+        assert result.structured_content["stdout"] == "1\n"
+        assert error_of(await client.call_tool("search_tools"))["kind"] == "arguments"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
+from agent.cli.confirmations import is_confirmed, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
 from agent.cli.verbs.completion import tool_names
@@ -273,12 +274,25 @@ async def _approve_all(
             try:
                 found = await review(library, name, sandbox, read)
                 _show(found)
+                _require_consent(found)
                 approve_tool(library, found)
                 approved.append(name)
             except UserError as error:
                 refused.append({"name": name, "reason": error.message, "remedy": error.remedy})
                 print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
     return approved, refused
+
+
+def _require_consent(seen: Review) -> None:
+    """Refuses a tool with warnings, unless a person who has seen them agrees."""
+    name, warnings = seen.tool.name, [flag for flag in seen.flags if flag.severity == "warning"]
+    if not warnings or seen.obstacles or seen.is_approved:
+        return
+    told = f"{name} has text that may be meant to steer a model: {warnings[0].where}: {warnings[0].message}"
+    if not is_terminal():
+        raise UsageError(told, remedy=f"Only you can approve it, in a terminal: alita tools approve {name}")
+    if not is_confirmed(f"{told}. Approve it? [y/n] "):
+        raise UsageError(f"You did not approve {name}.")
 
 
 _MOST_DIFF_LINES = 60
