@@ -6,17 +6,20 @@ import ast
 import asyncio
 import base64
 import contextlib
+import json
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.actions.hand_over import HandOvers
-from agent.actions.tools import call_external, ruling_on
+from agent.actions.tools import DRAFT, call_external, ruling_on
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER
 from agent.consent.permission import may_be_done, words_of_user
-from agent.consent.provenance import Verdict, of_address, of_query
+from agent.consent.program import ProgramText
+from agent.consent.provenance import FINE, Origins, Verdict, leaves, member_names, of_address, of_program, of_query
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.attached import file_named, file_of_run, granted, path_made
@@ -51,6 +54,10 @@ class PythonSession:
 
     What a block asks of the run's functions is recorded call by call. A replay makes the same calls, so that the run
     knows afterwards what it knew then; its sandbox is None. Programs may read the folders.
+
+    Attributes:
+        text: The programs so far: what they ask for is held against it.
+        results: What external servers gave to programs, by the server's name.
     """
 
     def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget, folders: Sequence[Path]) -> None:
@@ -62,6 +69,9 @@ class PythonSession:
         self._answer: Answering | None = None
         self._asked: list[list[Json]] = []
         self._was_replayed = False
+        self._room = 0
+        self.text = ProgramText()
+        self.results: defaultdict[str, list[str]] = defaultdict(list)
 
     def another(self) -> PythonSession:
         """A session of the same run with variables of its own."""
@@ -82,7 +92,8 @@ class PythonSession:
             StoppedError: The run's time is over.
             IsolationError: The sandbox is broken.
         """
-        self._answer, self._asked = answer, []
+        self._answer, self._asked, self._room = answer, [], _MOST_REQUESTED
+        self.text.add(code)
 
         async def work() -> Json:
             session = self._opened(files, modules, functions)
@@ -116,6 +127,13 @@ class PythonSession:
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
+        if len(self._asked) >= _MOST_CALLS:
+            raise HostError(f"A program may call the run's functions {_MOST_CALLS} times.")
+        if name != "show":  # which keeps the picture in a file
+            self._room -= (size := len(json.dumps(arguments)))
+            if size > _LONGEST_REQUEST or self._room < 0:
+                most = f"{_LONGEST_REQUEST:,} in one call, {_MOST_REQUESTED:,} in all"
+                raise HostError(f"{name}(): the arguments of calls may take {most} characters.")
         self._asked.append([name, arguments])
         return await self._answer(name, arguments)
 
@@ -126,6 +144,11 @@ class PythonSession:
 
 
 _MOST_CALLS = 100
+_LONGEST_REQUEST = 400_000
+_MOST_REQUESTED = 2_000_000
+"""Characters of JSON that a program asks with; they are kept in the journal."""
+_LONGEST_QUESTION = 20_000
+"""Of a search and of a question to a specialist."""
 _SHOWN = 8_000
 """Characters of output that an observation shows; the whole is kept in a file."""
 _LONGEST_TEXT = 2_000_000
@@ -205,7 +228,6 @@ class _Host:
     def __init__(self, state: State, context: Context) -> None:
         self._state = state
         self._context = context
-        self._calls = 0
         self._asking = asyncio.Lock()
         self.asked = HandOvers(state)
         self.shown: list[Place] = []
@@ -216,9 +238,6 @@ class _Host:
         Raises:
             HostError: It is not allowed, or gives nothing.
         """
-        self._calls += 1
-        if self._calls > _MOST_CALLS:
-            raise HostError(f"A program may call the run's functions {_MOST_CALLS} times.")
         try:
             if name == "search":
                 return await self._search(_text(arguments, "query"), arguments.get("source", "web"))
@@ -235,13 +254,16 @@ class _Host:
     async def _search(self, query: str, source: Json) -> Json:
         if not isinstance(source, str) or source not in SOURCES:
             raise HostError(f"search(query, source='web'): source is one of {', '.join(SOURCES)}, not {source!r:.80}.")
-        await self._allowed(of_query(query, origins_of(self._state, self._context)), "search", f"search {query}")
+        origins = origins_of(self._state, self._context)
+        await self._allowed(of_query(query, origins), [query], "search", f"search {query}", origins)
         found = await self._context.web.search(query, source=SOURCES[source])
         return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found]
 
     async def _ask(self, question: str, agent: Json) -> Json:
         if agent not in ("", *SPECIALISTS):
             raise HostError(f"There is no agent {str(agent)[:80]!r}; there are: {', '.join(SPECIALISTS)}.")
+        origins = origins_of(self._state, self._context)
+        await self._allowed(FINE, [question], "ask", f"ask {agent} {question}", origins)
         async with self._asking:  # threads of a program ask one after the other, too
             ok, text = await self.asked.ask(question, str(agent), self._context)
         if not ok:
@@ -253,10 +275,11 @@ class _Host:
         if is_address(source):
             if "search" in self._state.get("without", []):
                 raise HostError("Pages of the web are not read in this run.")
-            await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
+            origins = origins_of(self._state, context)
+            await self._allowed(of_address(source, origins), [source], "read_file", f"read {source}", origins)
             page = await page_watched(source, context, self._state["question"])
             return text_for_program(page)
-        file = await file_of_run(source, self._state, context)
+        file = await file_of_run(source, self._state, context) if len(source) <= _LONGEST_PATH else None
         if file is None:
             raise HostError(f"There is no attached file {source[:200]!r}.")
         page, find = arguments.get("page", 1), arguments.get("find", "")
@@ -273,6 +296,7 @@ class _Host:
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
         picture, number = _text(arguments, "picture"), len(self.shown) + 1
+        arguments["picture"] = picture[:_LONGEST_PATH]  # of what is no picture the journal keeps no more
         if number > MOST_OF_ONE:
             raise HostError(f"A program may show {MOST_OF_ONE} pictures.")
         path = self._picture_file(picture)
@@ -306,13 +330,26 @@ class _Host:
         if tool is None:
             raise HostError(f"There is no function {name[:80]!r}.")
         verdict = ruling_on(tool, arguments, self._state, self._context)
-        await self._allowed(verdict, "use_tool", call_text(name, arguments))
+        origins, server = origins_of(self._state, self._context), tool[SERVER]
+        values = [*leaves(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
+        await self._allowed(verdict, values, "use_tool", call_text(name, arguments), origins, server)
         result = await call_external(self._context, name, arguments)
+        self.asked.is_private = True
         if not result.ok:
             raise HostError(result.finding)
-        return result.value
+        self._context.python.results[server].append(result.text)
+        return result.text if result.value is None else result.value
 
-    async def _allowed(self, verdict: Verdict, kind: str, action: str) -> None:
+    async def _allowed(
+        self, verdict: Verdict, values: Sequence[str], kind: str, action: str, origins: Origins, server: str = ""
+    ) -> None:
+        """Holds a call against the text of the programs: whatever runs inside may have made it.
+
+        Raises:
+            HostError: It is not allowed.
+        """
+        python = self._context.python
+        verdict = of_program(verdict, values, python.text, origins, python.results.get(server, ()))
         if not await may_be_done(verdict, kind, action, words_of_user(self._state), self._context):
             raise HostError(f"This was not done: {verdict.why}. Only the user can ask for it.")
 
@@ -321,12 +358,14 @@ def _text(arguments: dict[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
         raise HostError(f"{name} must be a text that is not empty.")
+    if name in ("query", "question") and len(value) > _LONGEST_QUESTION:
+        raise HostError(f"{name} may have {_LONGEST_QUESTION:,} characters, not {len(value):,}.")
     return value.strip()
 
 
 def own_tools(state: State) -> list[dict[str, Any]]:
-    """The shown tools of the library; those of external servers cannot be imported."""
-    return [tool for tool in state.get("tools", []) if SERVER not in tool]
+    """The shown tools of the library that the user approved; drafts and those of external servers are no modules."""
+    return [tool for tool in state.get("tools", []) if SERVER not in tool and DRAFT not in tool]
 
 
 async def modules_of(state: State, context: Context) -> dict[str, str]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+from agent.consent.program import ProgramText
 from agent.web.address import canonical, host_of, is_address, source_of
 from mcp_tools.tool import Json
 
@@ -26,6 +29,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'“”‘’`\])}]+", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w@.-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"'“”‘’`\])}]*)?", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 _PATH = re.compile(r"(?:~|/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:|\\\\).*", re.DOTALL)
+_FOLDER = re.compile(r"(?<![\w/.:])(?:~|/|\.\.?/)[^\s<>\"'“”‘’`,;|]*")
 _WRITTEN_OUT = re.compile(r"\s*[(\[]?\s*\b(?:dot|punkt|point|punto)\b\s*[)\]]?\s*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9+_-]{12,}")
 _WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{12,}")
@@ -33,6 +37,8 @@ _TOKENS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBERED = re.compile(r"\d(?:[ ./-]?\d){4,}|\w+(?:[-./]\w+)*")
 _END = ".,;:!?"
+_SAME_PAGE = frozenset({"www", "m", "mobile", "amp", "index", "default", "html", "htm", "php", "aspx"})
+"""Parts of an address that `canonical` leaves out, and that carry nothing."""
 _PIECE = 24
 """Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
 _PASSAGE = 48
@@ -75,7 +81,7 @@ class Origins:
     """What of it belongs to the user: attached files, and what tools of connected servers gave."""
     secrets: Sequence[str] = ()
     links: Collection[str] = field(default=frozenset())
-    """Results of searches, pages that were read and their links, each in its `canonical` form."""
+    """Results of searches, pages that were read and their links, each as it is and in its `canonical` form."""
     trusts: Callable[[str], bool] = lambda _url: False
     """Whether an address is at a site that is known to be nobody's trap, such as an encyclopedia."""
 
@@ -112,7 +118,23 @@ class Origins:
 
     @cached_property
     def _known_sites(self) -> frozenset[str]:
-        return frozenset(source_of(f"//{link}") for link in self.links)
+        return frozenset(source_of(link if "://" in link else f"//{link}") for link in self.links)
+
+    @cached_property
+    def _shown(self) -> str:
+        return "\n".join((self.wanted, *self.foreign, *self.described))
+
+    def is_shown(self, value: str) -> bool:
+        """Whether a value stands whole in what the user wrote or models were shown; one of two signs says nothing."""
+        return len(value) > 2 and _stands_whole(value, self._shown)
+
+    def is_link(self, url: str) -> bool:
+        """Whether an address was found or linked, and says nothing more than that one did."""
+        if url in self.links:
+            return True
+        at = canonical(url)
+        said, there = (set(_TOKENS.findall(unquote_plus(one))) for one in (_beyond_host(url), at))
+        return at in self.links and said <= there | _SAME_PAGE
 
     def is_wanted(self, text: str) -> bool:
         """Whether the user wrote it."""
@@ -122,6 +144,14 @@ class Origins:
     def has_word_of(self, text: str) -> bool:
         """Whether at least one word or number of a text is the user's."""
         return bool(set(_TOKENS.findall(text.casefold())) & set(_TOKENS.findall(self.wanted.casefold())))
+
+    def is_in_named_folder(self, path: str) -> bool:
+        """Whether a file is there, in a folder that the user names."""
+        if not _PATH.fullmatch(path) or path != os.path.normpath(path) or ".." in path.split("/"):
+            return False
+        named = (found.rstrip(f"{_END}/") for found in _FOLDER.findall(self.wanted))
+        is_below = any(len(one) > 1 and path.startswith(f"{one}/") for one in named)
+        return is_below and os.path.lexists(Path(path).expanduser())
 
     def names_site(self, url: str) -> bool:
         """Whether the user names the site of an address."""
@@ -221,7 +251,7 @@ def of_address(url: str, origins: Origins) -> Verdict:
     """
     if origins.secret_in(url):
         return Verdict("refused", "the address carries a secret")
-    if url in origins.wanted or canonical(url) in origins.links:
+    if url in origins.wanted or origins.is_link(url):
         return FINE
     if url[:5].lower() == "file:":
         return Verdict("refused", "the file was neither named by the user nor found by a search")
@@ -298,13 +328,15 @@ def of_call(
         read_only: Whether its server says that it changes nothing.
         files: Names and paths of the files that the user attached.
     """
-    values = list(_leaves(arguments))
-    if any(origins.secret_in(value) for value in values):
+    values = list(leaves(arguments))
+    names = [*member_names(arguments)]
+    if any(origins.secret_in(value) for value in (*values, *names)):
         return Verdict("refused", "an argument carries a secret")
-    others = [value for value in values if value not in files and not origins.is_wanted(value)]
+    named = {value for value in values if value in files or origins.is_in_named_folder(value)}
+    others = [value for value in values if value not in named and not origins.is_wanted(value)]
     if any(_PATH.fullmatch(value) for value in others):
         return Verdict("refused", "an argument is the path of a file that the user neither attached nor named")
-    if any(origins.carries(value) for value in others):
+    if any(origins.carries(value) for value in (*others, *names)):
         return Verdict("doubtful", "an argument carries a piece of the user's data")
     if any(of_address(value, origins) != FINE for value in others if is_address(value)):
         return Verdict("doubtful", "an argument is an address that stands only in text that others wrote")
@@ -317,6 +349,39 @@ def of_call(
     if origins.foreign and not set(values) - set(others) and not origins.names_tool(name):
         return Verdict("doubtful", "neither its name nor any of its arguments comes from the user")
     return FINE
+
+
+def of_program(
+    verdict: Verdict, values: Sequence[str], text: ProgramText, origins: Origins, results: Sequence[str] = ()
+) -> Verdict:
+    """Whether a program may have something done: what its own text does not ask for is doubtful.
+
+    Args:
+        verdict: What the model itself may do of it.
+        values: What is asked for.
+        text: The programs of the session.
+        origins: What the run knows.
+        results: What the same server gave to the session before, which goes back to where it came from.
+    """
+    if verdict.ruling != "fine":
+        return verdict
+    if text.runs_data:
+        return Verdict("doubtful", f"the program uses {text.runs_data}, which may run code that came with data")
+    known = (
+        text.holds(value)
+        or (origins.is_link(value) if is_address(value) else False)
+        or origins.is_shown(value)
+        or origins.is_in_named_folder(value)
+        or any(_stands_whole(value, result) for result in results)
+        for value in values
+    )
+    if not all(known):
+        return Verdict("doubtful", "it stands neither in the program nor in what was shown: the program made it up")
+    return FINE
+
+
+def _stands_whole(value: str, text: str) -> bool:
+    return value in text and bool(re.search(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", text))
 
 
 def _addresses(text: str) -> list[str]:
@@ -378,13 +443,21 @@ def _beyond_host(url: str) -> str:
     return " ".join((below, parts.username or "", parts.password or "", parts.path, parts.query, parts.fragment))
 
 
-def _leaves(value: Json) -> Iterator[str]:
-    """The texts and numbers in arguments; names of members that an object may choose freely are among them."""
+def leaves(value: Json) -> Iterator[str]:
+    """The texts and numbers in arguments."""
     if isinstance(value, dict):
         for inner in value.values():
-            yield from _leaves(inner)
+            yield from leaves(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     elif value is not None and not isinstance(value, bool):
         yield str(value)
+
+
+def member_names(value: Json) -> Iterator[str]:
+    """The names of members in arguments: where an object may have any, they say as much as values."""
+    if isinstance(value, dict):
+        yield from value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from member_names(inner)

@@ -67,7 +67,7 @@ class JournaledWeb:
         self._ahead: dict[str, asyncio.Task[Any]] = {}
         """What was begun before its step came, by address or query."""
         self.links: set[str] = set()
-        """What searches found and pages link to, in canonical form, with the pages themselves."""
+        """The pages, what they link to and what searches found, as it is and in canonical form."""
         self.texts: list[str] = []
         """What engines say of their hits, and what pages say: an address that only stands there is no link."""
 
@@ -82,7 +82,8 @@ class JournaledWeb:
         self.texts.append(f"{page.title}\n{page.whole}")
 
     def _link(self, addresses: Iterable[str]) -> None:
-        self.links.update(map(canonical, addresses))
+        for address in addresses:
+            self.links.update((address, canonical(address)))
 
     def read_ahead(self, url: str) -> None:
         """Begins to read a page; `read` waits for it, and meets its problem."""

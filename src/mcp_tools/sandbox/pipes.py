@@ -158,6 +158,11 @@ class Messages:
         self._waiting = bytearray()
         self._full = False  # until there is room again
 
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait for room."""
+        return len(self._waiting)
+
     def send(self, message: dict[str, Any]) -> None:
         """Sends a message as soon as there is room."""
         self.put(json.dumps(message).encode())

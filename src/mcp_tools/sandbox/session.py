@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.call import death, decoded, is_problem, passed
 from mcp_tools.sandbox.environment import Environment, GrantError
-from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE
+from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, LARGEST_REQUEST
 from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, SessionOutcome
 from mcp_tools.sandbox.zygote import Ending, Zygote
@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 INTERRUPT_SECONDS = 1.0
 """How long an interrupted block may take to end before its process is killed."""
 LARGEST_FRAME = 4_000_000
+LARGEST_ASK = LARGEST_REQUEST + 1_000
+"""Bytes of a call with its name and number: code of ours sends none that is larger."""
 LARGEST_ANSWER = 32_000_000
 """Bytes of JSON that a function of the host may answer."""
+MOST_UNREAD = 2 * LARGEST_ANSWER
+"""Bytes of answers that code may leave unread."""
 _IMPORTS_MB = 384
 """Address space that importing every package takes: the memory limit is for what code makes of them."""
 
@@ -239,6 +243,8 @@ class _Process:
             raise FrameError
         problem = message.get("problem")
         if message.keys() == {"ask", "name", "arguments"}:
+            if len(body) > LARGEST_ASK:
+                raise FrameError(f"a call of more than {LARGEST_ASK:,} bytes came out of the sandbox")
             self._serve(block, message["ask"], message["name"], message["arguments"])
         elif message.keys() == {"end", "value", "problem"} and (problem is None or is_problem(problem)):
             if message["end"] != block.number or not isinstance(message["value"], str):
@@ -272,8 +278,8 @@ class _Process:
         try:
             value = await self._host(name, arguments)
             data = json.dumps({"answer": number, "value": value}).encode()
-            if len(data) > LARGEST_ANSWER:
-                message = f"the result of {name}() takes more than {LARGEST_ANSWER:,} bytes"
+            if len(data) > LARGEST_ANSWER or self._pipes.messages.unsent + len(data) > MOST_UNREAD:
+                message = f"the result of {name}() takes more than {LARGEST_ANSWER:,} bytes, or others were not read"
                 data = json.dumps({"answer": number, "error": message}).encode()
             self._pipes.messages.put(data)
         except AlitaError as error:
