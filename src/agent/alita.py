@@ -18,6 +18,7 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import (
     EARLIER,
     FOLLOWS,
+    HOME,
     RULES,
     SCHEMA,
     WISH,
@@ -27,6 +28,7 @@ from agent.configuration.settings import (
 )
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
+from agent.conversation import Transcript
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage
@@ -48,11 +50,14 @@ from agent.store.runs import (
     journal_path,
     load_run,
 )
+from agent.store.transcripts import transcript_of
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
 
+AFTER = "after"
+"""In the key of a cached answer: the digest of the turns before its question."""
 Listener = Callable[[Event], None]
 
 
@@ -174,7 +179,11 @@ class Alita:
             question = clean
         if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
-        follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
+        follows, transcript = {}, Transcript()
+        if conversation is not None and conversation.turns:
+            transcript = await asyncio.to_thread(transcript_of, self.settings.runs_dir, conversation.turns)
+            follows = {FOLLOWS: conversation.turns[-1].run_id}
+            follows |= {HOME: transcript.home} if transcript.home else {}
         form = {SCHEMA: json.dumps(schema, sort_keys=True)} if schema else {}
         form |= {RULES: rules} if rules else {}
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self.settings, form)
@@ -186,7 +195,7 @@ class Alita:
         told = configuration | places_of(self.settings) | follows
         if wish != "answer":
             told[WISH] = wish
-        if self.settings.use_cache and (earlier := self._programs.get(question)):
+        if self.settings.use_cache and not follows and (earlier := self._programs.get(question)):
             told[EARLIER] = earlier
         # Syncing and removing take time, in which other questions of this process go on.
         if removed := await asyncio.to_thread(prune_daily, self.settings):
@@ -200,13 +209,14 @@ class Alita:
             configuration=told,
         )
         journal = Journal.create(journal_path(self.settings.runs_dir, run.run_id), self._redactor)
-        answer = await self._run(run, journal, self.settings, conversation=conversation)
+        answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
         running = self.running
         if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)
-            self._answers.put(answer.restated or question, inputs, configuration, answer, states)
-            if program := running.program:
+            after = {AFTER: running.after} if running.after else {}
+            self._answers.put(answer.restated or question, inputs, configuration | after, answer, states)
+            if (program := running.program) and not running.after:
                 self._programs.put(question, self._redactor.text(program))
         return answer
 
@@ -291,6 +301,7 @@ class Alita:
         live: bool = True,
         resumed: bool = False,
         conversation: Conversation | None = None,
+        transcript: Transcript | None = None,
     ) -> Answer:
         self._is_logged = live
         if live or run.answer is None:
@@ -310,11 +321,15 @@ class Alita:
             self._opened,
             self._redactor,
             self._tell,
-            partial(self._known, settings, form),
+            lambda question, files, after: self._known(
+                settings, form | ({AFTER: after} if after else {}), question, files
+            ),
             streams=self._streams,
             live=live,
             resumed=resumed,
             conversation=conversation,
+            transcript=transcript or Transcript(),
+            keeps_python=conversation is not None,
         )
         if self._draining:
             running.drain()

@@ -189,7 +189,7 @@ def with_citations(
     if numbers:
         chosen = [by_number[number] for number in dict.fromkeys(numbers)]
     else:
-        chosen = _saying(bare, sources) or (list(sources) if computed else [])
+        chosen = _saying(bare, sources) or [source for source in sources if computed and source["quotes"]]
     is_bare = bare_wanted or (len(bare.split()) <= _BARE_WORDS and not re.search(r"[.!?]\s+\S", bare))
     return bare if bare and is_bare else text, tuple(
         Citation(source["number"], source["url"], source["title"], _quote(source, bare))

@@ -1,14 +1,19 @@
-"""The turns of a conversation."""
+"""The turns of a conversation, and its transcript: the messages as a capable model saw them."""
 
 from __future__ import annotations
 
+import ast
+import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Self
 
 from agent.answer import Answer
-from agent.models.protocol import Usage
+from agent.models.protocol import Message, Usage
 from agent.records import as_plain, from_plain
+from agent.state import AttachedFile, CitedSource
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.tool import Json
@@ -108,3 +113,104 @@ class Conversation:
             raise ValueError("a turn is no text")
         summarised = min(max(int(data.get("summarised", 0)), 0), len(turns))
         return cls(turns, str(data.get("summary", "")), summarised)
+
+
+@dataclass(frozen=True, slots=True)
+class UserFile:
+    """A file that the user attached."""
+
+    path: str
+    """The user's own path."""
+    sha256: str
+    """Empty if the file could not be read."""
+    copy: str
+    """The path that programs open; `path` itself for files of the first turn."""
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A conversation as a capable model saw it, with everything that its turns brought.
+
+    It is stored at the end of a run's journal. The next turn sends its messages again, unchanged.
+    """
+
+    turns: list[list[Message]] = field(default_factory=list)
+    """For each turn its messages in Chat Completions form: the question, calls and results, the answer."""
+    files: list[AttachedFile] = field(default_factory=list)
+    given: list[UserFile] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+    """Names of the library tools that were offered."""
+    sources: list[CitedSource] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    """Changes since the last turn: files that are gone or changed, variables that are lost."""
+    home: str = ""
+    """Id of the run in whose folder the conversation keeps its files."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The form that a journal stores: a flat list of messages, which it can share with recorded requests."""
+        names = ("files", "tools", "sources", "links", "remarks", "home")
+        rest = {name: getattr(self, name) for name in names} | {"given": as_plain(tuple(self.given))}
+        messages = [message for turn in self.turns for message in turn]
+        return {"messages": messages, "sizes": [len(turn) for turn in self.turns], "rest": rest}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Read what `as_json` wrote.
+
+        Raises:
+            KeyError, TypeError, AttributeError, ValueError: The data has another form.
+        """
+        messages = iter(data["messages"])
+        turns = [list(islice(messages, size)) for size in data["sizes"]]
+        rest = data["rest"]
+        return cls(turns, **{**rest, "given": from_plain(list[UserFile], rest["given"])})
+
+    def add_text(self, question: str, answer: str) -> None:
+        """Append a turn of which only the texts are known."""
+        self.turns.append([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
+
+    @property
+    def results(self) -> list[str]:
+        """The results of all calls, as text."""
+        return [
+            text for turn in self.turns for message in turn if message["role"] == "tool" and (text := _text(message))
+        ]
+
+    @property
+    def programs(self) -> list[str]:
+        """The code of all programs that the model ran, oldest first."""
+        calls = (call["function"] for turn in self.turns for message in turn for call in message.get("tool_calls", []))
+        arguments = (_object(call["arguments"]) for call in calls if call["name"] == "run_python")
+        return [code for given in arguments if isinstance(code := given.get("code"), str)]
+
+
+def variables_of(programs: Sequence[str]) -> list[str]:
+    """Return the names that programs define at top level, in order, without imported modules."""
+    names: dict[str, None] = {}
+    for program in programs:
+        try:
+            body = ast.parse(program).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for statement in body:
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                names[statement.name] = None
+            elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                found = (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+                names |= dict.fromkeys(found)
+    return list(names)
+
+
+def _text(message: Message) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

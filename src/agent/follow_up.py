@@ -1,165 +1,89 @@
-"""A follow-up as a question that stands alone, and a long conversation in short."""
+"""What a message of a conversation means: its question, the turns before it, and its answer if that is known."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.context import Context
-from agent.conversation import Conversation, Turn
-from agent.errors import ModelError, ModelOutputError, StoppedError
-from agent.events import Note, Restated
+from agent.conversation import Conversation, Transcript
+from agent.events import Note
 from agent.models.protocol import Role
-from agent.question import LONGEST_QUESTION
-from mcp_tools.particulars import NUMBER, quoted_in
-from mcp_tools.prompt import DataText, load_prompt
-from mcp_tools.text import printable
-from mcp_tools.tool import Json, object_schema
+from agent.store.journal import canonical, digest
+from mcp_tools.tool import Json
 
-FindAnswer = Callable[[str], Answer | None]
-"""The answer that was given to a question before."""
+FindAnswer = Callable[[str, str], Answer | None]
+"""Look up the answer given before to a question, after the turns with that digest."""
+EarlierTurns = Callable[[], tuple[Conversation, Transcript]]
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A message of a conversation as a standalone question."""
+    """A message of a conversation as the graph answers it."""
 
     question: str
-    """It stands alone."""
     said: tuple[str, ...]
-    """What the user wrote: the message, and the questions before it."""
+    """The user's own words: the message, and the questions before it."""
     answer: str | None = None
-    """Its answer, where it needs no work."""
+    """The answer, if no work is needed."""
+    transcript: Transcript = field(default_factory=Transcript)
+    """The earlier turns; empty if the question was restated to stand alone."""
+    after: str = ""
+    """Digest of the earlier turns; empty if the question stands alone."""
 
 
-async def understand(context: Context, message: str, conversation: Conversation | None, known: FindAnswer) -> FollowUp:
-    """Restates a message of a conversation, and looks whether its answer is known.
+async def understand(
+    context: Context, message: str, earlier: EarlierTurns | None, known: FindAnswer, *, has_files: bool
+) -> FollowUp:
+    """Return what a message means after the earlier turns, and its answer if that is known.
 
-    Every step goes through the journal. The conversation is None when only the journal has it.
+    Every step goes through the journal.
+
+    Args:
+        context: Of the run.
+        message: The user's message.
+        earlier: Gives the turns before it; None if only the journal has them.
+        known: Looks up earlier answers.
+        has_files: True if the message brings files.
     """
+    given: Conversation | None = None
 
     async def take() -> Json:
-        return Conversation(conversation.open_turns, conversation.summary).as_json() if conversation else None
+        nonlocal given
+        if earlier is None:
+            return None
+        conversation, transcript = await asyncio.to_thread(earlier)
+        given = conversation
+        turns = Conversation(conversation.open_turns, conversation.summary).as_json()
+        return {**turns, "transcript": transcript.as_json()}
 
     recorded = await context.journal.call("conversation", {"message": message}, take)
-    question, said = message, [message]
     if recorded is None:
         context.emit(Note("the earlier conversation could not be read; the question is used as written"))
+        found = FollowUp(message, (message,))
     else:
-        earlier = Conversation.from_json(recorded)
-        said += [turn.question for turn in earlier.turns]
-        question = await context.strategy(Role.CONVERSATION).restate(message, earlier, conversation, context)
-    if (exact := None if context.files else compute(question)) is not None:
-        return FollowUp(question, tuple(said), exact)
+        turns = Conversation.from_json(recorded)
+        restated = await context.strategy(Role.COORDINATOR).restate(message, turns, given, context)
+        found = FollowUp(restated or message, (message, *(turn.question for turn in turns.turns)))
+        if restated is None and "transcript" in recorded:  # a journal of an earlier version has none
+            transcript = Transcript.from_json(recorded["transcript"])
+            found = replace(found, transcript=transcript, after=digest(canonical(transcript.turns)))
+    if (exact := None if has_files else compute(found.question)) is not None:
+        return replace(found, answer=exact)
 
     async def look() -> Json:
-        found = known(question)
-        return found.as_json() if found else None
+        answer = known(found.question, found.after)
+        return answer.as_json() if answer else None
 
-    found = await context.journal.call("answers", {"question": question}, look)
-    if found is None:
-        return FollowUp(question, tuple(said))
-    answer = Answer.from_json(found)
+    request = {"question": found.question} | ({"after": found.after} if found.after else {})
+    cached = await context.journal.call("answers", request, look)
+    if cached is None:
+        return found
+    answer = Answer.from_json(cached)
     context.emit(
         Note(f"answered from the cache (run {answer.run_id}); to ask again: --no-cache, or /retry in a session")
     )
-    return FollowUp(question, tuple(said), answer.text)
-
-
-KEPT = 0.5
-"""The share of the characters shown that the newest turns may keep."""
-MOST_SUMMARISED = 4
-"""Times as many characters are read for one summary; what is older than that is left out of it."""
-LONGEST_SUMMARY = 2_000
-_SUMMARY_TOKENS = 600
-
-
-async def compact(context: Context, earlier: Conversation, source: Conversation | None = None) -> DataText:
-    """The conversation as a prompt shows it. A new summary goes to `source`, from which `earlier` was taken, too."""
-    most = context.strategy(Role.CONVERSATION).limits.history
-    turns = earlier.open_turns
-    if sum(len(turn.shown) for turn in turns) <= most:
-        return earlier.shown(turns)
-    newest = _newest(turns, int(most * KEPT))
-    older = turns[: len(turns) - len(newest)]
-    summary = await _summary(context, earlier, older, most * MOST_SUMMARISED)
-    if summary:
-        earlier.fold(len(older), summary)
-        if source is not None:
-            source.fold(len(older), summary)
-    return earlier.shown(newest)
-
-
-def _newest(turns: list[Turn], most: int) -> list[Turn]:
-    """As many of the newest turns as fit, whole; at least one."""
-    kept = 1
-    size = len(turns[-1].shown)
-    while kept < len(turns) and (size := size + len(turns[-kept - 1].shown)) <= most:
-        kept += 1
-    return turns[-kept:]
-
-
-async def _summary(context: Context, earlier: Conversation, older: list[Turn], most: int) -> str:
-    """A summary of the old one and of more turns; empty when none could be had."""
-    if not older:
-        return ""
-    shown = earlier.shown(_newest(older, most))
-    messages = load_prompt("agent", "summarise").render(most=LONGEST_SUMMARY, conversation=shown)
-    failed = "the older ones could not be summarised"
-    try:
-        completion = await context.complete(Role.CONVERSATION, messages, temperature=0, max_tokens=_SUMMARY_TOKENS)
-        summary = printable(completion.text).strip()
-    except (ModelError, ModelOutputError, StoppedError) as failure:
-        summary, failed = "", failure.message
-    if len(summary) > LONGEST_SUMMARY:  # whole sentences, or none
-        summary = "".join(summary[:LONGEST_SUMMARY].rpartition(".")[:2])
-    if not summary:
-        context.emit(Note(f"the model sees only the newest turns: {failed}"))
-    return summary
-
-
-FindFlaw = Callable[[str, str, str], str]
-"""What is wrong with a restated question, from the message, the question and the turns shown; empty when nothing is."""
-_SCHEMA = object_schema({"question": {"type": "string"}})
-_TOKENS = 250
-
-
-def flaw_of(message: str, question: str, shown: str) -> str:
-    """What is wrong with a restated question: it is too long, or lost a number or a quotation of the message."""
-    if len(question) > LONGEST_QUESTION:
-        return "made it too long"
-    for given in [*NUMBER.findall(message), *quoted_in(message)]:
-        if given not in question:
-            return f"lost {given!r}"
-    return ""
-
-
-async def restate(
-    message: str,
-    earlier: Conversation,
-    source: Conversation | None,
-    context: Context,
-    *,
-    prompts: str = "agent",
-    flaw: FindFlaw = flaw_of,
-) -> str:
-    """The message as a question that stands alone; as it is where the model's reply is of no use."""
-    shown = await compact(context, earlier, source)
-    messages = load_prompt(prompts, "restate").render(conversation=shown, question=message)
-    try:
-        completion = await context.complete(
-            Role.CONVERSATION, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS
-        )
-    except (ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"the question is used as written: {failure.message}"))
-        return message
-    question = printable(str(completion.parsed["question"])).strip()
-    if not question or question.casefold().split() == message.casefold().split():
-        return message
-    if wrong := flaw(message, question, shown):
-        context.emit(Note(f"the question is used as written: restating it {wrong}"))
-        return message
-    context.emit(Restated(question))
-    return question
+    return replace(found, answer=answer.text)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.actions.python_session import LivePython
 from agent.consent.external_tools import ExternalTools
 from agent.errors import StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note, Warned
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
+
+
+MOST_PYTHONS = 4
+"""Conversations whose Python process stays open at the same time."""
 
 
 async def open_for(settings: Settings) -> Sandbox:
@@ -90,6 +95,7 @@ class Resources:
         self._sandbox: Sandbox | None = None
         self._servers: Servers | None = None
         self._library: Library | None = None
+        self._pythons: dict[str, LivePython] = {}
 
     async def models(self, settings: Settings) -> Models:
         """The models that the settings name; the embedded one is fetched.
@@ -124,6 +130,14 @@ class Resources:
         if lowered := isolation_lowered(settings, self._sandbox.isolation):
             self._tell(Warned(lowered))
         return self._sandbox
+
+    async def python_of(self, conversation: str) -> LivePython:
+        """Return the Python process of a conversation, by the id of its first run; those of old ones are ended."""
+        live = self._pythons.pop(conversation, None) or LivePython()
+        self._pythons[conversation] = live
+        while len(self._pythons) > MOST_PYTHONS:
+            await self._pythons.pop(next(iter(self._pythons))).aclose()
+        return live
 
     def library(self, settings: Settings) -> Library:
         """The library that the settings name."""
@@ -164,6 +178,8 @@ class Resources:
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""
+        for live in self._pythons.values():
+            await live.aclose()
         if self._servers is not None:
             await self._servers.aclose()
         if self._sandbox is not None:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -17,12 +17,14 @@ from agent.actions.creation import examiner_of
 from agent.actions.python_session import PythonSession
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
-from agent.configuration.settings import EARLIER, FOLLOWS, RULES, SCHEMA, wish_of
+from agent.configuration.settings import EARLIER, FOLLOWS, HOME, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
+from agent.consent.external_tools import SERVER
 from agent.context import Context
+from agent.conversation import Transcript, UserFile, variables_of
 from agent.errors import AlitaError, StoppedError, StorageError
-from agent.events import Event, Note, RunStarted
+from agent.events import AnswerWritten, Event, Note, RunStarted
 from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
@@ -30,8 +32,10 @@ from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import Role
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
+from agent.state import AttachedFile, CitedSource
 from agent.store.journal import Journal
-from agent.store.runs import InputFile, Run, save_run, save_traceback
+from agent.store.runs import ID, InputFile, Run, save_run, save_traceback
+from agent.store.transcripts import compare_files, files_for
 from agent.strategy import strategy_for
 from mcp_tools.text import one_line
 
@@ -58,6 +62,8 @@ WEB = "web"
 """The folder of a run in which files of the web are kept."""
 
 
+_MOST_NAMES = 20
+"""Lost variables that the model is told by name."""
 _ACTION_OF = {"create": "create_tool"}
 """Abilities whose action is called otherwise."""
 
@@ -74,18 +80,32 @@ class Running:
     resources: Resources
     redactor: Redactor
     tell: Callable[[Event], None]
-    known: Callable[[str, Sequence[InputFile]], Answer | None]
-    """Looks into the answers given before."""
+    known: Callable[[str, Sequence[InputFile], str], Answer | None]
+    """Looks into the answers given before: to a question with files, after the turns of that digest."""
     streams: bool = False
     """Whether the text of an answer is told while it is written."""
     live: bool = True
     """A replay is not: it makes no call and leaves no trace."""
     resumed: bool = False
     conversation: Conversation | None = None
+    transcript: Transcript = field(default_factory=Transcript)
+    """The turns before this one."""
+    keeps_python: bool = False
+    """True if the Python process stays open for the next turn of the conversation."""
 
     def __post_init__(self) -> None:
         self._folder = self.journal.path.parent.absolute()
-        """Programs open what is kept in it by the paths that prompts show."""
+        first = self.run.configuration.get(HOME, "")
+        self._is_first = not (ID.fullmatch(first) and (self._folder.parent / first).is_dir())
+        self._home = self._folder if self._is_first else self._folder.parent / first
+        """The folder of the conversation's files. Absolute, because prompts show paths in it to programs."""
+        self._context_of_run: Context | None = None
+        self._follow_up = FollowUp(self.run.question, (self.run.question,))
+        self._given: tuple[UserFile, ...] = ()
+        self._has_variables = False
+        """True if the Python process of earlier turns is still there."""
+        self._written = ""
+        """The text of the answer that is being streamed."""
         self._state: dict[str, Any] = {}
         self._apart: list[str] = []
         self._error: str | None = None
@@ -181,7 +201,8 @@ class Running:
         context = await self._context()
         if context is None:
             return
-        asked = await self._question(context)
+        self._follow_up = asked = await self._question(context)
+        context = self._context_of_run = self._with_earlier(context, asked.transcript)
         if "status" in self._state:
             return
         from langgraph.errors import GraphDrained
@@ -193,7 +214,7 @@ class Running:
         if self._draining:
             self.drain()
         config: Any = {"recursion_limit": 10_000}
-        start = self._start(asked, context)
+        start = self._start(asked)
         try:
             async for values in build_graph().astream(
                 start, config, context=context, stream_mode="values", control=self._control
@@ -231,8 +252,10 @@ class Running:
             await importing
         guard = self._guard()
         web = self._journaled_web(guard)
-        folders = [self._folder / name for name in (FILES, WEB, PICTURES, FOLDER)]
-        python = PythonSession(sandbox, journal, budget, folders)
+        folders = [self._home / name for name in (FILES, WEB, PICTURES, FOLDER)]
+        live_python = await resources.python_of(self._home.name) if self.keeps_python else None
+        self._has_variables = live_python is not None and live_python.session is not None
+        python = PythonSession(sandbox, journal, budget, folders, live_python)
         self._opened.push_async_callback(python.aclose)
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
@@ -240,14 +263,14 @@ class Running:
             sandbox=JournaledSandbox(sandbox, journal, budget),
             journal=journal,
             budget=budget,
-            emit=self.tell,
+            emit=self._emit,
             run_id=self.run.run_id,
             files=tuple(Path(file.path) for file in self.run.files),
             external=external,
             consent=consent,
             reader=self._reader(),
             solve=self._solve,
-            workspace=Workspace(self.journal.home / FOLDER),
+            workspace=Workspace((journal.home if self._is_first else self._home) / FOLDER),
             sight=Sight(
                 self.settings.sees(Role.COORDINATOR),
                 self.settings.sees(Role.VISION),
@@ -259,7 +282,7 @@ class Running:
             apart=self._apart,
             guard=guard,
             web=web,
-            browser=JournaledBrowser(self.settings, self._folder / PICTURES, journal, budget, self.tell, guard),
+            browser=JournaledBrowser(self.settings, self._home / PICTURES, journal, budget, self.tell, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
             strategy_of=self.settings.strategy_of,
@@ -300,7 +323,7 @@ class Running:
         def open_web() -> tuple[Engines, PageReader]:
             from agent.web.engines.search_engines import open_web
 
-            return open_web(self.settings, self._folder / WEB, self.tell, self._speech)
+            return open_web(self.settings, self._home / WEB, self.tell, self._speech)
 
         web = JournaledWeb(open_web if self.live else None, self.journal, self.tell, guard, budget=self.budget)
         self._opened.push_async_callback(web.aclose)
@@ -330,7 +353,7 @@ class Running:
 
         if self.run.files and self.live and (gap := confinement_gaps()):
             self.tell(Note(f"The processes that read files are not sandboxed on this machine: {gap}."))
-        return JournaledFiles(self._folder / FILES, self.journal, speech=self._speech, budget=self.budget)
+        return JournaledFiles(self._home / FILES, self.journal, speech=self._speech, budget=self.budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:
@@ -347,8 +370,9 @@ class Running:
         found = await understand(
             context,
             run.question,
-            self.conversation,
-            lambda question: None if wish_of(run) == "create" else known(question, run.files),
+            self._earlier if self.conversation is not None else None,
+            lambda question, after: None if wish_of(run) == "create" else known(question, run.files, after),
+            has_files=bool(run.files),
         )
         if found.question != run.question:
             self._state["restated"] = found.question
@@ -356,18 +380,89 @@ class Running:
             self._state.update(text=found.answer, status="answered")
         return found
 
-    def _start(self, asked: FollowUp, context: Context) -> Any:
+    @property
+    def after(self) -> str:
+        """Digest of the turns before this one; empty if the question stands alone."""
+        return self._follow_up.after
+
+    def _earlier(self) -> tuple[Conversation, Transcript]:
+        """The turns before this one, with what changed since."""
+        assert self.conversation is not None
+        transcript = self.transcript
+        compare_files(transcript, self.run.files)
+        if not self._has_variables and (names := variables_of(transcript.programs)):
+            lost = ", ".join(names[:_MOST_NAMES]) + (" and more" if len(names) > _MOST_NAMES else "")
+            transcript.remarks.append(f"Python was started anew: {lost} of earlier programs are gone.")
+        return self.conversation, transcript
+
+    def _with_earlier(self, context: Context, earlier: Transcript) -> Context:
+        """The context with the files of all turns; the messages of earlier turns come before the question."""
+        context.room.earlier = list(earlier.turns)
+        context.web.recall([*earlier.links.values(), *(source["url"] for source in earlier.sources)])
+        if not self._is_first:
+            context.workspace.is_used = True
+            self._given = files_for(earlier, self.run.files, self._home / FILES, is_live=self.live)
+        else:
+            self._given = tuple(UserFile(file.path, file.sha256, file.path) for file in self.run.files)
+        for remark in earlier.remarks:
+            self._emit(Note(remark))
+        return replace(context, files=tuple(Path(file.copy) for file in self._given))
+
+    def _emit(self, event: Event) -> None:
+        self._written = self._written + event.text if isinstance(event, AnswerWritten) else ""
+        self.tell(event)
+
+    def _keep_transcript(self, answer: Answer) -> None:
+        """Store the conversation for its next turn, as its model saw it."""
+        context, state = self._context_of_run, self._state
+        if context is None or RULES in self.run.configuration:
+            return
+        question = {"role": "user", "content": self.run.question}
+        turn = context.strategy(Role.COORDINATOR).transcript(cast("State", state), context)
+        if not turn:
+            if self._follow_up.answer is None:
+                return
+            turn = [question]
+        files = [AttachedFile(**{**file, "since": 0}) for file in state.get("attached", [])]  # type: ignore[typeddict-item]
+        stored = Transcript(
+            turns=[*context.room.earlier, [*turn, {"role": "assistant", "content": self._ending(answer)}]],
+            files=files or self._follow_up.transcript.files,
+            given=list(self._given),
+            tools=[tool["name"] for tool in state.get("tools", []) if SERVER not in tool],
+            sources=[
+                CitedSource(number=source["number"], url=source["url"], title=source["title"], quotes=[])
+                for source in state.get("sources", [])
+            ],
+            links=state.get("links", {}),
+            home=self._home.name,
+        )
+        self.journal.keep_transcript(stored.as_json())
+
+    def _ending(self, answer: Answer) -> str:
+        if answer.text and answer.status in {"answered", "limit"}:
+            return answer.text
+        if answer.status == "interrupted":
+            return f"{self._written}\n[The user stopped this.]".strip()
+        return f"[No answer: {answer.error or answer.status.replace('_', ' ')}]"
+
+    def _start(self, asked: FollowUp) -> Any:
         """The state that the graph begins with."""
         start: dict[str, Any] = {"question": asked.question, "said": list(asked.said)}
-        start["files"] = [file.name for file in context.files]
+        start["files"] = [Path(file.path).name for file in self.run.files]
+        earlier = asked.transcript
+        if earlier.turns:
+            start |= {"attached": earlier.files, "offered": earlier.tools, "remarks": earlier.remarks}
+            start |= {"sources": earlier.sources, "links": earlier.links}
+            results = earlier.results
+            start["known"] = {"foreign": results, "private": results if earlier.given else []}
         if (wish := wish_of(self.run)) != "answer":
             start["wish"] = wish
         if schema := self.run.configuration.get(SCHEMA):
             start["schema"] = json.loads(schema)
         if rules := self.run.configuration.get(RULES):
             start["rules"] = rules
-        if earlier := self.run.configuration.get(EARLIER):
-            start["earlier"] = earlier
+        if program := self.run.configuration.get(EARLIER):
+            start["earlier"] = program
         without: list[str] = [_ACTION_OF.get(name, name) for name in self.settings.without]
         if agent := self.settings.agent:
             start["agent"] = agent
@@ -379,6 +474,8 @@ class Running:
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""
         try:
+            if self.live:
+                self._keep_transcript(answer)
             await self._opened.aclose()
             if self.live:
                 ended = replace(self.run, status=answer.status, answer=answer)

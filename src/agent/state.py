@@ -107,8 +107,10 @@ class AttachedFile(TypedDict):
     """Paths of what was made of it for programs: its text, a transcript, its members."""
     problem: str
     """Why it cannot be read; empty when it can."""
+    given: NotRequired[str]
+    """The user's own path of a file whose copy is `path`."""
     since: NotRequired[int]
-    """The number of the step that brought it; missing where it came with the question."""
+    """Number of the step that brought it; 0 for a file of an earlier turn; missing where it came with the question."""
     pictures: NotRequired[list[Picture]]
     """What the answering model sees of it beside the question."""
 
@@ -148,6 +150,10 @@ class State(TypedDict, total=False):
     said: list[str]
     """The user's own words: the message, and the questions before it; the question may be restated by a model."""
     files: list[str]
+    offered: list[str]
+    """Names of library tools that earlier turns offered."""
+    remarks: list[str]
+    """What changed since the turn before: files that are gone or changed, variables that are lost."""
     wish: Wish
     """Missing where it is an answer."""
     schema: dict[str, Json]

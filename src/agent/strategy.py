@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent.context import Context
     from agent.conversation import Conversation
     from agent.material.research import Wanted
+    from agent.models.protocol import Message
     from agent.state import Decision, NewPlan, Reply, State
     from agent.web.evidence import Evidence
     from mcp_tools.tool import Json
@@ -127,9 +128,18 @@ class Strategy(Protocol):
         """Keeps as a tool what the run's program computes. The answer is there: nothing here changes it."""
         return {}
 
-    async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
-        """A follow-up as a question that stands alone; `source` is the conversation that `earlier` was taken from."""
-        ...
+    async def restate(
+        self, message: str, earlier: Conversation, source: Conversation | None, context: Context
+    ) -> str | None:
+        """Return a follow-up as a question that stands alone; None if the model is sent the earlier turns instead.
+
+        `source` is the conversation that `earlier` was taken from.
+        """
+        return None
+
+    def transcript(self, state: State, context: Context) -> list[Message]:
+        """Return the messages of this turn as the model saw them; none if it does not see a conversation."""
+        return []
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
         """Whether the user's own words ask for an action that foreign text may have suggested; else they decide."""

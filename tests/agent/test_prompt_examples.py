@@ -15,12 +15,11 @@ import pytest
 import agent
 import agent.small
 import mcp_tools.create
-from agent import follow_up as restating
 from agent.consent import permission
 from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
 from agent.models.protocol import Request
-from agent.small import questions, research
+from agent.small import questions, research, restate
 from agent.small.browser import questions as browser_questions
 from agent.small.keeping import description_schema
 from agent.small.program import code_in
@@ -34,7 +33,7 @@ SCHEMAS: dict[str, Any] = {
     "needs": questions.need_schema(questions.NEEDS),
     "fits": questions.word_schema(("yes", "part", "no")),
     "extract": questions._FORM,
-    "restate": restating._SCHEMA,
+    "restate": restate._SCHEMA,
     "search_extract": research._ANSWER,
     "search_next": research._QUERY,
     "browser_step": browser_questions.step_form(DEEDS),

@@ -9,7 +9,7 @@ import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,23 +49,51 @@ LIMITS = Limits(wall_seconds=120, memory_mb=2048, output_bytes=400_000, file_byt
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
 
 
+@dataclass(eq=False)
+class LivePython:
+    """The Python process of a conversation. It outlives the runs of single turns."""
+
+    session: Session | None = None
+    host: Answering | None = None
+    """Answers the calls of the program that is running."""
+
+    async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
+        """Answer a call of the running program."""
+        assert self.host is not None, "a program runs in a turn, which answers it"
+        return await self.host(name, arguments)
+
+    async def aclose(self) -> None:
+        """End the process."""
+        if self.session is not None:
+            await asyncio.shield(self.session.aclose())
+
+
 class PythonSession:
     """Runs blocks of code one after the other in one process, or gives what was recorded.
 
     What a block asks of the run's functions is recorded call by call. A replay makes the same calls, so that the run
-    knows afterwards what it knew then; its sandbox is None. Programs may read the folders.
+    knows afterwards what it knew then; its sandbox is None. Programs may read the folders. A `live` process belongs to
+    the conversation and stays open.
 
     Attributes:
         text: The programs so far: what they ask for is held against it.
         results: What external servers gave to programs, by the server's name.
     """
 
-    def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget, folders: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox | None,
+        journal: Journal,
+        budget: Budget,
+        folders: Sequence[Path],
+        live: LivePython | None = None,
+    ) -> None:
         self._sandbox = sandbox
         self._journal = journal
         self._budget = budget
         self._folders = tuple(folders)
-        self._session: Session | None = None
+        self._live = live or LivePython()
+        self._is_own = live is None
         self._answer: Answering | None = None
         self._asked: list[list[Json]] = []
         self._was_replayed = False
@@ -96,6 +124,7 @@ class PythonSession:
         self.text.add(code)
 
         async def work() -> Json:
+            was_there = self._live.session is not None
             session = self._opened(files, modules, functions)
             for name, source in modules.items():
                 session.offer(name, source)
@@ -104,7 +133,7 @@ class PythonSession:
                 seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
                 outcome = await session.run(code, limits=replace(LIMITS, wall_seconds=seconds))
             if self._was_replayed:
-                outcome, self._was_replayed = replace(outcome, fresh=True), False
+                outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
             return {"outcome": as_plain(outcome), "asked": list(self._asked)}
 
         request: dict[str, Json] = {"code": code, "modules": sorted(modules)}
@@ -117,13 +146,16 @@ class PythonSession:
         return from_plain(SessionOutcome, recorded["outcome"])
 
     def _opened(self, files: Sequence[Path], modules: Mapping[str, str], functions: Sequence[str]) -> Session:
-        if self._session is None:
+        self._live.host = self._host
+        if self._live.session is None:
             for folder in self._folders:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             read = (*files, *self._folders)
             sandbox = made_by(self._sandbox)
-            self._session = sandbox.session(read=read, modules=modules, functions=functions, host=self._host)
-        return self._session
+            self._live.session = sandbox.session(
+                read=read, modules=modules, functions=functions, host=self._live.answer
+            )
+        return self._live.session
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
@@ -138,9 +170,9 @@ class PythonSession:
         return await self._answer(name, arguments)
 
     async def aclose(self) -> None:
-        """Ends the process."""
-        if self._session is not None:
-            await asyncio.shield(self._session.aclose())
+        """End the process, unless it belongs to a conversation."""
+        if self._is_own:
+            await self._live.aclose()
 
 
 _MOST_CALLS = 100

@@ -371,6 +371,8 @@ EARLIER = "earlier"
 """In a run's configuration: the program that answered a question of the same form before."""
 FOLLOWS = "follows"
 """In a run's configuration: the run of the turn before it. Such a run has the conversation in its journal."""
+HOME = "home"
+"""In a run's configuration: the first run of its conversation, in whose folder the files of all turns are kept."""
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
 """What a run that says nothing of them had none of."""

@@ -34,11 +34,14 @@ ROOM_OF_ALL = 24_000
 """Characters of all previews in one prompt."""
 
 
-async def look_at_files(context: Context) -> list[AttachedFile]:
-    """Looks at each attached file, and at what is in archives."""
+async def look_at_files(context: Context, known: Sequence[AttachedFile] = ()) -> list[AttachedFile]:
+    """Look at each attached file that is not known yet, and at what is in archives."""
     found: list[AttachedFile] = []
     ocr = not context.sight.is_shown
+    paths = {file["path"] for file in known}
     for path in context.files:
+        if str(path) in paths:
+            continue
         seen = await _look(context, path, path.name, ocr=ocr)
         found.append(seen)
         for name, member in _first_members(seen):
@@ -141,6 +144,7 @@ def file_named(name: str, state: State) -> AttachedFile | None:
     if not name:
         return next(iter([*unread_files(state), *files]), None)
     path = paths_by_name(files).get(name.removeprefix("./"), name)
+    path = next((file["path"] for file in files if file.get("given") == path), path)
     return next((file for file in files if file["path"] == path), None)
 
 
@@ -196,8 +200,9 @@ def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:
 
 
 def unread_files(state: State) -> list[AttachedFile]:
-    """The files of which nothing was read yet."""
-    return [file for file in readable(state) if not was_read(file, state.get("steps", []))]
+    """The files of which nothing was read yet, without those of earlier turns."""
+    new = (file for file in readable(state) if file.get("since") != 0)
+    return [file for file in new if not was_read(file, state.get("steps", []))]
 
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:

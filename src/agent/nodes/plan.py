@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -13,9 +14,13 @@ from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.models.protocol import Role
 from agent.state import State
+from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
-from mcp_tools.tool import Status
+from mcp_tools.tool import Status, Tool
 
+_STANDS_ALONE = 12
+"""Words from which on a message is searched for by itself; a shorter one may refer to the turn before it."""
+_MOST_OFFERED = 12
 SHOWN_FLAWS = 3
 """`alita tools list` tells them all."""
 
@@ -25,7 +30,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
-    fitting = [tool for tool in await context.library.search(state["question"], SHOWN_TOOLS) if not errors_of(tool)]
+    fitting = [tool for tool in await _fitting(state, context) if not errors_of(tool)]
     drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
         context.emit(Note(f"not approved here, so treated as drafts: {', '.join(drafts)} (alita tools approve NAME)"))
@@ -35,10 +40,24 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
-    found: dict[str, Any] = {
-        "tools": tools,
-        **({"attached": await look_at_files(context)} if context.files and "attached" not in state else {}),
-    }
+    found: dict[str, Any] = {"tools": tools}
+    known = state.get("attached", [])
+    if new := await look_at_files(context, known):
+        found["attached"] = [*known, *new]
     if wants_tool:
         return found
     return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)
+
+
+async def _fitting(state: State, context: Context) -> list[Tool]:
+    """The tools that earlier turns offered, in their order, and those that the library finds for this one."""
+    question, said = state["question"], state.get("said", [])
+    if context.room.earlier and len(said) > 1 and len(question.split()) < _STANDS_ALONE:
+        question = f"{question} {said[-1]}"
+    tools: dict[str, Tool] = {}
+    for name in state.get("offered", [])[-_MOST_OFFERED:]:
+        with contextlib.suppress(UnknownToolError, LibraryError):
+            tools[name] = await context.library.get(name)
+    for tool in await context.library.search(question, SHOWN_TOOLS):
+        tools.setdefault(tool.name, tool)
+    return list(tools.values())

@@ -85,6 +85,10 @@ class JournaledWeb:
         for address in addresses:
             self.links.update((address, canonical(address)))
 
+    def recall(self, addresses: Iterable[str]) -> None:
+        """Count addresses that earlier turns of the conversation showed as links."""
+        self._link(addresses)
+
     def read_ahead(self, url: str) -> None:
         """Begins to read a page; `read` waits for it, and meets its problem."""
         self._begin(url, self.read(url))

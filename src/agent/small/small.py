@@ -11,18 +11,18 @@ from agent.browser.tasks import BrowserOutcome
 from agent.consent.provenance import Origins
 from agent.context import Context
 from agent.conversation import Conversation
-from agent.follow_up import flaw_of, restate
 from agent.models.protocol import Role
 from agent.small.browser import DRIVER
 from agent.small.browser.task import is_asked
 from agent.small.keeping import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
+from agent.small.restate import restate
 from agent.small.scripts import run_script
 from agent.state import State
 from agent.steps import evidence_text
 from agent.strategy import NextActions, PromptLimits, Strategy, Update
-from mcp_tools.particulars import NUMBER, QUOTED
+from mcp_tools.particulars import QUOTED
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
@@ -91,12 +91,6 @@ _TOKENS = 200
 _UNKNOWN = frozenset({"unknown", "unknown."})
 
 
-def _flaw(message: str, question: str, shown: str) -> str:
-    known = set(NUMBER.findall(f"{message} {shown}"))
-    invented = [number for number in NUMBER.findall(question) if number not in known and NUMBER.search(message)]
-    return flaw_of(message, question, shown) or (f"brought in {invented[0]}" if invented else "")
-
-
 class Small(Strategy):
     """Asks small questions, and keeps rules beside the model."""
 
@@ -156,7 +150,7 @@ class Small(Strategy):
         """The model is asked only about a message that points back."""
         if not refers_back(message):
             return message
-        return await restate(message, earlier, source, context, prompts="agent.small", flaw=_flaw)
+        return await restate(message, earlier, source, context)
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer, unless only an instruction in a text says it."""

@@ -11,16 +11,15 @@ from agent.actions.tools import DRAFT
 from agent.answering.answer_format import answer_of, wanted_form
 from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER
-from agent.context import Room
+from agent.context import SHORT, Room
 from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
-from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of
+from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
 from agent.models.protocol import Message
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block, data_blocks, load_prompt
 
-_SHORT = 400
 _EARLIER = (
     "This program answered the question before, maybe with other values. If others would ask it too, make a tool of it."
 )
@@ -55,6 +54,9 @@ def messages_for(
     by_call = {step["call"]: step for step in state.get("steps", []) if step.get("call")}
     short = _shown_in_short(list(by_call.values()), room)
     of_steps = PicturesOfSteps(sight, pictures, list(by_call.values()), short)
+    if room.earlier:
+        earlier = [message for turn in room.earlier for message in turn]
+        messages[-1:-1] = earlier if sight.is_shown else without_pictures(earlier)
     if room.summary:
         messages.append({"role": "user", "content": f"Earlier calls:\n{data_block('summary', room.summary)}"})
     left = most_steps
@@ -90,6 +92,7 @@ def _question(state: State) -> str:
         lines += ["", "Files:", files_text(attached)]
     elif state.get("files"):
         lines += ["", "Files:", data_block("names", "\n".join(state["files"]))]
+    lines += ["", *remarks] if (remarks := state.get("remarks")) else []
     if earlier := state.get("earlier"):
         lines += ["", _EARLIER, data_block("program", earlier)]
     if planned := state.get("brief"):
@@ -127,7 +130,7 @@ def _observation(
     step = by_call.get(call["id"])
     if step is None:
         return "Not done: the run went on without it."
-    size = _SHORT if call["id"] in short else room.one
+    size = SHORT if call["id"] in short else room.one
     shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call stands above
     if _WORD.search(shown):  # numbers alone give no orders
         shown = data_block(call["function"]["name"], shown)

@@ -19,9 +19,8 @@ from agent.browser.tasks import BrowserOutcome
 from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, Origins, of_address
 from agent.context import Context
-from agent.conversation import Conversation
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
-from agent.follow_up import restate
+from agent.events import Note
 from agent.learning.planner import brief, replan, why_replan
 from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.origins import origins_of
@@ -31,10 +30,11 @@ from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, Reply, State
-from agent.steps import most_steps, step_number, value_text
+from agent.steps import most_steps, preview, step_number, value_text
 from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
-from mcp_tools.text import one_line
+from mcp_tools.prompt import data_block, data_blocks
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.material.research import Wanted
@@ -61,6 +61,8 @@ _SUMMARISE = (
     "what was found, with values, sources and the paths of files, and what failed. Call nothing."
 )
 _SUMMARY_TOKENS = 1_000
+_CUT_TURNS = 2_000
+"""Characters of earlier turns that cannot be summarised."""
 LIMITS = PromptLimits(
     reading=8_000,
     section=8_000,
@@ -113,13 +115,10 @@ class Standard(Strategy):
         return await brief(state, context, _names(state))
 
     async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
-        messages = messages_for(
-            state,
-            [*state.get("replies", []), *replies],
-            most_steps=most_steps(state, context),
-            room=context.room,
-            sight=context.sight,
-        )
+        room = context.room
+        if room.earlier_size > room.characters and room.shorten_earlier() and room.earlier_size > room.characters:
+            await self._fold_earlier(state, context)
+        messages = self._messages(state, [*state.get("replies", []), *replies], context)
         messages += [{"role": "user", "content": closing}] if closing else []
         try:
             return await context.complete(
@@ -130,9 +129,45 @@ class Standard(Strategy):
                 raise
             await tell_instead(state, context, refused.message)
         except ModelTooLongError:
-            if not context.room.shrink() and not await self._fold(state, context):
+            if not await self._make_room(state, context):
                 raise
         return await self._ask(state, context, replies, closing)
+
+    def _messages(self, state: State, replies: Sequence[Reply], context: Context) -> list[Message]:
+        most, room, sight = most_steps(state, context), context.room, context.sight
+        return messages_for(state, replies, most_steps=most, room=room, sight=sight)
+
+    async def _make_room(self, state: State, context: Context) -> bool:
+        """Shorten the conversation: results first, then summaries of turns and calls; False if nothing helps."""
+        room = context.room
+        if room.shorten_earlier():
+            return True
+        if room.earlier_size > room.characters // 4 and await self._fold_earlier(state, context):
+            return True
+        return room.shrink() or await self._fold(state, context) or await self._fold_earlier(state, context)
+
+    async def _fold_earlier(self, state: State, context: Context) -> bool:
+        """Have the older half of the earlier turns summarised; False if there are too few."""
+        room = context.room
+        if not (count := room.foldable):
+            return False
+        older = [message for turn in room.earlier[:count] for message in turn]
+        system = self._messages(state, [], context)[0]
+        asked = [system, *older, {"role": "user", "content": _SUMMARISE}]
+        try:
+            completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
+            summary = completion.text.strip()
+        except (ModelTooLongError, ModelOutputError):
+            summary = ""
+        how = "summarised" if summary else "cut to their beginnings and ends"
+        context.emit(Note(f"{count_of(count, 'earlier turn')} {how} to make room"))
+        summary = summary or preview(
+            "\n".join(str(m.get("content") or "") for m in older if m["role"] != "tool"), _CUT_TURNS
+        )
+        files = "\n".join(f"{file['name']}: {file['path']}" for file in state.get("attached", []) if file["path"])
+        blocks = [data_block("summary", summary), *([data_block("files", files)] if files else [])]
+        room.fold_earlier(count, data_blocks(blocks))
+        return True
 
     async def _fold(self, state: State, context: Context) -> bool:
         """Has the older half of the calls summarised; false where there is too little to fold."""
@@ -181,9 +216,12 @@ class Standard(Strategy):
         """The model's own tool, proved with tests that an examiner writes from its definition."""
         return await propose_tool(state, context)
 
-    async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
-        """The model is asked about every message."""
-        return await restate(message, earlier, source, context)
+    def transcript(self, state: State, context: Context) -> list[Message]:
+        """Return the question, and each call with its result."""
+        if "tools" not in state:
+            return []
+        sent = self._messages(state, state.get("replies", []), context)
+        return sent[1 + sum(map(len, context.room.earlier)) :]
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
         """The model judges the action by what the user wrote."""

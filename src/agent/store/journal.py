@@ -155,6 +155,7 @@ class Journal:
             line["step"]: Mark(line["step"], line["mark"], line["why"]) for line in recorded if "mark" in line
         }
         self.found = {line["step"]: from_plain(StepFinding, line) for line in recorded if "found" in line}
+        self._transcript = next((line["transcript"] for line in reversed(recorded) if "transcript" in line), None)
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
         self._seq = max((r.seq for r in records), default=0)
@@ -287,6 +288,16 @@ class Journal:
             self.found[step] = found
             self._write([asdict(found)])
 
+    def keep_transcript(self, transcript: dict[str, Json]) -> None:
+        """Append the conversation as the model saw it; what the journal holds already is referred to."""
+        stored, fresh = self._blobs.put(transcript)
+        self._write([*fresh, {"transcript": stored}])
+
+    @property
+    def transcript(self) -> dict[str, Json] | None:
+        """The newest transcript in the file that was opened."""
+        return None if self._transcript is None else self._blobs.expand(self._transcript)
+
     def _in_short(self, text: str) -> str:
         text = self._redactor.text(text)
         return text if len(text) <= _SHORT else f"{text[:_SHORT]}… ({len(text):,} characters)"
@@ -372,7 +383,7 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
     for line in lines[1:]:
         if "blob" in line:
             blobs.load(line)
-        elif "mark" not in line and "found" not in line:
+        elif not line.keys() & {"mark", "found", "transcript"}:
             yield from_plain(Record, line)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.conversation import Conversation, Turn
+from agent.conversation import Conversation, Transcript, Turn
 from agent.follow_up import understand
 from agent.models.embedded.model import EmbeddedModel
 from agent.store.journal import Journal
@@ -20,6 +20,8 @@ BEFORE = Turn("How many bytes are in 3 MiB?", "3145728", "r", "answered")
 async def test_a_weak_model_restates_what_points_back(embedded: EmbeddedModel, tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "journal.jsonl")
     context = context_with(embedded, journal=journal)
-    restated = await understand(context, "And in 7 GiB?", Conversation([BEFORE]), lambda _: None)
+    restated = await understand(
+        context, "And in 7 GiB?", lambda: (Conversation([BEFORE]), Transcript()), lambda *_: None, has_files=False
+    )
     assert restated.question == "How many bytes are in 7 GiB?"
     await journal.aclose()

@@ -1,0 +1,262 @@
+"""A conversation with a capable model: one growing list of messages, with its files and its Python process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.alita import Alita
+from agent.answer import Answer
+from agent.configuration.settings_sources import read_settings
+from agent.conversation import Conversation, Turn, variables_of
+from agent.events import Note, Restated
+from support.openai_server import OpenAIServer, Step
+
+SALES = "region,product,amount\nnorth,tea,3\nsouth,coffee,4\nsouth,tea,5\n"
+
+
+class Chat:
+    """A conversation in one process, with a model that plays a script."""
+
+    def __init__(self, desk: Any, server: OpenAIServer) -> None:
+        self.desk, self.server = desk, server
+        self.conversation = Conversation()
+        self.events: list[Any] = []
+        self.alita: Alita
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator[Chat]:
+        given = {**self.desk.flags, "tools_dir": str(self.desk.tools_dir)}
+        given |= {"model": "tiny-1", "base_url": self.server.url, "api_key": "k"}
+        settings = read_settings(given, environment={"ALITA_HOME": str(self.desk.home)}, current=self.desk.folder)
+        async with await Alita.open(settings) as self.alita:
+            yield self
+
+    async def ask(self, question: str, *steps: Step, files: tuple[Path, ...] = ()) -> Answer:
+        for step in steps:
+            self.server.steps.append(step)
+        self.events.clear()
+        answer = await self.alita.ask(
+            question, files=files, conversation=self.conversation, on_event=self.events.append
+        )
+        self.conversation.add(Turn.of(question, answer))
+        return answer
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages of the last request."""
+        return self.server.requests[-1]["messages"]
+
+    @property
+    def question(self) -> str:
+        """The last question, as the model saw it."""
+        texts = [message["content"] for message in self.messages if message["role"] == "user"]
+        return texts[-1] if isinstance(texts[-1], str) else texts[-1][0]["text"]
+
+    @property
+    def notes(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Note))
+
+
+@pytest.fixture
+def chat(desk: Any, openai_server: OpenAIServer) -> Chat:
+    return Chat(desk, openai_server)
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    path = tmp_path / "sales.csv"
+    path.write_text(SALES)
+    return path
+
+
+def program(code: str, **more: Any) -> Step:
+    return Step(tools=[("run_python", {"code": code, **more})])
+
+
+async def test_earlier_turns_are_sent_again_as_they_were_and_no_call_rewrites_the_message(chat, sales):
+    async with chat.opened():
+        await chat.ask("Which region sold coffee?", Step(text="South."), files=(sales,))
+        first = chat.messages
+        answer = await chat.ask("and tea?", Step(text="North and south."))
+    assert chat.messages[: len(first)] == first
+    assert chat.messages[len(first) :] == [
+        {"role": "assistant", "content": "South."},
+        {"role": "user", "content": "and tea?"},
+    ]
+    assert (answer.usage.calls, answer.restated) == (1, None)
+    assert not [event for event in chat.events if isinstance(event, Restated)]
+
+
+async def test_calls_and_their_results_stay_in_the_conversation(chat):
+    async with chat.opened():
+        await chat.ask("What is 6 * 7 in base 4?", program("print('222')", final_answer="{}"))
+        await chat.ask("Show the code.", Step(text="print('222')"))
+    roles = [message["role"] for message in chat.messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert "print('222')" in chat.messages[2]["tool_calls"][0]["function"]["arguments"]
+    assert chat.messages[4]["content"] == "222"
+
+
+async def test_a_file_of_an_earlier_turn_can_be_read_and_opened_by_programs(chat, sales):
+    code = f"import csv\nprint(sum(int(row['amount']) for row in csv.DictReader(open({str(sales)!r}))))"
+    async with chat.opened():
+        await chat.ask("Which region sold coffee?", Step(text="South."), files=(sales,))
+        again = await chat.ask("Read it.", Step(tools=[("read", {"source": "sales.csv"})]), Step(text="done"))
+        total = await chat.ask("The total?", program(code, final_answer="{}"))
+    assert (again.text, total.text) == ("done", "12")
+    shown = [message for message in chat.messages if message["role"] == "user"]
+    assert sum("south,coffee,4" in str(message["content"]) for message in shown) == 1, "the file is shown once"
+
+
+async def test_variables_stay_from_turn_to_turn(chat):
+    async with chat.opened():
+        await chat.ask("Keep it.", program("kept = 41"), Step(text="kept"))
+        answer = await chat.ask("One more?", program("print(kept + 1)", final_answer="{}"))
+    assert answer.text == "42"
+    assert "gone" not in chat.question
+
+
+async def test_a_new_process_is_told_which_variables_are_gone(chat):
+    async with chat.opened():
+        await chat.ask("Keep it.", program("kept = 41\ndef f(): pass"), Step(text="kept"))
+    async with chat.opened():
+        await chat.ask("One more?", Step(text="no"))
+    assert "Python was started anew: kept, f of earlier programs are gone." in chat.question
+    assert "Python was started anew" in chat.notes
+
+
+async def test_a_file_that_comes_later_is_open_to_the_running_process(chat, sales, tmp_path):
+    async with chat.opened():
+        await chat.ask("Keep it.", program("kept = 1"), Step(text="kept"))
+        await chat.ask("What is in it?", Step(text="tea"), files=(sales,))
+        path = next(line[6:] for line in chat.question.splitlines() if line.startswith("path: "))
+        answer = await chat.ask("Lines?", program(f"print(kept + len(list(open({path!r}))))", final_answer="{}"))
+    assert answer.text == "5"
+    assert Path(path) != sales
+
+
+@pytest.mark.parametrize(
+    ("change", "remark"),
+    [
+        (
+            lambda path: path.write_text(SALES + "east,salt,9\n"),
+            "sales.csv has changed since it was attached: SHA-256 ",
+        ),
+        (lambda path: path.unlink(), " is gone: it cannot be read any more."),
+    ],
+    ids=["changed", "gone"],
+)
+async def test_a_file_that_changed_or_went_is_told(chat, sales, change, remark):
+    async with chat.opened():
+        await chat.ask("Which region sold coffee?", Step(text="South."), files=(sales,))
+        change(sales)
+        await chat.ask("And salt?", Step(text="?"))
+    assert remark in chat.question
+    assert remark in chat.notes
+    assert ("east" in chat.question) == sales.exists()
+
+
+async def test_a_replay_and_a_resumed_run_know_the_conversation(chat, sales):
+    async with chat.opened():
+        await chat.ask("Which region sold coffee?", Step(text="South."), files=(sales,))
+        answer = await chat.ask("and tea?", Step(text="North and south."))
+        again = await chat.alita.replay(answer.run_id)
+        assert (again.text, again.usage) == (answer.text, answer.usage)
+        with pytest.raises(Exception, match="used up"):
+            await chat.ask(
+                "and salt?", *[Step(status=400, body={"error": {"message": "the test's script is used up"}})]
+            )
+        chat.server.steps.append(Step(text="None."))
+        resumed = await chat.alita.resume()
+    assert resumed.text == "None."
+    assert [m["content"] for m in chat.messages if m["role"] == "assistant"] == ["South.", "North and south."]
+
+
+async def test_an_answer_from_the_cache_belongs_to_the_turns_before_it(chat):
+    async with chat.opened():
+        await chat.ask("The capital of Peru?", Step(text="Lima"))
+        await chat.ask("and its river?", Step(text="Rímac"))
+        chat.conversation.drop_last()
+        again = await chat.ask("and its river?")
+        assert (again.text, again.usage.calls) == ("Rímac", 0)
+        chat.conversation = Conversation()
+        await chat.ask("The capital of Chile?", Step(text="Santiago"))
+        other = await chat.ask("and its river?", Step(text="Mapocho"))
+    assert other.text == "Mapocho"
+
+
+async def test_a_stopped_turn_stays_well_formed(chat):
+    async with chat.opened():
+        chat.server.steps.append(program("kept = 1"))
+        chat.server.hang()
+        task = asyncio.create_task(chat.alita.ask("Work.", conversation=chat.conversation, on_event=chat.events.append))
+        async with asyncio.timeout(20):
+            while len(chat.server.requests) < 2:  # noqa: ASYNC110 - the server runs in a thread
+                await asyncio.sleep(0.02)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        chat.conversation.add(Turn.of("Work.", chat.alita.newest))
+        answer = await chat.ask("Go on.", Step(text="fine"))
+    assert answer.text == "fine"
+    assert [m["role"] for m in chat.messages] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert chat.messages[-2]["content"] == "[The user stopped this.]"
+
+
+async def test_a_conversation_of_an_earlier_version_goes_on_with_its_texts(chat):
+    chat.conversation = Conversation([Turn("The capital of Peru?", "Lima", "r", "answered")])
+    async with chat.opened():
+        await chat.ask("and its river?", Step(text="Rímac"))
+    assert [m["content"] for m in chat.messages[1:]] == ["The capital of Peru?", "Lima", "and its river?"]
+
+
+async def test_a_conversation_that_is_too_long_is_shortened_then_summarised(chat):
+    """The model takes so many characters, and says so."""
+    room = 20_000
+
+    def reply(body: dict[str, Any]) -> Step:
+        messages = body["messages"]
+        if len(json.dumps(messages)) > room:
+            error = {"message": "maximum context length", "code": "context_length_exceeded"}
+            return Step(status=400, body={"error": error})
+        last = str(messages[-1]["content"])
+        if messages[-1]["role"] == "user" and last.startswith("Print"):
+            return program("print('x' * 3000)")
+        return Step(text="SUMMARY" if "Sum it up" in last else "fine")
+
+    chat.server.default = reply
+    async with chat.opened():
+        for number in range(4):
+            await chat.ask(f"Print {number}.")
+        assert max(len(m["content"]) for m in chat.messages if m["role"] == "tool") > 3_000
+        room = 8_000
+        await chat.ask("And now?")
+        assert "summarised" not in chat.notes
+        assert max(len(m["content"]) for m in chat.messages[:-1] if m["role"] == "tool") < 600
+        assert "Print 0." in json.dumps(chat.messages)
+        room = 4_500
+        await chat.ask("And then?")
+        assert "earlier turns summarised to make room" in chat.notes
+        await chat.ask("And at last?")
+    assert "SUMMARY" in chat.messages[1]["content"]
+    assert "Print 0." not in json.dumps(chat.messages)
+    assert chat.messages[-1]["content"] == "And at last?"
+
+
+@pytest.mark.parametrize(
+    ("programs", "names"),
+    [
+        (["a = 1\nb, (c, d) = 1, (2, 3)", "def f(): x = 1\nclass K: pass"], ["a", "b", "c", "d", "f", "K"]),
+        (["import os\nfor i in []: pass"], []),
+        (["a = ("], []),
+    ],
+)
+def test_the_variables_of_programs_are_named(programs, names):
+    assert variables_of(programs) == names
