@@ -88,7 +88,7 @@ async def ask_alita(row: Row, settings: Settings, tools: Path) -> Row:
             calls.append(event)
 
     settings = settings.model_copy(update={"tools_dir": tools, "use_cache": False})
-    async with await Alita.open(settings) as alita:
+    async with Alita.open(settings) as alita:
         answer = await alita.ask(row["question"], on_event=listen)
         found: Row = {"answer": answer.text, "created": list(answer.tools_created), "steps": answer.steps}
         found["tokens"] = answer.usage.input_tokens + answer.usage.output_tokens

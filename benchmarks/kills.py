@@ -124,7 +124,7 @@ class Runs:
         asyncio.run(self._ask(folder, turn, done))
 
     async def _ask(self, folder: Path, turn: str, done: Done) -> None:
-        async with await Alita.open(_settings(folder)) as alita:
+        async with Alita.open(_settings(folder)) as alita:
 
             def listen(event: Any) -> None:
                 if isinstance(event, RunStarted):
@@ -146,7 +146,7 @@ class Runs:
             yield from (f"{begun.run_id} paid {count} times" for count in asked.values() if count > 1)
 
     async def _resumed(self, folder: Path, run_id: str) -> Answer:
-        async with await Alita.open(_settings(folder)) as alita:
+        async with Alita.open(_settings(folder)) as alita:
             return await alita.resume(run_id)
 
 

@@ -123,7 +123,7 @@ async def reading(delay: float, folder: Path) -> list[Figure]:
     flags = {"model": f"scripted:{script}", "strategy": "standard", "allow_private": True, "use_cache": False}
     walls: dict[str, float] = {}
     slowest = 0.0
-    async with await Alita.open(read_settings(flags, environment=environment, current=folder)) as alita:
+    async with Alita.open(read_settings(flags, environment=environment, current=folder)) as alita:
         plain = await alita.ask("What is said?")
         for how in ("first", "together", "in turn"):
             times: list[float] = []

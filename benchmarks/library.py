@@ -138,7 +138,7 @@ async def run_beside(folder: Path, home: Path, repeat: int = 9) -> dict[str, flo
     environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(home)}
     settings = read_settings(flags, environment=environment, current=home)
     took: list[float] = []
-    async with await Alita.open(settings) as alita:
+    async with Alita.open(settings) as alita:
         for number in range(repeat + 1):
             started = time.perf_counter()
             answer = await alita.ask(f"What is the weekday of the {number}th polygon in the calendar of rainfall?")

@@ -211,14 +211,14 @@ async def ask_once(url: str, calls: int) -> Figures:
     """Asks one question and nothing before it."""
     settings = _settings(url, calls)
     Library(settings.tools_dir, settings.approvals_file).register(the_tool())
-    async with await Alita.open(settings) as alita:
+    async with Alita.open(settings) as alita:
         return {"text": (await alita.ask(QUESTION)).text}
 
 
 async def resume(url: str, calls: int) -> Figures:
     """Goes on with the last run."""
     settings = _settings(url, calls)
-    async with await Alita.open(settings) as alita:
+    async with Alita.open(settings) as alita:
         return {"text": (await alita.resume()).text}
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, RunLimits
+from agent.chat import Chat
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import (
     EARLIER,
@@ -62,7 +63,13 @@ Listener = Callable[[Event], None]
 
 
 class Alita:
-    """Answers questions, one at a time. Open it with `async with await Alita.open(settings) as alita`."""
+    """Answers questions, one at a time.
+
+    Example:
+        async with Alita.open() as alita:
+            answer = await alita.ask("What is the 57th Fibonacci number?")
+            chat = alita.chat()  # a conversation, whose questions may refer to earlier ones
+    """
 
     def __init__(
         self,
@@ -92,11 +99,11 @@ class Alita:
         self._draining = False
 
     @classmethod
-    async def open(cls, settings: Settings, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
-        """Nothing is started or connected before a question needs it.
+    def open(cls, settings: Settings | None = None, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
+        """Return an Alita for use with `async with`. Nothing is started or connected before a question needs it.
 
         Args:
-            settings: Everything that can be set.
+            settings: Everything that can be set; read from the user's files and environment if left out.
             streams: Whether the text of an answer is told while the model writes it (`AnswerWritten`).
             confirm: Asks whether a proved tool is kept, where the setting `approval` says so, once for each; whether an
                 external tool is called, where that needs consent: its server says something else of it than before, or
@@ -105,6 +112,10 @@ class Alita:
         Raises:
             SettingsError: Only a project's files chose who answers, and the user has not allowed that.
         """
+        if settings is None:
+            from agent.configuration.settings_sources import read_settings
+
+            settings = read_settings({})
         require_allowed(settings)
         return cls(settings, streams=streams, confirm=confirm)
 
@@ -114,6 +125,14 @@ class Alita:
         It needs no closing, and must not outlive this one. What the two share are models, sandbox and servers.
         """
         return Alita(self.settings.model_copy(update=settings), streams=self._streams, beside=self)
+
+    def chat(self, conversation: Conversation | None = None) -> Chat:
+        """Return a conversation, new or continued. It must not outlive this Alita."""
+        return Chat(self, conversation)
+
+    def without_keys(self, text: str) -> str:
+        """Return a text with known keys replaced."""
+        return self._redactor.text(text)
 
     async def __aenter__(self) -> Self:
         return self

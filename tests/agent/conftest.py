@@ -82,7 +82,7 @@ class Desk:
         flags |= {"approval": "ask"} if approve else {}
         given = {"model": self.model or None, "tools_dir": str(self.tools_dir), **self.flags, **flags}
         settings = read_settings(given, environment={"ALITA_HOME": str(self.home)}, current=self.folder)
-        async with await Alita.open(settings, confirm=approve or self.confirm) as alita:
+        async with Alita.open(settings, confirm=approve or self.confirm) as alita:
             return await work(alita)
 
 

@@ -15,7 +15,9 @@ from agent.alita import Alita
 from agent.answer import Answer
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Conversation, Turn, variables_of
+from agent.errors import UsageError
 from agent.events import Note, Restated
+from support.fibonacci import CODE, QUESTION, TESTS
 from support.openai_server import OpenAIServer, Step
 
 SALES = "region,product,amount\nnorth,tea,3\nsouth,coffee,4\nsouth,tea,5\n"
@@ -35,7 +37,7 @@ class Chat:
         given = {**self.desk.flags, "tools_dir": str(self.desk.tools_dir)}
         given |= {"model": "tiny-1", "base_url": self.server.url, "api_key": "k"}
         settings = read_settings(given, environment={"ALITA_HOME": str(self.desk.home)}, current=self.desk.folder)
-        async with await Alita.open(settings) as self.alita:
+        async with Alita.open(settings) as self.alita:
             yield self
 
     async def ask(self, question: str, *steps: Step, files: tuple[Path, ...] = ()) -> Answer:
@@ -130,6 +132,17 @@ async def test_a_new_process_is_told_which_variables_are_gone(chat):
         await chat.ask("One more?", Step(text="no"))
     assert "Python was started anew: kept, f of earlier programs are gone." in chat.question
     assert "Python was started anew" in chat.notes
+
+
+async def test_the_source_of_a_tool_that_was_kept_can_be_read(chat):
+    making = Step(tools=[("create_tool", {"code": CODE, "arguments": {"n": 57}, "final_answer": "{}"})])
+    async with chat.opened():
+        chat.server.default = lambda _: Step(text=json.dumps(TESTS))
+        answer = await chat.ask(QUESTION, making)
+        assert answer.tools_created == ("nth_fibonacci",)
+        await chat.ask("Show its code.", Step(tools=[("read", {"source": "nth_fibonacci.py"})]), Step(text="see"))
+    assert "def nth_fibonacci" in chat.messages[-1]["content"]
+    assert "nth_fibonacci" in [tool["function"]["name"] for tool in chat.server.requests[-1]["tools"]]
 
 
 async def test_a_file_that_comes_later_is_open_to_the_running_process(chat, sales, tmp_path):
@@ -246,6 +259,7 @@ async def test_a_conversation_that_is_too_long_is_shortened_then_summarised(chat
         assert "earlier turns summarised to make room" in chat.notes
         await chat.ask("And at last?")
     assert "SUMMARY" in chat.messages[1]["content"]
+    assert "earlier_programs.py" in chat.messages[1]["content"]
     assert "Print 0." not in json.dumps(chat.messages)
     assert chat.messages[-1]["content"] == "And at last?"
 
@@ -260,3 +274,32 @@ async def test_a_conversation_that_is_too_long_is_shortened_then_summarised(chat
 )
 def test_the_variables_of_programs_are_named(programs, names):
     assert variables_of(programs) == names
+
+
+async def test_a_chat_holds_the_conversation_for_programs(chat, sales):
+    async with chat.opened():
+        talk = chat.alita.chat()
+        chat.server.steps += [Step(text="South."), Step(text="North and south.")]
+        await talk.ask("Which region sold coffee?", files=[sales])
+        events = [event async for event in talk.stream("and tea?")]
+    assert events[-1].answer.text == "North and south."
+    assert [turn.answer for turn in talk.conversation.turns] == ["South.", "North and south."]
+    assert [m["content"] for m in chat.messages if m["role"] == "assistant"] == ["South."]
+
+
+async def test_leaving_a_stream_stops_the_run(chat):
+    async with chat.opened():
+        talk = chat.alita.chat()
+        chat.server.hang()
+        stream = talk.stream("What is it?")
+        await anext(stream)
+        await stream.aclose()
+    assert [turn.status for turn in talk.conversation.turns] == ["interrupted"]
+
+
+async def test_a_question_that_is_refused_is_no_turn(chat):
+    async with chat.opened():
+        talk = chat.alita.chat()
+        with pytest.raises(UsageError):
+            await talk.ask("  ")
+    assert talk.conversation.turns == []

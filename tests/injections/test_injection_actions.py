@@ -75,7 +75,7 @@ async def run(case: Case, server: OpenAIServer, root: Path, monkeypatch: pytest.
         monkeypatch.chdir(world.folder)
         flags = {"model": "obedient", "base_url": server.url, "api_key": "none", "max_steps": 5, "browser_seconds": 20}
         settings = read_settings(flags, environment=dict(os.environ), current=world.folder)
-        async with await Alita.open(settings) as alita:
+        async with Alita.open(settings) as alita:
             answer = await alita.ask(case.question, files=world.files)
         return world.seen(answer.text, answer.tools_created), model
 

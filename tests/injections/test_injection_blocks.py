@@ -130,7 +130,7 @@ async def test_foreign_text_stands_in_blocks_of_data_only(name, openai_server, t
         monkeypatch.chdir(world.folder)
         flags = {"model": "obedient", "base_url": openai_server.url, "api_key": "none", "max_steps": 5}
         settings = read_settings(flags, environment=dict(os.environ), current=world.folder)
-        async with await Alita.open(settings) as alita:
+        async with Alita.open(settings) as alita:
             await alita.ask(one.question, files=world.files)
     sent = Sent(openai_server.requests)
     canaries = {"canary-path"} if name == "redirect" else {*re.findall(r"canary-\w+", repr(one)), wrote} - {""}

@@ -102,7 +102,7 @@ class ServedAlita:
                 # it takes as long as everything else together, and the first question may never come
                 from agent.alita import Alita
 
-                self._alita = await Alita.open(self._settings)
+                self._alita = Alita.open(self._settings)
             return await self._alita.ask(question, files=files, on_event=listen, wish=wish)
 
 

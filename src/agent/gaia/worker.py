@@ -87,7 +87,7 @@ async def _serve(sock: socket.socket, setup: Setup) -> None:
             await asyncio.sleep(_BEATS_EVERY)
 
     beats = asyncio.create_task(beat())
-    async with await Alita.open(setup.settings) as alita:
+    async with Alita.open(setup.settings) as alita:
         while (message := await receive(reader)) is not None:
             if "job" in message:
                 question = _Question(alita, AttemptJob(**message["job"]), setup, lambda told: send(writer, told))

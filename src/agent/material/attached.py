@@ -15,6 +15,7 @@ from agent.files.previews import shares
 from agent.material.pictures import PICTURES, places_in, seen_pictures
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State, Step
+from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import middle_left_out, printable
 from mcp_tools.tool import Json
@@ -149,10 +150,26 @@ def file_named(name: str, state: State) -> AttachedFile | None:
 
 
 async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = True) -> AttachedFile | None:
-    """The attached file that a name means, else the one that this run has made; its pictures are read if wanted."""
+    """Return the file that a name means: attached, made by this run, or the source of a library tool.
+
+    `ocr` says whether text in pictures is read.
+    """
     file = file_named(name, state)
-    made = path_made(name, state, context) if file is None and name else None
-    return file if made is None else await attach(context, made, made.name, ocr=ocr)
+    if file is not None or not name:
+        return file
+    made = path_made(name, state, context) or await _source_of_tool(name, context)
+    return None if made is None else await attach(context, made, made.name, ocr=ocr)
+
+
+async def _source_of_tool(name: str, context: Context) -> Path | None:
+    """A copy of the source of the library tool that `NAME.py` names."""
+    if not name.endswith(".py") or not name.removesuffix(".py").isidentifier():
+        return None
+    try:
+        tool = await context.library.get(name.removesuffix(".py"))
+    except (UnknownToolError, LibraryError):
+        return None
+    return context.workspace.keep_text(name, tool.source)
 
 
 def path_made(name: str, state: State, context: Context) -> Path | None:

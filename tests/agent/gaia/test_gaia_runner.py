@@ -52,9 +52,9 @@ async def test_the_scorers_rules_are_told_with_every_question_and_are_part_of_th
     (attempt, _) = bench.records.attempts
     settings = read_settings(bench.flags)
     runs = {"runs_dir": Places(bench.output).runs}
-    async with await Alita.open(settings.model_copy(update=runs)) as alita:
+    async with Alita.open(settings.model_copy(update=runs)) as alita:
         assert (await alita.replay(attempt.run_id)).text == attempt.raw_answer
-    async with await Alita.open(settings) as alita:
+    async with Alita.open(settings) as alita:
         await alita.ask("Which card is number 1?")
     assert "thousands separators" not in json.dumps(openai_server.requests[-1]["messages"])
 

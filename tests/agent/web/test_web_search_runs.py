@@ -162,7 +162,7 @@ async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, t
         web.page("/data.7z", content, headers={"Content-Type": "application/x-7z-compressed"})
         monkeypatch.chdir(tmp_path)
         settings = read_settings(desk.flags, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
-        async with await Alita.open(settings.model_copy(update={"runs_dir": Path("out.runs")})) as alita:
+        async with Alita.open(settings.model_copy(update={"runs_dir": Path("out.runs")})) as alita:
             answer = await alita.ask("How many bytes has it?")
     assert answer.text == "306"
 

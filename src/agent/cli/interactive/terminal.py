@@ -75,7 +75,7 @@ class Terminal:
 
     async def run(self) -> None:
         """Reads entries and does what they say until the session is left."""
-        self._alita = await Alita.open(self.settings, streams=True, confirm=self._confirm)
+        self._alita = Alita.open(self.settings, streams=True, confirm=self._confirm)
         with on_interrupt(lambda: None):
             try:
                 while not self.leaving and (text := await self._read()) is not None:
@@ -127,7 +127,7 @@ class Terminal:
 
     async def switch(self, settings: Settings) -> None:
         """Asks with other settings from now on."""
-        alita = await Alita.open(settings, streams=True, confirm=self._confirm)
+        alita = Alita.open(settings, streams=True, confirm=self._confirm)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
         self.flags["model"] = settings.model

@@ -235,7 +235,7 @@ class _Run:
 
         streams = self._output.stream or screen.animated
         someone = confirm if has_keyboard() else None
-        async with await Alita.open(settings, streams=streams, confirm=someone) as alita:
+        async with Alita.open(settings, streams=streams, confirm=someone) as alita:
             self._alita = alita
             self._turn = turn = RunDisplay(alita, screen, verbose=self._output.verbose, hears=hear)
             result = await turn.take(lambda listen: ask(alita, listen))

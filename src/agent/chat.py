@@ -1,0 +1,82 @@
+"""A conversation that programs hold: `Alita.chat()`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.conversation import Conversation, Turn
+
+if TYPE_CHECKING:
+    from agent.alita import Alita, Listener
+    from agent.answer import Answer
+    from agent.events import Event
+
+
+class Chat:
+    """One conversation: each question sees the earlier turns, their files, and the variables of their programs.
+
+    Example:
+        async with Alita.open() as alita:
+            chat = alita.chat()
+            await chat.ask("Which region sold most?", files=[Path("sales.csv")])
+            answer = await chat.ask("and in the north?")
+            async for event in chat.stream("Translate your answer into German."):
+                print(event)
+    """
+
+    def __init__(self, alita: Alita, conversation: Conversation | None = None) -> None:
+        self._alita = alita
+        self.conversation = conversation or Conversation()
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        files: Sequence[Path] = (),
+        schema: dict[str, Any] | None = None,
+        on_event: Listener | None = None,
+    ) -> Answer:
+        """Ask a question and add the turn, even if it was stopped.
+
+        Args:
+            question: The message; it may refer to earlier turns.
+            files: Further files of the conversation.
+            schema: JSON Schema that the answer's text must fit as JSON.
+            on_event: Called with each event of the run.
+
+        Raises:
+            UsageError: The question is empty or too long.
+            UserError: A model or the sandbox is not available; the run is saved and can be resumed.
+        """
+        before = self._alita.newest
+        answer: Answer | None = None
+        try:
+            answer = await self._alita.ask(
+                question, files=files, schema=schema, on_event=on_event, conversation=self.conversation
+            )
+            return answer
+        finally:
+            reached = answer or self._alita.newest
+            if reached is not None and (answer is not None or before is None or reached.run_id != before.run_id):
+                self.conversation.add(Turn.of(self._alita.without_keys(question), reached))
+
+    async def stream(
+        self, question: str, *, files: Sequence[Path] = (), schema: dict[str, Any] | None = None
+    ) -> AsyncIterator[Event]:
+        """Ask a question and yield the events of its run; the last one is `RunFinished`, with the answer.
+
+        Leaving the loop early stops the run. Arguments and errors are those of `ask`.
+        """
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        task = asyncio.create_task(self.ask(question, files=files, schema=schema, on_event=events.put_nowait))
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
