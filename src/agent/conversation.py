@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Self
@@ -142,6 +142,8 @@ class Transcript:
     """Names of the library tools that were offered."""
     sources: list[CitedSource] = field(default_factory=list)
     links: dict[str, str] = field(default_factory=dict)
+    programs: list[str] = field(default_factory=list)
+    """The code of all programs so far, also of turns that were summarised."""
     remarks: list[str] = field(default_factory=list)
     """Changes since the last turn: files that are gone or changed, variables that are lost."""
     home: str = ""
@@ -149,7 +151,7 @@ class Transcript:
 
     def as_json(self) -> dict[str, Json]:
         """The form that a journal stores: a flat list of messages, which it can share with recorded requests."""
-        names = ("files", "tools", "sources", "links", "remarks", "home")
+        names = ("files", "tools", "sources", "links", "programs", "remarks", "home")
         rest = {name: getattr(self, name) for name in names} | {"given": as_plain(tuple(self.given))}
         messages = [message for turn in self.turns for message in turn]
         return {"messages": messages, "sizes": [len(turn) for turn in self.turns], "rest": rest}
@@ -177,12 +179,12 @@ class Transcript:
             text for turn in self.turns for message in turn if message["role"] == "tool" and (text := _text(message))
         ]
 
-    @property
-    def programs(self) -> list[str]:
-        """The code of all programs that the model ran, oldest first."""
-        calls = (call["function"] for turn in self.turns for message in turn for call in message.get("tool_calls", []))
-        arguments = (_object(call["arguments"]) for call in calls if call["name"] == "run_python")
-        return [code for given in arguments if isinstance(code := given.get("code"), str)]
+
+def programs_in(messages: Iterable[Message]) -> list[str]:
+    """Return the code of the programs that a model ran, oldest first."""
+    calls = (call["function"] for message in messages for call in message.get("tool_calls", []))
+    arguments = (_object(call["arguments"]) for call in calls if call["name"] == "run_python")
+    return [code for given in arguments if isinstance(code := given.get("code"), str)]
 
 
 def variables_of(programs: Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
 from agent.consent.external_tools import SERVER
 from agent.context import Context
-from agent.conversation import Transcript, UserFile, variables_of
+from agent.conversation import Transcript, UserFile, programs_in, variables_of
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import AnswerWritten, Event, Note, RunStarted
 from agent.follow_up import FollowUp, understand
@@ -398,6 +398,8 @@ class Running:
     def _with_earlier(self, context: Context, earlier: Transcript) -> Context:
         """The context with the files of all turns; the messages of earlier turns come before the question."""
         context.room.earlier = list(earlier.turns)
+        for program in earlier.programs:
+            context.python.text.add(program)
         context.web.recall([*earlier.links.values(), *(source["url"] for source in earlier.sources)])
         if not self._is_first:
             context.workspace.is_used = True
@@ -434,6 +436,7 @@ class Running:
                 for source in state.get("sources", [])
             ],
             links=state.get("links", {}),
+            programs=[*self._follow_up.transcript.programs, *programs_in(turn)],
             home=self._home.name,
         )
         self.journal.keep_transcript(stored.as_json())

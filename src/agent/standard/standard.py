@@ -19,7 +19,7 @@ from agent.browser.tasks import BrowserOutcome
 from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, Origins, of_address
 from agent.context import Context
-from agent.conversation import Transcript
+from agent.conversation import programs_in
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
 from agent.events import Note
 from agent.learning.planner import brief, replan, why_replan
@@ -166,8 +166,7 @@ class Standard(Strategy):
             "\n".join(str(m.get("content") or "") for m in older if m["role"] != "tool"), _CUT_TURNS
         )
         files = "\n".join(f"{file['name']}: {file['path']}" for file in state.get("attached", []) if file["path"])
-        programs = Transcript(turns=room.earlier[:count]).programs
-        if programs:
+        if programs := programs_in(older):
             path = context.workspace.keep_text("earlier_programs.py", "\n\n\n".join(programs))
             files = f"{files}\nThe programs of these turns: {path}".strip()
         blocks = [data_block("summary", summary), *([data_block("files", files)] if files else [])]
