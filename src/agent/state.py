@@ -38,6 +38,8 @@ class Step(TypedDict):
     """What later steps may read: a result, or why there is none."""
     value: Json
     """The result as JSON, when the step computed one."""
+    plain: NotRequired[Json]
+    """The result for `{:json}`, where it differs from the value, which is as a person writes it."""
     result: NotRequired[str]
     """The finding without the call that it repeats."""
     note: NotRequired[str]

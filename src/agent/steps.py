@@ -23,6 +23,8 @@ READING = 6000
 _FEW_LINES = 1_000
 """Characters of a result that no file keeps."""
 _SIZED = frozenset({"read_file", "search"})
+_NOISE = 4
+"""Digits that rounding to fifteen saves where they are noise: 0.30000000000000004, but not 0.3333333333333333."""
 _SURROUNDINGS = 6500
 """Characters that a finding says around what was read."""
 
@@ -118,19 +120,25 @@ def value_text(value: Json) -> str:
     """A computed value as an answer: text bare, numbers as people write them, lists with commas, nothing as "none"."""
     if value is None or value == [] or value == {}:
         return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float):
-        if value.is_integer() and abs(value) < 1e15:
-            return str(int(value))
-        return f"{value:.15g}" if 1e11 <= abs(value) < 1e15 else f"{value:.12g}"
+        return _number_text(value)
     if isinstance(value, list) and all(not isinstance(inner, list | dict) for inner in value):
         return ", ".join(value_text(inner) for inner in value)
     if isinstance(value, dict) and all(not isinstance(inner, list | dict) for inner in value.values()):
         return ", ".join(f"{key}: {value_text(inner)}" for key, inner in value.items())
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str | bool):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
-def last_value(steps: Sequence[Step]) -> str | None:
-    """The newest computed result as text; None when no step has one."""
-    return next((value_text(s["value"]) for s in reversed(steps) if s["ok"] and s["value"] is not None), None)
+def _number_text(value: float) -> str:
+    """All digits of a float, but without the noise of binary fractions: 0.1 + 0.2 is 0.3."""
+    if value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    exact, short = repr(value), f"{value:.15g}"
+    return short if len(short) <= len(exact) - _NOISE else exact
+
+
+def last_value(steps: Sequence[Step]) -> Json:
+    """The newest computed result; None when no step has one."""
+    return next((s["value"] for s in reversed(steps) if s["ok"] and s["value"] is not None), None)

@@ -32,6 +32,10 @@ def done(value: Any, form: str) -> Step:
         ("{[7]}", "{7: 'seven'}", "seven"),
         ("{[0][total]:.1f} km", '[{"total": 12.25, "open": true}]', "12.2 km"),
         ("{0}", 4, "4"),
+        ("{total} km", {"total": 12.5, "legs": 3}, "12.5 km"),
+        ("{total:.2f}", '{"total": 12.5}', "12.50"),
+        ("{:json}", {"a": [True, None]}, '{"a": [true, null]}'),
+        ("{:json}", "[1, 2]\n", "[1, 2]"),
         ("{[rows][0][name]}, {[rows][-1][name]}", {"rows": [{"name": "Ann"}, {"name": "Bo"}]}, "Ann, Bo"),
         ("{{{}}}", 4, "{4}"),
         ("", 42, ""),
@@ -53,8 +57,8 @@ def test_a_failed_step_gives_no_answer() -> None:
         ("{[sum]}", {"total": 4}, r"no \[sum\]"),
         ("{[a]}", "text", r"no \[a\]"),
         ("{[a]}", "{'a': b'text'}", r"no \[a\]"),
-        ("{:.2f}", "none", "format code"),
-        ("{:d}", 2.5, "format code"),
+        ("{:.2f}", "none", "has no format"),
+        ("{:d}", 2.5, "has no format"),
         ("{:.1f}", [1, 2], "has no format"),
         ("{:.2f}", 10**400, "has no format"),
     ],
@@ -66,7 +70,7 @@ def test_a_result_without_what_the_form_names_gives_none(form: str, value: Any, 
 
 
 @pytest.mark.parametrize(
-    "form", ["true", "42", "{", "{1}", "{x}", "{.__class__}", "{[a].b}", "{!r}", "{:{}}", "{:9999999}", "{:>99999d}"]
+    "form", ["true", "42", "{", "{1}", "{1x}", "{.__class__}", "{[a].b}", "{!r}", "{:{}}", "{:9999999}", "{:>99999d}"]
 )
 def test_a_form_that_says_no_answer_is_refused(form: str) -> None:
     assert problem_of(form).startswith("final_answer ")

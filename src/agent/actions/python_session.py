@@ -210,7 +210,9 @@ async def run_in_session(state: State, context: Context) -> Update:
     text = printed or _plain(outcome.value)
     told = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
     context.emit(ToolCalled("program", {}, outcome.ok, told, outcome.seconds))
+    result = outcome.result if outcome.ok else None
     value = text if outcome.ok and text else None
+    value = value if result is None or result.said is None else result.said
     notes = [
         kept_whole(state, context, text),
         "Of the output both ends are kept." if outcome.cut else "",
@@ -220,6 +222,8 @@ async def run_in_session(state: State, context: Context) -> Update:
     pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
     finding = "\n".join(filter(None, [_finding(outcome, text), seen]))
     done = step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)
+    if result is not None and result.plain != result.said:
+        done["plain"] = result.plain
     update = host.asked.update
     used = [*update.get("used", []), *(imported(decision.code, tuple(tools)) if outcome.ok else ())]
     return {"steps": [done | host.asked.marks], **update, "used": used}

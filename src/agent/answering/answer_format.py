@@ -8,6 +8,8 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -248,10 +250,18 @@ async def in_schema(text: str, question: str, schema: dict[str, Any], context: C
     return json.dumps(value, ensure_ascii=False)
 
 
-_FIELD = re.compile(r"0?(?:\[[^\[\]{}]+\])*")
-_SPEC = re.compile(r"[-+ ]?#?0?\d{0,2}[,_]?(?:\.\d{1,2})?[bcdeEfFgGosxX%]?")
+_FIELD = re.compile(r"(?:0|[^\W\d]\w*)?(?:\[[^\[\]{}]+\])*")
+_SPEC = re.compile(r"json|[-+ ]?#?0?\d{0,2}[,_]?(?:\.\d{1,2})?[bcdeEfFgGosxX%]?")
 _EXACT = 1e9
 """Below, a float has six decimals and more."""
+_NO_VALUE = re.compile(r"<[^\n]* at 0x[0-9a-fA-F]+>|<built-in (?:function|method) [^\n]*>")
+"""The repr of an object that is no value."""
+_YES_OR_NO = re.compile(r"\byes\b[^.?!]{0,20}\bno\b", re.IGNORECASE)
+_TRUE_OR_FALSE = re.compile(r"\btrue\b[^.?!]{0,20}\bfalse\b", re.IGNORECASE)
+_ASKS_WHETHER = re.compile(
+    r"(?:^|[.!?:;]\s+)(?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|must|may)\b[^.!?]*\?\s*$",
+    re.IGNORECASE,
+)
 
 
 def problem_of(form: str) -> str:
@@ -280,24 +290,38 @@ def answer_of(done: Step, question: str) -> str:
     answer = ""
     for literal, field, spec, _ in Formatter().parse(form):
         answer += literal
-        if field is not None:
-            part = _part(value, field)
-            answer += _formatted(part, spec) if spec else _plain(part, question)
+        if field is None:
+            continue
+        if spec == "json":
+            plain = _part(_parsed(done.get("plain", value)), field)
+            answer += json.dumps(plain, ensure_ascii=False)
+            continue
+        part = _part(value, field)
+        answer += _formatted(part, spec) if spec else answer_text(part, question)
+    if found := _NO_VALUE.search(answer):
+        raise ValueError(f"the result is an object and no value: {found[0][:80]}")
     return answer.strip()
 
 
 def _part(value: Json, field: str) -> Json:
-    keys = re.findall(r"\[([^\[\]]+)\]", field)
-    if keys and isinstance(value, str):  # a program's: JSON, or as Python shows it
-        for read in (json.loads, _literal):
-            with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-                value = read(value)
-                break
+    name = field.partition("[")[0]
+    keys = [*([name] if name not in ("", "0") else []), *re.findall(r"\[([^\[\]]+)\]", field)]
+    value = _parsed(value) if keys else value
     for key in keys:
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (LookupError, TypeError, ValueError):
             raise ValueError(f"the result has no [{key}]") from None
+    return value
+
+
+def _parsed(value: Json) -> Json:
+    """The value that a printed text holds: JSON, or as Python shows it; another text is itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", "(", '"'):
+        for read in (json.loads, _literal):
+            with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                found: Json = read(value)
+                return found
     return value
 
 
@@ -313,18 +337,38 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _formatted(value: Json, spec: str) -> str:
-    """A value with a format; what a program printed is a number, if it can be one."""
-    with contextlib.suppress(ValueError):
-        value = float(value) if isinstance(value, str) else value
+    """A value with a format; a text is a number, if it can be one: `24.50`, `3/4`."""
+    number: Any = value
+    for read in (int, _decimal, Fraction) if isinstance(value, str) else ():
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            number = read(value)
+            break
     try:
-        return format(value, spec)
-    except (TypeError, OverflowError):
+        return format(float(number) if isinstance(number, Fraction) else number, spec)
+    except (TypeError, OverflowError, ValueError):
         raise ValueError(f"{value_text(value)[:80]!r} has no format {spec!r}") from None
 
 
-def _plain(value: Json, question: str) -> str:
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text.strip())
+    except InvalidOperation:
+        raise ValueError from None
+
+
+def answer_text(value: Json, question: str) -> str:
+    """A computed value as the answer to a question: with the decimals and the yes or no that it asks for."""
+    if isinstance(value, bool) and _asks_yes_or_no(question):
+        return "yes" if value else "no"
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:
         places = asked_of(question).places
         if places and round(value, places) == value:
             return f"{value:.{places}f}"
     return value_text(value)
+
+
+def _asks_yes_or_no(question: str) -> bool:
+    """True where yes or no answers the question, by its words or its form."""
+    if _TRUE_OR_FALSE.search(question):
+        return False
+    return bool(_YES_OR_NO.search(question) or (" or " not in question and _ASKS_WHETHER.search(question)))

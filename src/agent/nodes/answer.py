@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.answering.answer_format import answer_text
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
@@ -21,7 +22,8 @@ async def answer(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """
     text = decision_of(state).answer.strip()
     if not text:
-        text = last_value(state.get("steps", [])) or ""
+        value = last_value(state.get("steps", []))
+        text = "" if value is None else answer_text(value, state["question"])
     if not text and state.get("wish") != "create":
         text = await _best_guess(state, runtime.context)
     if text:

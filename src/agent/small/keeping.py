@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.actions.creation import short_path, tell_creation
+from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context
 from agent.errors import AlitaError
@@ -20,7 +21,6 @@ from agent.models.protocol import Role
 from agent.small.module import LiteralCall, call_in, documented, particulars
 from agent.small.program import code_in
 from agent.state import State
-from agent.steps import value_text
 from agent.strategy import Update
 from mcp_tools.checks.source import parameters
 from mcp_tools.create.examiner import CRASHES, exception_of
@@ -145,7 +145,7 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
     if story := next(_only_here(call, question), ""):
         raise _NotKeptError(story)
     outcome = await context.sandbox.run(Job(call.source, call.name, call.arguments))
-    answer = in_asked_format(value_text(outcome.value), question) if outcome.ok else ""
+    answer = in_asked_format(answer_text(outcome.value, question), question) if outcome.ok else ""
     if answer_key(printed) not in {answer_key(outcome.value), answer_key(answer)}:
         raise _NotKeptError(f"{call.name} alone does not give the answer")
     context.emit(Note(f"the answer is {one_line(printed)}; turning {call.name} into a tool"))

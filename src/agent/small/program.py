@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from agent.answering.answer_format import asked_of
+from agent.answering.answer_format import answer_text, asked_of
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context
 from agent.events import ToolCalled
@@ -91,7 +91,9 @@ _MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2}) 00:00:00")
 
 def answer_in(printed: str, question: str) -> str:
     """The printed answer in the form that the question asks for; empty where there is none."""
-    return in_asked_format(_with_commas(as_answer(printed), question), question)
+    text = as_answer(printed)
+    text = answer_text(text == "True", question) if text in ("True", "False") else text
+    return in_asked_format(_with_commas(text, question), question)
 
 
 def as_answer(printed: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 from agent.actions.refusals import refusal_of, unread
 from agent.actions.tools import DRAFT
 from agent.answer import stands_there
+from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context
@@ -23,7 +24,7 @@ from agent.models.protocol import Role
 from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code
 from agent.state import Action, Decision, State, Step
-from agent.steps import evidence_text, reading_of, value_text
+from agent.steps import evidence_text, reading_of
 from agent.strategy import asked_before
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 from mcp_tools.text import printable
@@ -130,7 +131,7 @@ async def _choose_tool(state: State, context: Context) -> Decision:
     """The next action of a run that is for a tool: one of the library that fits, else a new one, tried once."""
     steps = state.get("steps", [])
     if steps and steps[-1]["ok"]:
-        return Decision("answer", "The result is there.", answer=value_text(steps[-1]["value"]))
+        return Decision("answer", "The result is there.", answer=answer_text(steps[-1]["value"], state["question"]))
     if _did("create_tool", state):
         return Decision("answer", "No tool could be created.")
     use = await _use_of_fitting(state["tools"], state, context)
@@ -141,7 +142,7 @@ def _sure(state: State) -> Decision | None:
     """What needs no model: a computed result is the answer, a file must be read, code run."""
     steps = state.get("steps", [])
     if steps and steps[-1]["ok"] and steps[-1]["value"] is not None:
-        text = value_text(steps[-1]["value"])
+        text = answer_text(steps[-1]["value"], state["question"])
         if steps[-1]["action"] == "use_tool":
             text = in_asked_format(text, state["question"])
         if text.strip():

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from agent.actions.python_session import run_in_session
 from agent.actions.refusals import refusal_of
-from agent.answering.answer_format import problem_of
+from agent.answering.answer_format import answer_text, problem_of
 from agent.browser.operate import BROWSER_USE
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.permission import is_asked_for
@@ -31,7 +31,7 @@ from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, Reply, State
-from agent.steps import most_steps, preview, step_number, value_text
+from agent.steps import most_steps, preview, step_number
 from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
 from mcp_tools.prompt import data_block, data_blocks
@@ -311,7 +311,9 @@ def _tool_wanted(state: State) -> Decision | None:
     steps = state.get("steps", [])
     if steps and (state.get("created") or state.get("used") or steps[-1].get("final")):
         value = steps[-1]["value"]
-        return Decision("answer", "The tool is there.", answer="" if value is None else value_text(value))
+        return Decision(
+            "answer", "The tool is there.", answer="" if value is None else answer_text(value, state["question"])
+        )
     tries = sum(step["action"] == "create_tool" for step in steps)
     return Decision("answer", "No tool could be created.") if tries >= ATTEMPTS else None
 

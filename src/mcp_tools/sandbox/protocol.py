@@ -132,6 +132,18 @@ raises becomes an exception there; every other error ends the block and is raise
 
 
 @dataclass(frozen=True, slots=True)
+class Result:
+    """The one value that a block printed or ends with."""
+
+    said: Json
+    """As a person writes it: dates, fractions and decimals are text."""
+    plain: Json
+    """As JSON: a decimal is a number where that is exact."""
+    text: str
+    """What was printed; empty where nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionOutcome:
     """What came of one block of code in a session."""
 
@@ -139,6 +151,8 @@ class SessionOutcome:
     """Why the block did not come to its end; `line` counts in this block."""
     value: str = ""
     """The `repr` of the expression that the block ends with, if nothing was printed."""
+    result: Result | None = None
+    """The value for answers; None where there is none, or several were printed."""
     stdout: str = ""
     """What was printed; of more than the limit, its beginning and its end."""
     stderr: str = ""

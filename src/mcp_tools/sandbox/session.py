@@ -16,7 +16,7 @@ from mcp_tools.sandbox.call import death, decoded, is_problem, passed
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, LARGEST_REQUEST
 from mcp_tools.sandbox.pipes import FrameError, Pipes
-from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, SessionOutcome
+from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json
 
@@ -119,6 +119,7 @@ class _Block:
         """For the end of its time, then for the end of its process after an interrupt that did not help."""
         self.done = False
         self.value = ""
+        self.data: Result | None = None
         self.problem: Problem | None = None
         self.error: Exception | None = None
         """A bug of the host's functions."""
@@ -179,6 +180,7 @@ class _Process:
         return SessionOutcome(
             problem=self._problem(block),
             value="" if stdout else block.value,
+            result=block.data if block.data is not None and block.data.text == stdout.strip() else None,
             stdout=stdout,
             stderr=self._pipes.errors.text,
             cut=self._pipes.cut,
@@ -246,10 +248,10 @@ class _Process:
             if len(body) > LARGEST_ASK:
                 raise FrameError(f"a call of more than {LARGEST_ASK:,} bytes came out of the sandbox")
             self._serve(block, message["ask"], message["name"], message["arguments"])
-        elif message.keys() == {"end", "value", "problem"} and (problem is None or is_problem(problem)):
+        elif message.keys() == {"end", "value", "data", "problem"} and (problem is None or is_problem(problem)):
             if message["end"] != block.number or not isinstance(message["value"], str):
                 raise FrameError
-            block.done, block.value = True, message["value"]
+            block.done, block.value, block.data = True, message["value"], _result(message["data"])
             block.problem = Problem(**problem) if isinstance(problem, dict) else None
             block.settled.set()
         elif message.keys() == {"ok", "problem"} and isinstance(problem, dict) and is_problem(problem):
@@ -302,6 +304,14 @@ class _Process:
         if found is None or not self.ended:
             return found
         return replace(found, message=f"{found.message}. The process was ended: its variables are gone")
+
+
+def _result(data: Json) -> Result | None:
+    if data is None:
+        return None
+    if not isinstance(data, dict) or data.keys() != {"said", "plain", "text"} or not isinstance(data["text"], str):
+        raise FrameError
+    return Result(data["said"], data["plain"], data["text"])
 
 
 def _form(text: str) -> tuple[str, str]:

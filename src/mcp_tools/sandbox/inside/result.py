@@ -9,6 +9,8 @@ What JSON lacks becomes the nearest thing that loses nothing a caller would miss
 - dataclass, namedtuple: dict and list; Enum: its value; Path, UUID: text
 - numpy scalars and arrays, pandas Series and DataFrame (list of records; missing values are null)
 - keys that are no text: their text
+
+`readable` gives the same values as a person writes them, for answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
 """
 
 from __future__ import annotations
@@ -126,8 +128,7 @@ def convert(value: Any, where: str = "result") -> Any:
     Raises:
         ResultError: There is no sensible one.
     """
-    kind = type(value)
-    bases = {f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__}
+    kind, bases = type(value), _bases(value)
     for name, step in _STEPS.items():
         if name in bases:
             return step(value)
@@ -157,6 +158,84 @@ def _advice(value: Any) -> str:
     return "call it and return what it gives" if callable(value) else "return numbers, text, lists or dicts"
 
 
+def readable(value: Any) -> Any:
+    """The value as JSON whose texts are what a person writes: Decimal("24.50") is 24.50, Fraction(3, 4) is 3/4.
+
+    Raises:
+        ResultError: It has no such form, is cyclic, or is too large.
+    """
+    return _readable(value, itertools.count(), 0)
+
+
+def _readable(value: Any, taken: Iterator[int], depth: int) -> Any:
+    if depth > MAXIMUM_DEPTH or next(taken) > _MOST_READABLE:
+        raise ResultError("the result is too large to be an answer")
+    names = _bases(value)
+    if name := next((name for name in _READABLE if name in names), None):
+        value = _READABLE[name](value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return float(value) if value - value == 0 else str(value)
+    if isinstance(value, int):
+        return _integer(value, "result")
+    if isinstance(value, str):
+        return _text(value, "result")
+    if isinstance(value, tuple) and (names_of_fields := getattr(value, "_fields", None)):
+        value = dict(zip(names_of_fields, value, strict=True))
+    if isinstance(value, Mapping):
+        plain = {_label(key, taken, depth): _readable(item, taken, depth + 1) for key, item in value.items()}
+        if len(plain) != len(value):
+            raise ResultError("two keys of the result are the same text")
+        return plain
+    if isinstance(value, (list, tuple)):
+        return [_readable(item, taken, depth + 1) for item in value]
+    if isinstance(value, Iterator):  # to show it would use it up
+        raise ResultError("the result is an iterator")
+    return _readable(convert(value), taken, depth + 1)
+
+
+def _label(key: Any, taken: Iterator[int], depth: int) -> str:
+    if isinstance(key, tuple):
+        return ", ".join(_label(part, taken, depth + 1) for part in key)
+    return str(_readable(key, taken, depth + 1))
+
+
+def _bases(value: Any) -> set[str]:
+    return {f"{base.__module__}.{base.__qualname__}" for base in type(value).__mro__}
+
+
+def _decimal_text(value: Any) -> str:
+    return format(value, "f") if value.is_finite() and abs(value.adjusted()) < 40 else str(value)
+
+
+def _scalar_of_numpy(value: Any) -> Any:
+    kind = value.dtype.kind
+    if kind in "mM":
+        return _time_of_numpy(value)
+    # of a short float the digits that tell it from its neighbours; wider ones have more than a float
+    return float(str(value)) if kind == "f" and value.dtype.itemsize != 8 else value.item()
+
+
+def _time_of_numpy(value: Any) -> Any:
+    """A numpy date or duration as one of Python's, of which nanoseconds would be a number."""
+    unit = "us" if value.dtype.str.rstrip("]")[-2:] in ("ns", "ps", "fs", "as") else ""
+    return value.astype(f"{value.dtype.kind}8[{unit}]").item() if unit else value.item()
+
+
+def _series(value: Any) -> Any:
+    value = _without_gaps(value)
+    if type(value.index).__name__ == "RangeIndex":
+        return value.tolist()
+    pairs = list(zip(value.index.tolist(), value.tolist(), strict=True))
+    return dict(pairs) if value.index.is_unique else pairs
+
+
+def _frame(value: Any) -> Any:
+    value = value if type(value.index).__name__ == "RangeIndex" else value.reset_index()
+    return _without_gaps(value).to_dict("records")
+
+
 def _exact(value: Any, digits: Any = float) -> int | float | str:
     """A Decimal or Fraction as a number where that is exactly it, else as text."""
     try:
@@ -181,8 +260,8 @@ def _without_gaps(value: Any) -> Any:
 _STEPS: dict[str, Any] = {
     "decimal.Decimal": _decimal,
     "fractions.Fraction": lambda value: int(value) if value.denominator == 1 else _exact(value),
-    "pandas._libs.tslibs.nattype.NaTType": lambda _: None,
-    "pandas._libs.missing.NAType": lambda _: None,
+    "pandas._libs.tslibs.nattype._NaT": lambda _: None,
+    "pandas._libs.missing.C_NAType": lambda _: None,
     **dict.fromkeys(("datetime.date", "datetime.time"), lambda value: value.isoformat()),
     "datetime.timedelta": lambda value: value.total_seconds(),
     "enum.Enum": lambda value: value.value,
@@ -200,9 +279,32 @@ _STEPS: dict[str, Any] = {
         ),
         lambda value: value.tolist(),
     ),
+    **dict.fromkeys(("numpy.datetime64", "numpy.timedelta64"), lambda value: _time_of_numpy(value)),
     "numpy.generic": lambda value: value.item(),
 }
 """By the qualified name of a class among the value's bases: nothing is imported for it."""
+
+_READABLE: dict[str, Any] = {
+    "decimal.Decimal": _decimal_text,
+    "pandas._libs.tslibs.nattype._NaT": lambda _: None,
+    "fractions.Fraction": str,
+    "builtins.complex": lambda value: str(value).strip("()"),
+    "pandas._libs.tslibs.timestamps._Timestamp": lambda value: str(value).removesuffix(" 00:00:00"),
+    "pandas._libs.tslibs.timedeltas._Timedelta": lambda value: str(value.to_pytimedelta()),
+    **dict.fromkeys(("pandas._libs.tslibs.period._Period", "pandas._libs.interval.IntervalMixin"), str),
+    **dict.fromkeys(("datetime.date", "datetime.time", "datetime.timedelta"), str),
+    "enum.Enum": lambda value: value.value if isinstance(value, (str, int)) or type(value.value) is str else value.name,
+    **dict.fromkeys(("builtins.bytes", "builtins.bytearray"), lambda value: value.decode()),
+    "numpy.datetime64": lambda value: str(_time_of_numpy(value)),
+    "numpy.timedelta64": lambda value: str(_time_of_numpy(value)),
+    "numpy.generic": _scalar_of_numpy,
+    "numpy.ndarray": lambda value: list(value) if value.ndim else value[()],
+    **dict.fromkeys(("pandas.core.series.Series", "pandas.Series"), _series),
+    **dict.fromkeys(("pandas.core.frame.DataFrame", "pandas.DataFrame"), _frame),
+}
+"""As `_STEPS`, for people."""
+_MOST_READABLE = 50_000
+"""Values in one answer."""
 
 _SEQUENCES = {"range", "deque", "dict_keys", "dict_values", "dict_items", "array", "odict_keys", "odict_values"}
 

@@ -20,7 +20,7 @@ import sys
 import threading
 from binascii import b2a_base64
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from inspect import signature
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 from .call import UNCOMPILED, Failed, Problem, Sources, from_exception, from_syntax
 from .child import RESULT, frame, make_streams, receive
 from .confinement import relieve_memory
-from .result import ResultError, encode
+from .result import ResultError, encode, readable
 
 Message = dict[str, Any]
 
@@ -38,6 +38,9 @@ CALLS_AT_ONCE = 8
 """Calls to the host that threads have under way; further ones wait."""
 _LONGEST_VALUE = 100_000
 """Characters of the last expression's value that are kept."""
+_LONGEST_DATA = 400_000
+"""Bytes of a result as JSON; a longer one has only its text."""
+_SEVERAL = object()
 _LONGEST_LINE = 500
 """Of a traceback."""
 
@@ -61,6 +64,8 @@ class Session:
         self._running = 0  # the block under way
         self._namespace = ModuleType("__main__")
         self._namespace.__dict__.update({name: _function(name, form, self._ask) for name, form in start["functions"]})
+        self._namespace.__dict__["print"] = self._print
+        self._printed: list[Any] = []  # by the block under way: the only value of a call, or `_SEVERAL`
         sys.modules["__main__"] = self._namespace
         sys.meta_path.insert(0, Sources(self._modules))
 
@@ -139,11 +144,14 @@ class Session:
             make_streams()
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         signal.signal(signal.SIGINT, self._interrupted)
-        problem, value = None, ""
+        problem, value, data = None, "", None
+        self._printed.clear()
         try:
             try:
                 self._running = number
-                value = _shown(self._value(source, name))
+                last = self._value(source, name)
+                value = _shown(last)
+                data = self._data(last)
             finally:
                 self._running = 0
         except BaseException as error:  # noqa: BLE001 - whatever the code raises is its outcome
@@ -155,7 +163,29 @@ class Session:
                 stream.flush()
             except (AssertionError, OSError, ValueError):
                 continue
-        self._send(encode({"end": number, "value": value, "problem": problem}))
+        self._send(encode({"end": number, "value": value, "data": data, "problem": problem}))
+
+    def _print(self, *values: Any, **options: Any) -> None:
+        """Prints as Python does, and keeps the values for answers."""
+        print(*values, **options)
+        if len(self._printed) < 2 and options.get("file") is None:
+            self._printed.append(values[0] if len(values) == 1 and not options.keys() - {"flush"} else _SEVERAL)
+
+    def _data(self, last: Any) -> Message | None:
+        """The block's result, for answers: the only value that it printed, or that it ends with."""
+        if self._printed:
+            last = self._printed[0] if len(self._printed) == 1 else _SEVERAL
+        if last is None or last is _SEVERAL:
+            return None
+        try:
+            said, plain = readable(last), None
+            with suppress(ResultError, TypeError, ValueError):  # a form that JSON lacks
+                plain = json.loads(encode(last))
+            text = str(last).strip() if self._printed else ""
+            found = {"said": said, "plain": said if plain is None else plain, "text": text}
+            return found if len(encode(found)) <= _LONGEST_DATA else None
+        except Exception:  # noqa: BLE001 - values have code of their own; without data there is still their text
+            return None
 
     def _interrupted(self, *_: object) -> None:
         if self._running:
