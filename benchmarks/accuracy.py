@@ -107,7 +107,7 @@ async def ask_alita(row: Row, settings: Settings, tools: Path) -> Row:
 
 async def held_back(row: Row, name: str, arguments: Row, tools: Path, alita: Alita) -> list[bool | None]:
     """For each variant whether the tool gives its answer; None where its values have no place in the arguments."""
-    tool = Library(tools).get(name)
+    tool = Library(tools, tools.parent / "data").get(name)
     results: list[bool | None] = []
     sandbox = await open_sandbox()
     try:

@@ -361,7 +361,7 @@ def _possible(acknowledged: list[str], *states: tuple[str, str | None]) -> set[s
 
 
 def _library(folder: Path) -> Library:
-    return Library(folder / "tools", folder / "approvals.json")
+    return Library(folder / "tools", folder)
 
 
 def tool(name: str, body: int) -> Tool:

@@ -100,10 +100,10 @@ def measure(size: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "tools"
         tools = fill(folder, size)
-        library = Library(folder)
+        library = Library(folder, folder.parent / "data")
         built = milliseconds(lambda: library.search("warm up"))
         library.close()
-        library = Library(folder)
+        library = Library(folder, folder.parent / "data")
         opened = milliseconds(lambda: library.search("warm up"))
         asked = questions(tools)
         recalled = sum(name in [hit.tool.name for hit in library.search(query, 10)] for query, name in asked)

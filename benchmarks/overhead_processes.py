@@ -128,7 +128,7 @@ def _settings(url: str, calls: int) -> Settings:
 async def ask_alita(url: str, calls: int) -> Figures:
     """One process of alita."""
     settings = _settings(url, calls)
-    Library(settings.tools_dir, settings.approvals_file).register(the_tool())
+    Library(settings.tools_dir, settings.data_dir).register(the_tool())
     rounds = []
     async with await TimedAlita.open(settings) as alita:
         await alita.ask(QUESTION)
@@ -210,7 +210,7 @@ async def ask_sdk(url: str, calls: int) -> Figures:
 async def ask_once(url: str, calls: int) -> Figures:
     """Asks one question and nothing before it."""
     settings = _settings(url, calls)
-    Library(settings.tools_dir, settings.approvals_file).register(the_tool())
+    Library(settings.tools_dir, settings.data_dir).register(the_tool())
     async with Alita.open(settings) as alita:
         return {"text": (await alita.ask(QUESTION)).text}
 

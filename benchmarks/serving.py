@@ -67,7 +67,7 @@ class Home:
         approvals.parent.mkdir(parents=True)
         approved = {str(self.tools.resolve()): {tool.name: asdict(ApprovedHashes.of(tool)) for tool in tools}}
         approvals.write_text(json.dumps({"version": 1, "libraries": approved}), encoding="utf-8")
-        library = Library(self.tools, approvals)
+        library = Library(self.tools, approvals.parent)
         library.register(add_numbers())
         assert sum(1 for _ in library.served()) == size + 1
         library.close()
@@ -106,7 +106,7 @@ async def measure() -> Row:
 async def in_memory(home: Home) -> Row:
     """Calls without a transport: what the server and its sandbox add."""
     sandbox = await open_sandbox()
-    library = Library(home.tools, find_folders({"ALITA_HOME": str(home.tools.parent)}).data / "approvals.json")
+    library = Library(home.tools, find_folders({"ALITA_HOME": str(home.tools.parent)}).data)
     try:
         async with Client(build_server(library, sandbox)) as served, Client(low_level(definitions(home.tools))) as bare:
             ours, theirs = await alternately(_call(served), _call(bare), batch=100, rounds=5)

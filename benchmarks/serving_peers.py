@@ -81,7 +81,7 @@ async def serve_soak(folder: Path) -> None:
     sandbox = await open_sandbox()
     limits = ServerLimits(call=Limits(wall_seconds=SOAK_SECONDS, cpu_seconds=SOAK_SECONDS))
     try:
-        server = build_server(Library(folder), sandbox, limits=limits)
+        server = build_server(Library(folder, folder.parent / "data"), sandbox, limits=limits)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
     finally:

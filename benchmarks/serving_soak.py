@@ -100,7 +100,7 @@ async def soak(calls: int, bad: float) -> Soaked:
     """Calls a server so many times, this share of them at tools that misbehave."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "tools"
-        library = Library(folder)
+        library = Library(folder, folder.parent / "data")
         for tool in (add_numbers(), *(bad_tool(name, body) for name, body in BAD.items())):
             library.register(tool)
         library.close()

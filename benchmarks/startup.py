@@ -49,8 +49,7 @@ def commands(home: Path) -> dict[str, tuple[list[str], str]]:
     for name, script in (("direct", DIRECT), ("tool", WITH_TOOL)):
         lines = "".join(json.dumps(line) + "\n" for line in script)
         (home / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    approvals = find_folders({"ALITA_HOME": str(home)}).data / "approvals.json"
-    Library(home / "tools", approvals).register(the_tool())
+    Library(home / "tools", find_folders({"ALITA_HOME": str(home)}).data).register(the_tool())
 
     def ask(name: str, question: str) -> list[str]:
         return [ALITA, "ask", "-q", "--no-cache", "--model", f"scripted:{home / name}.jsonl", question]

@@ -142,7 +142,7 @@ class Resources:
     def library(self, settings: Settings) -> Library:
         """The library that the settings name."""
         if self._library is None or self._library.folder != settings.tools_dir:
-            self._library = Library(settings.tools_dir, settings.approvals_file)
+            self._library = Library(settings.tools_dir, settings.data_dir)
         return self._library
 
     def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:

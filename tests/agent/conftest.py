@@ -41,7 +41,7 @@ class Desk:
 
     @property
     def library(self) -> Library:
-        return Library(self.tools_dir, self.home / "data" / "approvals.json")
+        return Library(self.tools_dir, self.home / "data")
 
     @property
     def runs(self) -> Path:

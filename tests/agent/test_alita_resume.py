@@ -88,7 +88,7 @@ def test_killed_between_other_calls(desk, text):
     child.kill_when(lambda: any(text in path.read_text() for path in desk.runs.glob("*/journal.jsonl")))
     run_id = only_run(desk)
     known = {(record.key, record.nth) for record in records(desk, run_id)}
-    assert Library(desk.tools_dir).flaws() == []
+    assert Library(desk.tools_dir, desk.home / "data").flaws() == []
     answer = asyncio.run(desk.resume(run_id))
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
     made = [(record.key, record.nth) for record in records(desk, run_id)]

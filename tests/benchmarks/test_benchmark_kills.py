@@ -36,13 +36,13 @@ class _Deleting:
     """The deletion of a tool, if it is there."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
-        library = Library(folder / "tools", folder / "approvals.json")
+        library = Library(folder / "tools", folder)
         with contextlib.suppress(UnknownToolError):
             library.delete("target")
         library.close()
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
-        library = Library(folder / "tools", folder / "approvals.json")
+        library = Library(folder / "tools", folder)
         yield from (flaw.message for flaw in library.flaws())
         if [tool.name for tool, _ in library.served()] not in (["target"], []):
             yield "the tool is there and is not served"
@@ -50,7 +50,7 @@ class _Deleting:
 
 
 def test_each_moment_of_a_deletion_leaves_a_whole_tool_or_none(tmp_path: Path) -> None:
-    library, wrong = Library(tmp_path / "tools", tmp_path / "approvals.json"), []
+    library, wrong = Library(tmp_path / "tools", tmp_path), []
     for number in range(40):
         library.register(tool("target", 1))
         library.close()

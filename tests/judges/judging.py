@@ -117,7 +117,7 @@ class Served:
 
 def open_library(home: Path) -> Library:
     """The library that `alita serve` opens in this home, with the approvals of its user."""
-    return Library(home / "generated_tools", find_folders({"ALITA_HOME": str(home)}).data / "approvals.json")
+    return Library(home / "generated_tools", find_folders({"ALITA_HOME": str(home)}).data)
 
 
 def furnish(home: Path, tools: list[Tool] | None = None) -> Served:

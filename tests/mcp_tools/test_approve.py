@@ -40,7 +40,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
-    library = Library(tmp_path / "tools", tmp_path / "home" / "approvals.json")
+    library = Library(tmp_path / "tools", tmp_path / "home")
     library.register(
         Tool(
             "times_two",

@@ -298,11 +298,6 @@ class Settings(BaseModel):
         return {variable: key.get_secret_value() for variable, key in self._keys.items()}
 
     @property
-    def approvals_file(self) -> Path:
-        """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
-        return self.data_dir / "approvals.json"
-
-    @property
     def logs_dir(self) -> Path:
         """Folder of the logs of what runs did."""
         return self.data_dir / "logs"

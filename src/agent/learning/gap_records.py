@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agent.errors import StorageError, UsageError
-from mcp_tools.atomic import private_folder
+from mcp_tools.database import open_database
 from mcp_tools.library.index import search_words
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
@@ -146,8 +146,7 @@ class GapRecords:
         self.path = path
         self._threads = threading.RLock()
         try:
-            private_folder(path.parent)
-            self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._database = open_database(path, busy=_BUSY_SECONDS)
             version = self._database.execute("PRAGMA user_version").fetchone()[0]
             if version > _VERSION:
                 raise sqlite3.DatabaseError("a later version of alita wrote it")

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
 from mcp_tools.json_file import JsonFile
-from mcp_tools.library.folder import PRIVATE, told, within
+from mcp_tools.library.folder import told
 from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Status, Tool
 
@@ -106,15 +106,11 @@ class Found:
 
 
 class Approvals:
-    """The approvals of one library.
+    """The approvals of one library, in a file outside of it."""
 
-    Without a path they are in the library's own `.alita/`.
-    """
-
-    def __init__(self, folder: Path, path: Path | None) -> None:
-        self.path = path or folder / PRIVATE / "approvals.json"
+    def __init__(self, folder: Path, path: Path) -> None:
+        self.path = path
         self._file = JsonFile(self.path, _Content, empty={"version": 1, "libraries": {}})
-        self._folder = folder
         self._key = str(folder.resolve())
         self._seen: tuple[object, Found] | None = None
 
@@ -162,11 +158,8 @@ class Approvals:
 
     def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
         remedy = "make space, or make the file and its folder readable and writable"
-        with told(self.path, f"the approvals in {self.path}", remedy):
-            if self.path.is_relative_to(self._folder):
-                within(self._folder, PRIVATE, self.path.name)
-            with self._file.changing() as content:
-                change(self._entries(content))
+        with told(self.path, f"the approvals in {self.path}", remedy), self._file.changing() as content:
+            change(self._entries(content))
 
 
 def _approval(entry: Any) -> ApprovedHashes | None:

@@ -1,8 +1,9 @@
-"""How often each tool was called, and how it went: beside the tools' files, and apart from the index."""
+"""How often each tool was called, and how it went."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 import time
@@ -10,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_tools.library.folder import PRIVATE, made, within
+from mcp_tools.database import open_database
 
 _BUSY_SECONDS = 5.0
-_FILE = "calls.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     name TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, last REAL NOT NULL, PRIMARY KEY (name, kind)
@@ -32,14 +32,14 @@ class Stats:
 
 
 class Calls:
-    """The counts of one library, in a file that several processes share.
+    """The counts of one library, in a file that several processes share; it holds each count once it is made.
 
     Counting never fails a call: where nothing can be written, nothing is counted. A damaged file is put aside.
     The file stays open between calls: opening it takes as long as a call in the sandbox.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._database: sqlite3.Connection | None = None
         self._threads = threading.Lock()
 
@@ -54,7 +54,7 @@ class Calls:
     def stats(self, name: str) -> Stats:
         """The counts of one tool; all zero for one that was never called."""
         rows: list[tuple[str, int, float]] = []
-        if (self._folder / PRIVATE / _FILE).exists():
+        if os.path.exists(self._path):  # noqa: PTH110 - false as well where the folder cannot be entered
             rows = self._execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,))
         failures = {kind: count for kind, count, _ in rows if kind}
         successes = sum(count for kind, count, _ in rows if not kind)
@@ -69,21 +69,18 @@ class Calls:
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
         with self._threads, contextlib.suppress(OSError, sqlite3.Error):
-            made(self._folder, PRIVATE)
-            path = within(self._folder, PRIVATE, _FILE)
             try:
-                return self._opened(path).execute(statement, values).fetchall()
+                return self._opened().execute(statement, values).fetchall()
             except sqlite3.DatabaseError as error:
                 self.close()
                 if not isinstance(error, sqlite3.OperationalError):
-                    path.replace(path.with_suffix(f".damaged-{time.time_ns()}"))
-                return self._opened(path).execute(statement, values).fetchall()
+                    self._path.replace(self._path.with_suffix(f".damaged-{time.time_ns()}"))
+                return self._opened().execute(statement, values).fetchall()
         return []
 
-    def _opened(self, path: Path) -> sqlite3.Connection:
+    def _opened(self) -> sqlite3.Connection:
         if self._database is None:
-            self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.execute(_SCHEMA)
+            database = open_database(self._path, busy=_BUSY_SECONDS, journal="TRUNCATE", is_derived=True)
+            database.execute(_SCHEMA)
+            self._database = database
         return self._database

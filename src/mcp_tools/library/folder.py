@@ -27,7 +27,7 @@ META_HASH = "alita/source-hash"
 PENDING = (PRIVATE, "pending")
 _VERSIONS = (PRIVATE, "versions")
 LOCK_SECONDS = 30.0
-_PLACES = ("lock", "index.sqlite", "calls.sqlite", "pending", "versions")
+_PLACES = ("lock", "pending", "versions")
 """What must be no link before anything is written: half of a registration would be too late to notice."""
 
 
@@ -42,6 +42,11 @@ def require_own_place(folder: Path) -> None:
             f"the tool library {folder} is a link to {folder.resolve()}, outside the folder that holds it",
             remedy=f"remove the link, or name the place itself: --tools-dir {folder.resolve()}",
         )
+
+
+def derived_folder(folder: Path, data: Path) -> Path:
+    """The folder in the user's data for what is derived from a library: a database in the library may be anybody's."""
+    return data / "libraries" / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
 
 
 def within(folder: Path, *names: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import heapq
 import math
-import os
 import re
 import sqlite3
 import threading
@@ -14,9 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from mcp_tools.database import open_database
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
-from mcp_tools.library.folder import PENDING, PRIVATE, made, within, writing
+from mcp_tools.library.folder import PENDING, writing
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.particulars import FUNCTION_WORDS
 from mcp_tools.text import words
@@ -74,15 +74,13 @@ class Index:
     Without a path it is in memory.
 
     Raises:
+        OSError: The file cannot be made.
         sqlite3.Error: The file is damaged, of another version, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
-        place = ":memory:" if path is None else path
-        self._database = sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self._database = open_database(path, busy=_BUSY_SECONDS, journal="WAL", is_derived=True)
         try:
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = OFF")  # derived: what a power cut damages is built anew
             version = self._database.execute("PRAGMA user_version").fetchone()[0]
             if version not in {0, _SCHEMA_VERSION}:
                 raise sqlite3.DatabaseError("it was written by another version of alita")
@@ -227,11 +225,15 @@ T = TypeVar("T")
 class CurrentIndex:
     """The index of one folder, which says what the files say: looked after before each question, built anew if damaged.
 
-    The folder need not exist. A tool is read by its name.
+    Args:
+        folder: The folder, which need not exist.
+        path: The file of the index, outside of the folder.
+        read: Reads a tool by its name.
     """
 
-    def __init__(self, folder: Path, read: Read) -> None:
+    def __init__(self, folder: Path, path: Path, read: Read) -> None:
         self._folder = folder
+        self._path = path
         self._read = read
         self._index: Index | None = None
         self._existed = False
@@ -258,7 +260,7 @@ class CurrentIndex:
         with self._threads:
             stamps = self.stamps()
             for anew in (False, True):
-                with contextlib.suppress(sqlite3.Error):
+                with contextlib.suppress(OSError, sqlite3.Error):
                     return ask(self._current(self._opened(anew=anew), stamps))
             self.close()
             self._index = Index(None)
@@ -274,20 +276,11 @@ class CurrentIndex:
         exists = self._folder.is_dir()
         if anew or self._index is None or exists != self._existed:
             self.close()
-            path = self._path() if exists else None
-            for suffix in ("", "-wal", "-shm") if anew and path else ():
+            for suffix in ("", "-wal", "-shm") if anew and exists else ():
                 with contextlib.suppress(OSError):
-                    Path(f"{path}{suffix}").unlink()
-            self._index, self._existed = Index(path), exists
+                    Path(f"{self._path}{suffix}").unlink()
+            self._index, self._existed = Index(self._path if exists else None), exists
         return self._index
-
-    def _path(self) -> Path | None:
-        """The index's file; None where nothing can be written."""
-        with contextlib.suppress(OSError):
-            made(self._folder, PRIVATE)
-            path = within(self._folder, PRIVATE, "index.sqlite")
-            return path if os.access(path.parent, os.W_OK) else None
-        return None
 
     def is_due(self) -> bool:
         """Whether the stamps must be taken again before they can be told."""

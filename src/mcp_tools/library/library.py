@@ -47,24 +47,25 @@ AllWithheld = list[Withheld]
 class Library:
     """The tools of one folder.
 
-    Two files make a tool (see `mcp_tools.library.tool_files`). Everything else is kept in the folder's `.alita/`: the
-    lock, the index, which may be deleted at any time, the counts of calls, and old versions of tools.
+    Two files make a tool (see `mcp_tools.library.tool_files`). The folder's `.alita/` holds the lock and old versions.
+    Approvals, the index and the counts of calls are in the user's data, by the path of the folder, so that nobody who
+    made the folder chooses them.
 
     Args:
         folder: Where the tools are. It is created with the first tool.
-        approvals: The file that says what may be served; the folder's own `.alita/approvals.json` when not given. One
-            outside the folder keeps a folder that somebody else made from bringing its own approvals.
+        data: The user's folder of data, which several libraries share.
 
     Raises:
         LibraryError: The folder is a link that leads out of the folder in which it stands.
     """
 
-    def __init__(self, folder: Path, approvals: Path | None = None) -> None:
+    def __init__(self, folder: Path, data: Path) -> None:
         self.folder = Path(folder)
         files.require_own_place(self.folder)
-        self.approvals = Approvals(self.folder, approvals)
-        self._calls = Calls(self.folder)
-        self._index = CurrentIndex(self.folder, self._read)
+        self.approvals = Approvals(self.folder, data / "approvals.json")
+        derived = files.derived_folder(self.folder, data)
+        self._calls = Calls(derived / "calls.sqlite")
+        self._index = CurrentIndex(self.folder, derived / "index.sqlite", self._read)
         self._cache: dict[str, _Whole] = {}
 
     # Writing

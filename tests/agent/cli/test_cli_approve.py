@@ -42,7 +42,7 @@ def write(folder: Path, name: str) -> Path:
 
 def served(tmp_path: Path) -> list[str]:
     """What a server of this user serves."""
-    library = Library(tmp_path / "here" / "generated_tools", tmp_path / "home" / "data" / "approvals.json")
+    library = Library(tmp_path / "here" / "generated_tools", tmp_path / "home" / "data")
     return [tool.name for tool, _ in library.served()]
 
 

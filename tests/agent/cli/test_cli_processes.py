@@ -129,7 +129,9 @@ def register(folder: Path, source: str = FIBONACCI) -> None:
     from mcp_tools.tool import Tool
 
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    Library(folder).register(Tool("fibonacci", "Computes Fibonacci numbers.", schema, {}, source))
+    Library(folder, folder.parent / "data").register(
+        Tool("fibonacci", "Computes Fibonacci numbers.", schema, {}, source)
+    )
 
 
 def test_the_library_from_the_command_line(quick, tmp_path):

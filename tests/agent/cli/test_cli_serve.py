@@ -45,7 +45,7 @@ def library(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     """The library that the process serves."""
     folder = home / "data" / "generated_tools"
     monkeypatch.setenv("ALITA_TOOLS_DIR", str(folder))
-    opened = Library(folder, home / "data" / "approvals.json")
+    opened = Library(folder, home / "data")
     opened.register(tool("double", "return n * 2"))
     opened.register(tool("spin", "while True: pass"))
     opened.register(tool("noisy", "print('noise'); return n"))

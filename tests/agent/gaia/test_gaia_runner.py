@@ -216,7 +216,7 @@ def library_with_a_tool(folder: Path) -> Path:
     name, number = "card_on_top", {"type": "integer"}
     source = f'def {name}(number: int) -> int:\n    """Which card is on top of a number."""\n    return number + 1\n'
     arguments = {"type": "object", "properties": {"number": number}, "required": ["number"]}
-    library = Library(folder)
+    library = Library(folder, folder.parent / "data")
     result = {"type": "object", "properties": {"result": number}, "required": ["result"]}
     library.register(Tool(name, "Which card is number.", arguments, result, source, status=Status.VERIFIED))
     library.close()

@@ -75,7 +75,7 @@ class Case:
 @pytest.fixture
 async def case(tmp_path: Path) -> AsyncIterator[Case]:
     sandbox: Sandbox = await open_sandbox()
-    library = Library(tmp_path / "generated_tools")
+    library = Library(tmp_path / "generated_tools", tmp_path / "data")
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
     context = replace(context_with(Weak([])), sandbox=sandbox, library=JournaledLibrary(library, journal))
     yield Case(context, library)

@@ -29,6 +29,6 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[LibraryStore]:
     """An empty library."""
-    library = Library(tmp_path / "generated_tools")
+    library = Library(tmp_path / "generated_tools", tmp_path / "data")
     yield LibraryStore(library)
     library.close()

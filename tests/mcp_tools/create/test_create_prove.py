@@ -628,7 +628,7 @@ async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case:
     runs = []
     for number in range(2):
         recording: Any = Recording(case.sandbox)
-        store = LibraryStore(Library(tmp_path / f"tools_{number}"))
+        store = LibraryStore(Library(tmp_path / f"tools_{number}", tmp_path / "data"))
         creation = await Case(recording, store).prove(
             SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more
         )

@@ -15,6 +15,6 @@ from mcp_tools.library.library import Library
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library(tmp_path / "generated_tools")
+    opened = Library(tmp_path / "generated_tools", tmp_path / "data")
     yield opened
     opened.close()

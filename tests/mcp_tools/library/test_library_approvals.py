@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -29,7 +30,7 @@ def approvals(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def library(tmp_path: Path, approvals: Path) -> Library:
-    return Library(tmp_path / "generated_tools", approvals)
+    return Library(tmp_path / "generated_tools", approvals.parent)
 
 
 def names(library: Library) -> list[str]:
@@ -75,17 +76,18 @@ def test_a_tool_that_was_copied_into_the_folder_is_withheld_until_it_is_approved
     assert names(library) == ["nth_fibonacci"]
 
 
-def test_a_folder_cannot_bring_its_own_approvals(library: Library, tmp_path: Path) -> None:
-    """Approvals that stand in a cloned folder count nothing where the user keeps their own."""
-    Library(library.folder).register(make_tool())
-    assert (library.folder / ".alita" / "approvals.json").exists()
-    assert names(Library(library.folder)) == ["nth_fibonacci"]
-    assert reasons(library) == {"nth_fibonacci": "it was never approved here"}
+def test_a_folder_cannot_bring_its_own_approvals(library: Library, approvals: Path, tmp_path: Path) -> None:
+    """Approvals in a cloned folder count for nothing, and one user's approvals for no other."""
+    other = Library(library.folder, tmp_path / "theirs")
+    other.register(make_tool())
+    shutil.copy(tmp_path / "theirs" / "approvals.json", library.folder / ".alita")
+    assert names(library) == []
+    assert names(other) == ["nth_fibonacci"]
 
 
 def test_one_file_holds_the_approvals_of_several_libraries(library: Library, approvals: Path, tmp_path: Path) -> None:
     """By folder: the same name elsewhere is another tool."""
-    other = Library(tmp_path / "other", approvals)
+    other = Library(tmp_path / "other", approvals.parent)
     library.register(make_tool())
     place(other, make_tool())
     assert (names(library), names(other)) == (["nth_fibonacci"], [])
@@ -236,7 +238,7 @@ def test_a_damaged_file_approves_nothing_and_is_put_aside(library: Library, appr
 @pytest.mark.parametrize("entry", [None, 1, {}, {"source": 1, "definition": "x", "capabilities": "x"}, {"evil": "x"}])
 def test_a_damaged_entry_approves_nothing_and_spoils_no_other(library: Library, approvals: Path, entry: Any) -> None:
     """Neither of this library nor of another one that shares the file, also once something else is approved."""
-    other = Library(library.folder.with_name("other"), approvals)
+    other = Library(library.folder.with_name("other"), approvals.parent)
     for each in (library, other):
         each.register(make_tool())
         each.register(make_tool("good"))
@@ -261,7 +263,7 @@ def test_what_cannot_be_read_approves_nothing_and_stays_in_its_place(library: Li
 
 def test_where_approvals_cannot_be_written_a_tool_is_registered_and_withheld(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    library = Library(tmp_path / "generated_tools", tmp_path / "file" / "approvals.json")
+    library = Library(tmp_path / "generated_tools", tmp_path / "file")
     library.register(make_tool())
     assert [tool.name for tool in library.list()] == ["nth_fibonacci"]
     assert names(library) == []
@@ -275,7 +277,7 @@ def test_approving_something_that_is_not_there_is_told(library: Library) -> None
 
 
 def test_another_process_sees_an_approval_at_once(library: Library, approvals: Path) -> None:
-    other = Library(library.folder, approvals)
+    other = Library(library.folder, approvals.parent)
     place(library, make_tool())
     assert names(other) == []
     library.approve("nth_fibonacci")
@@ -289,7 +291,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from library_tools import make_tool
 from mcp_tools.library.library import Library
-library = Library(Path(sys.argv[2]), Path(sys.argv[3]))
+library = Library(Path(sys.argv[2]), Path(sys.argv[3]).parent)
 sys.stdin.readline()
 for number in range(12):
     library.register(make_tool(f"tool_{sys.argv[4]}_{number}"))
@@ -315,5 +317,5 @@ def test_processes_that_approve_at_once_lose_no_approval(library: Library, appro
         process.communicate()
         assert process.returncode == 0
     assert len(names(library)) == 24
-    assert len(names(Library(folders[2], approvals))) == 12
+    assert len(names(Library(folders[2], approvals.parent))) == 12
     assert list(approvals.parent.glob(".*")) == []

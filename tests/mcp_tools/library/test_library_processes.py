@@ -27,7 +27,7 @@ from pathlib import Path
 from library_tools import make_tool
 from mcp_tools.library.library import Library
 
-library = Library(Path(sys.argv[2]))
+library = Library(Path(sys.argv[2]), Path(sys.argv[2]).parent / "data")
 me, replace = sys.argv[3], sys.argv[4] == "replace"
 print("ready", flush=True)
 sys.stdin.readline()
@@ -92,7 +92,7 @@ def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Libra
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    reader = Library(library.folder)
+    reader = Library(library.folder, library.folder.parent / "data")
     while any(process.poll() is None for process in processes):
         seen = reader.get("shared")
         assert f"return n + {seen.provenance['writer']}\n" in seen.source
@@ -116,7 +116,7 @@ def test_a_killed_writer_leaves_a_library_that_opens(library: Library, replace: 
         time.sleep(generator.uniform(0.0, 0.06))
         os.kill(process.pid, signal.SIGKILL)
         reported = process.communicate()[0].split()
-        opened = Library(library.folder)
+        opened = Library(library.folder, library.folder.parent / "data")
         assert opened.flaws() == []
         assert is_whole(opened)
         assert set(reported) <= {tool.name for tool in opened.list()}
@@ -127,7 +127,7 @@ def test_a_killed_writer_leaves_a_library_that_opens(library: Library, replace: 
 def test_each_moment_of_an_interrupted_write_is_settled(library: Library) -> None:
     """Before the source is moved the old tool stands, after it the new one."""
     library.register(make_tool(body="return 1"))
-    new = Library(library.folder.parent / "elsewhere")
+    new = Library(library.folder.parent / "elsewhere", library.folder.parent / "data")
     new.register(make_tool(body="return 2"))
     pending = library.folder / ".alita" / "pending"
     pending.mkdir(exist_ok=True)
@@ -152,7 +152,7 @@ from library_tools import make_tool
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.library import Library
 
-library = Library(Path(sys.argv[2]))
+library = Library(Path(sys.argv[2]), Path(sys.argv[2]).parent / "data")
 if sys.argv[3] == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
 elif os.getuid() == 0:
@@ -172,7 +172,7 @@ def open_library() -> Iterator[Library]:
     """A library that every user can reach: pytest's own folders are closed, by each pytest that starts."""
     with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
         Path(name).chmod(0o755)
-        opened = Library(Path(name) / "generated_tools")
+        opened = Library(Path(name) / "generated_tools", Path(name) / "data")
         yield opened
         opened.close()
 

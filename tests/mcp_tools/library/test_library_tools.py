@@ -21,6 +21,11 @@ from mcp_tools.library.tool_files import free_name
 from mcp_tools.tool import Status, object_schema
 
 
+def derived(library: Library) -> Path:
+    [folder] = (library.folder.parent / "data" / "libraries").iterdir()
+    return folder
+
+
 def test_an_absent_folder_is_an_empty_library(library: Library) -> None:
     """Reading creates nothing."""
     assert library.list() == []
@@ -33,7 +38,7 @@ def test_an_absent_folder_is_an_empty_library(library: Library) -> None:
 def test_a_registered_tool_comes_back_whole(library: Library) -> None:
     """From another process's view too, with its provenance and a date."""
     registered = library.register(make_tool(spec={"purpose": "…"}, model="embedded", capabilities={"read": True}))
-    other = Library(library.folder)
+    other = Library(library.folder, library.folder.parent / "data")
     assert other.get("nth_fibonacci") == registered
     assert other.list() == [registered]
     assert registered.capabilities.read
@@ -223,7 +228,7 @@ def test_any_query_is_only_words(library: Library, query: str) -> None:
 
 def test_a_change_made_by_another_process_is_seen_at_once(library: Library) -> None:
     """New, replaced and deleted tools."""
-    other = Library(library.folder)
+    other = Library(library.folder, library.folder.parent / "data")
     assert other.search("fibonacci") == []
     library.register(make_tool())
     assert other.search("fibonacci")
@@ -241,7 +246,7 @@ def test_the_index_may_be_lost_at_any_time(library: Library, damage: str) -> Non
     library.register(make_tool())
     library.record_call("nth_fibonacci", True)
     assert library.search("fibonacci")
-    path = library.folder / ".alita" / "index.sqlite"
+    path = derived(library) / "index.sqlite"
     if damage != "delete while open":
         library.close()
     if damage.startswith("delete"):
@@ -333,7 +338,7 @@ def test_foreign_files_are_left_alone(library: Library) -> None:
 def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
     """For reading and for writing."""
     (tmp_path / "tools").write_text("x")
-    library = Library(tmp_path / "tools")
+    library = Library(tmp_path / "tools", tmp_path / "data")
     with pytest.raises(LibraryError, match="cannot be written"):
         library.register(make_tool())
     with pytest.raises(LibraryError, match="cannot be read"):
@@ -350,7 +355,7 @@ def test_calls_are_counted_by_kind(library: Library) -> None:
         library.record_call("nth_fibonacci", True)
     library.record_call("nth_fibonacci", False, "exception")
     library.record_call("nth_fibonacci", False)
-    stats = Library(library.folder).stats("nth_fibonacci")
+    stats = Library(library.folder, library.folder.parent / "data").stats("nth_fibonacci")
     assert (stats.calls, stats.successes, stats.failures) == (5, 3, {"exception": 1, "unknown": 1})
     assert stats.last is not None
 
@@ -358,7 +363,9 @@ def test_calls_are_counted_by_kind(library: Library) -> None:
 def test_damaged_counts_are_put_aside(library: Library) -> None:
     """Counting goes on, and the damaged file is kept."""
     library.register(make_tool())
-    path = library.folder / ".alita" / "calls.sqlite"
+    library.record_call("nth_fibonacci", True)
+    library.close()
+    path = derived(library) / "calls.sqlite"
     path.write_bytes(b"nonsense" * 1000)
     library.record_call("nth_fibonacci", True)
     assert library.stats("nth_fibonacci").calls == 1
@@ -369,10 +376,10 @@ def test_counting_goes_on_after_damage_to_the_open_file(library: Library) -> Non
     """The file stays open between calls; another process may ruin it meanwhile."""
     library.register(make_tool())
     library.record_call("nth_fibonacci", True)
-    (library.folder / ".alita" / "calls.sqlite").write_bytes(b"nonsense" * 1000)
+    (derived(library) / "calls.sqlite").write_bytes(b"nonsense" * 1000)
     library.record_call("nth_fibonacci", True)
     library.record_call("nth_fibonacci", True)
-    assert Library(library.folder).stats("nth_fibonacci").calls >= 1
+    assert Library(library.folder, library.folder.parent / "data").stats("nth_fibonacci").calls >= 1
 
 
 def test_a_newer_index_is_built_anew(library: Library) -> None:
@@ -380,7 +387,7 @@ def test_a_newer_index_is_built_anew(library: Library) -> None:
     library.register(make_tool())
     library.list()
     library.close()
-    with sqlite3.connect(library.folder / ".alita" / "index.sqlite") as database:
+    with sqlite3.connect(derived(library) / "index.sqlite") as database:
         database.execute("PRAGMA user_version = 99")
     database.close()
     assert len(library.list()) == 1
@@ -394,17 +401,17 @@ def test_free_names_stay_within_the_length() -> None:
     assert free_name(long, {long}) == "a" * 62 + "_2"
 
 
-@pytest.mark.parametrize("place", [".alita", ".alita/lock", ".alita/pending", ".alita/versions", ".alita/index.sqlite"])
+@pytest.mark.parametrize("place", [".alita", ".alita/lock", ".alita/pending", ".alita/versions"])
 def test_a_link_in_the_folder_does_not_lead_out_of_it(tmp_path: Path, place: str) -> None:
     """A library that was cloned may hold links to what is its user's."""
     folder, outside = tmp_path / "tools", tmp_path / "outside"
     (folder / place).parent.mkdir(parents=True)
-    if place.endswith(("lock", "sqlite")):
+    if place.endswith("lock"):
         outside.write_text("mine")
     else:
         outside.mkdir()
     (folder / place).symlink_to(outside)
-    library = Library(folder)
+    library = Library(folder, folder.parent / "data")
     with pytest.raises(LibraryError, match="is a link"):
         library.register(make_tool())
     assert library.list() == []
@@ -414,7 +421,7 @@ def test_a_link_in_the_folder_does_not_lead_out_of_it(tmp_path: Path, place: str
 
 @pytest.mark.parametrize("target", ["/dev/zero", "pipe", "large"])
 def test_what_is_no_file_is_not_read(tmp_path: Path, target: str) -> None:
-    library = Library(tmp_path / "tools")
+    library = Library(tmp_path / "tools", tmp_path / "data")
     library.register(make_tool())
     path = library.path("nth_fibonacci")
     path.unlink()
@@ -437,14 +444,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, target: str) -> None:
         ".alita/versions/nth_fibonacci/{label}.json",
         ".alita/pending/nth_fibonacci.py",
         ".alita/pending/.nth_fibonacci.py.new",
-        ".alita/calls.sqlite",
-        ".alita/calls.sqlite-wal",
-        ".alita/index.sqlite",
-        ".alita/index.sqlite-wal",
-        ".alita/index.sqlite-shm",
         ".alita/lock",
-        ".alita/approvals.json",
-        ".alita/approvals.lock",
         "nth_fibonacci.py",
         "nth_fibonacci.json",
     ],
@@ -457,7 +457,7 @@ def test_no_verb_writes_or_removes_through_a_link(tmp_path: Path, link: str) -> 
     database.close()
     before = mine.read_bytes()
     folder, tool = tmp_path / "tools", make_tool()
-    library = Library(folder)
+    library = Library(folder, folder.parent / "data")
     library.register(tool)
     library.close()
     place = folder / link.format(label=tool.source_hash[:12])
@@ -490,7 +490,7 @@ def test_no_verb_writes_into_a_folder_behind_a_link(tmp_path: Path, link: str) -
     (folder / link).parent.mkdir(parents=True)
     (folder / link).symlink_to(outside)
     (folder / "nth_fibonacci.py").write_text(make_tool().source)
-    library = Library(folder)
+    library = Library(folder, folder.parent / "data")
     verbs: list[Callable[[], object]] = [
         lambda: library.register(make_tool(), replace=True),
         lambda: library.record_call("nth_fibonacci", True),
@@ -508,7 +508,7 @@ def test_no_verb_writes_into_a_folder_behind_a_link(tmp_path: Path, link: str) -
 def test_a_tool_that_is_a_link_is_told_and_can_be_deleted(tmp_path: Path) -> None:
     """The link goes; what it leads to stays."""
     (tmp_path / "mine.py").write_text("secret = 1\n")
-    library = Library(tmp_path / "tools")
+    library = Library(tmp_path / "tools", tmp_path / "data")
     library.register(make_tool("other"))
     library.path("evil").symlink_to(tmp_path / "mine.py")
     [flaw] = library.flaws()
@@ -522,9 +522,9 @@ def test_a_tool_that_is_a_link_is_told_and_can_be_deleted(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["../outside/mine", "sub/mine", "/etc/mine", "..", "Caps", "mine\0"])
 def test_every_verb_refuses_a_name_that_is_a_path(tmp_path: Path, name: str) -> None:
     """Even where the path leads to something that looks like a tool."""
-    outside = Library(tmp_path / "outside")
+    outside = Library(tmp_path / "outside", tmp_path / "data")
     outside.register(make_tool("mine"))
-    library = Library(tmp_path / "tools")
+    library = Library(tmp_path / "tools", tmp_path / "data")
     library.register(make_tool())
     before = sorted((tmp_path / "outside").rglob("*"))
     verbs: list[Callable[[str], object]] = [
@@ -551,11 +551,11 @@ def test_a_library_that_is_a_link_out_of_its_folder_is_refused(tmp_path: Path) -
     (project / "tools").mkdir(parents=True)
     (project / "generated_tools").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(LibraryError, match=r"is a link to .*elsewhere, outside the folder"):
-        Library(project / "generated_tools")
+        Library(project / "generated_tools", project / "data")
     (project / "beside").symlink_to("tools")
-    Library(project / "beside").register(make_tool())
+    Library(project / "beside", project / "data").register(make_tool())
     assert (project / "tools" / "nth_fibonacci.py").is_file()
-    opened = Library(project / "later")
+    opened = Library(project / "later", project / "data")
     (project / "later").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(LibraryError, match="outside the folder"):
         opened.register(make_tool())

@@ -35,7 +35,7 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library(tmp_path / "generated_tools", tmp_path / "approvals.json")
+    opened = Library(tmp_path / "generated_tools", tmp_path)
     yield opened
     opened.close()
 

@@ -84,7 +84,7 @@ async def test_every_change_is_told(desk: Desk, mode: str, change: Change) -> No
     desk.has(tool(), tool("waiting"))
     desk.library.approvals.drop("waiting")
     async with listening(desk, mode) as ears:
-        change(Library(desk.library.folder, desk.folder / "approvals.json"))
+        change(Library(desk.library.folder, desk.folder))
         await ears.wait()
 
 
@@ -106,7 +106,7 @@ async def test_another_process_counts_too(desk: Desk, mode: str) -> None:
     )
     async with listening(desk, mode) as ears:
         here = __file__.rpartition("/")[0]
-        command = [sys.executable, "-c", program, str(desk.library.folder), str(desk.folder / "approvals.json"), here]
+        command = [sys.executable, "-c", program, str(desk.library.folder), str(desk.folder), here]
         await asyncio.to_thread(subprocess.run, command, check=True)
         await ears.wait()
         assert await ears.names() == ["elsewhere"]

@@ -154,7 +154,7 @@ def suggestions_of(settings: Settings) -> Suggestions:
         "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings.sessions_dir, limit=NEWEST)],
         "tools": lambda: [
             Suggestion(tool.name, one_line(tool.description, 80))
-            for tool in Library(settings.tools_dir, settings.approvals_file).list()
+            for tool in Library(settings.tools_dir, settings.data_dir).list()
         ],
     }
     commands = [Suggestion(f"/{command.name}", command.summary) for command in COMMANDS]

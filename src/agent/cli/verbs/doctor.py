@@ -198,7 +198,7 @@ def _library(settings: Settings) -> Iterator[Finding]:
     if not settings.tools_dir.is_dir():
         return
     try:
-        withheld = Library(settings.tools_dir, settings.approvals_file).withheld()
+        withheld = Library(settings.tools_dir, settings.data_dir).withheld()
     except LibraryError as error:
         yield Finding("library", False, error.message, error.remedy)
         return

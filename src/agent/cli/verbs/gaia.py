@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
 import os
@@ -157,14 +158,17 @@ def learn(
 ) -> None:
     """Measures how much learning helps: learns from some questions, answers the rest with and without what it learned.
 
-    Nothing is learned from the scored questions. The gap records and tools stay next to the results.
+    Nothing is learned from the scored questions. Tools stay next to the results, gap records in your data folder.
     """
     stem = (output or Path(f"{jsonl_file.stem}.learn.json")).with_suffix("")
 
     def named(part: str) -> Path:
         return stem.with_name(f"{stem.name}.{part}")
 
-    ids = [task.task_id for task in load_questions(jsonl_file, read_settings(flags)).tasks]
+    settings = read_settings(flags)
+    digest = hashlib.sha256(os.fsencode(stem.resolve())).hexdigest()[:24]  # no database of a folder is opened
+    gaps_file = settings.data_dir / "learning" / f"{digest}.sqlite"
+    ids = [task.task_id for task in load_questions(jsonl_file, settings).tasks]
     parts = split_questions(ids, split, seed, max_questions)
     before = Choices(
         questions=jsonl_file,
@@ -178,7 +182,7 @@ def learn(
     learned = Selection(ids=parts.learned)
     taught = replace(before, output=named("learning.json"), selection=learned, library="warm", learning="grow")
     after = replace(before, output=named("with.json"), library="read-only", learning="use")
-    own = {**flags, "seed": seed, "leak_guard": True, "gaps_file": named("gaps.sqlite").absolute()}
+    own = {**flags, "seed": seed, "leak_guard": True, "gaps_file": gaps_file}
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
         print_note(f"— {title}: {len(choices.selection.ids)} questions")
         if choices.library == "read-only":

@@ -129,7 +129,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         from mcp_tools.serving.audit import AuditLog
 
         warn_of_isolation(settings, sandbox.isolation)
-        served = own.library if own else Library(settings.tools_dir, settings.approvals_file)
+        served = own.library if own else Library(settings.tools_dir, settings.data_dir)
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings), own.extra if own else None

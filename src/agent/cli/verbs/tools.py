@@ -217,7 +217,7 @@ def delete(flags: dict[str, Any], name: Name) -> Result:
 
 
 def _library(settings: Settings) -> Library:
-    return Library(settings.tools_dir, settings.approvals_file)
+    return Library(settings.tools_dir, settings.data_dir)
 
 
 def _brief(tool: Tool) -> dict[str, Any]:

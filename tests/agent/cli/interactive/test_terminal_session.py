@@ -222,9 +222,11 @@ async def test_create_leads_to_a_tool_whatever_the_model_would_rather_do_and_so_
     assert "New: nth_fibonacci." in shown
     shown = await sitting.plays(*rather).types(f"/create {QUESTION}", "n", "/retry", "y")
     assert "New: nth_fibonacci." not in shown, "the library has it by now"
-    Library(sitting.folder / "tools").delete("nth_fibonacci")
+    Library(sitting.folder / "tools", sitting.folder / "data").delete("nth_fibonacci")
     await sitting.plays(*rather, *rather).types(f"/create {QUESTION}", "n", "/retry", "y")
-    assert [tool.name for tool in Library(sitting.folder / "tools").list()] == ["nth_fibonacci"]
+    assert [tool.name for tool in Library(sitting.folder / "tools", sitting.folder / "data").list()] == [
+        "nth_fibonacci"
+    ]
 
 
 async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any, tmp_path: Path) -> None:
