@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
+    from agent.material.workspace import Workspace
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
@@ -162,7 +163,7 @@ class Resources:
         choice = self._external.choice
         return "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
 
-    def external(self, journal: Journal, consent: Consent, *, live: bool) -> ExternalTools:
+    def external(self, journal: Journal, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
         """The tools of external servers, which begin to start; a replay starts none."""
         if live:
             if self._external.choice is not None:
@@ -174,7 +175,7 @@ class Resources:
         if servers is not None:
             servers.forgive()
             servers.start()
-        return ExternalTools(servers, journal, consent, lambda text: self._tell(Note(text)))
+        return ExternalTools(servers, journal, consent, lambda text: self._tell(Note(text)), workspace.keep_bytes)
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""

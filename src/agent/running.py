@@ -246,7 +246,8 @@ class Running:
             approval=self.settings.approval if "approval" in self.run.configuration else None,
             each_call=resources.each_call,
         )
-        external = resources.external(journal, consent, live=live)
+        workspace = Workspace((journal.home if self._is_first else self._home) / FOLDER)
+        external = resources.external(journal, consent, workspace, live=live)
         with budget.standing_still():
             sandbox = await resources.sandbox(self.settings) if live else None
             await importing
@@ -270,7 +271,7 @@ class Running:
             consent=consent,
             reader=self._reader(),
             solve=self._solve,
-            workspace=Workspace((journal.home if self._is_first else self._home) / FOLDER),
+            workspace=workspace,
             sight=Sight(
                 self.settings.sees(Role.COORDINATOR),
                 self.settings.sees(Role.VISION),

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from agent.material.pictures import places_in
+from support.external import odd, write_servers
 from support.openai_server import OpenAIServer, Step
 from support.pdf_bytes import PdfBytes
 from support.pictures import as_bytes, written
@@ -310,3 +311,55 @@ async def test_an_endpoint_without_functions_is_shown_pictures_all_the_same(desk
     openai_server.default = reply
     assert (await desk.ask(QUESTION, files=[path], **flags(openai_server))).text == "Marmalade"
     assert {message["role"] for message in openai_server.requests[-1]["messages"]} == {"system", "user", "assistant"}
+
+
+def serve_pictures(desk, content):
+    """A server whose tool gives these blocks of content."""
+    write_servers(desk.home / "config" / "mcp.json", parts=odd(calls={"lookup": [{"result": {"content": content}}]}))
+
+
+LOOK = "Please look up the price with the lookup tool of parts: which word stands there?"
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_a_picture_of_an_external_tool_is_shown_to_a_model_that_sees(desk, openai_server):
+    data = base64.b64encode(as_bytes(written("Marmalade"), "PNG")).decode()
+    serve_pictures(desk, [{"type": "image", "data": data, "mimeType": "image/png"}])
+    openai_server.steps.append(Step(tools=[("parts__lookup", {})]))
+    openai_server.answer("Marmalade")
+    answer = await desk.ask(LOOK, **flags(openai_server))
+    assert answer.text == "Marmalade"
+    _, second = openai_server.requests
+    (picture,) = images(second)
+    assert picture.size == written("Marmalade").size
+    assert "parts__lookup_image_1.png" in json.dumps(second)
+    journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
+    assert data[:60] not in journal
+    (desk.home / "config" / "mcp.json").unlink()
+    assert (await desk.replay(answer.run_id)).text == "Marmalade"
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_a_picture_of_an_external_tool_is_read_by_ocr_for_a_model_that_does_not_see(desk, openai_server):
+    data = base64.b64encode(as_bytes(written("Marmalade"), "PNG")).decode()
+    serve_pictures(desk, [{"type": "image", "data": data, "mimeType": "image/png"}, {"type": "text", "text": "a sign"}])
+    openai_server.steps.append(Step(tools=[("parts__lookup", {})]))
+    openai_server.answer("Marmalade")
+    await desk.ask(LOOK, model="tiny-1", base_url=openai_server.url, api_key="k")
+    _, second = openai_server.requests
+    assert images(second) == []
+    told = json.dumps(second)
+    assert "Marmalade" in told
+    assert "a sign" in told
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_files_of_an_external_tool_are_in_the_workspace(desk, openai_server):
+    blob = {"uri": "file:///c.csv", "blob": base64.b64encode(b"a,b\n1,2\n").decode(), "mimeType": "text/csv"}
+    serve_pictures(desk, [{"type": "resource", "resource": blob}])
+    openai_server.steps.append(Step(tools=[("parts__lookup", {})]))
+    openai_server.answer("3")
+    answer = await desk.ask(LOOK, **flags(openai_server))
+    kept = desk.runs / answer.run_id / "workspace" / "parts__lookup_text_1.csv"
+    assert kept.read_bytes() == b"a,b\n1,2\n"
+    assert str(kept) in json.dumps(openai_server.requests[1])

@@ -11,6 +11,7 @@ from typing import Any
 
 PLAIN_SERVER = Path(__file__).with_name("plain_mcp_server.py")
 MODERN_SERVER = Path(__file__).with_name("modern_mcp_server.py")
+ODD_SERVER = Path(__file__).with_name("odd_mcp_server.py")
 
 
 def plain(*flags: str, **more: Any) -> dict[str, Any]:
@@ -67,3 +68,9 @@ class WebServer:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
+
+
+def odd(**plan: Any) -> dict[str, Any]:
+    """The entry of a server that does what a plan says, over stdio."""
+    limits = {"alita": plan.pop("alita")} if "alita" in plan else {}
+    return {"command": sys.executable, "args": ["-S", "-E", str(ODD_SERVER), json.dumps(plan)], **limits}

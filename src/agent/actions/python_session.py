@@ -369,7 +369,8 @@ class _Host:
         origins, server = origins_of(self._state, self._context), tool[SERVER]
         values = [*leaves(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
         await self._allowed(verdict, values, "use_tool", call_text(name, arguments), origins, server)
-        result = await call_external(self._context, name, arguments)
+        result = await call_external(self._context, name, arguments, self._state["question"])
+        self.shown += result.places[: MOST_OF_ONE - len(self.shown)]
         self.asked.is_private = True
         if not result.ok:
             raise HostError(result.finding)

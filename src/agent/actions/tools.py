@@ -12,9 +12,11 @@ from agent.consent.provenance import Verdict, of_call
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.origins import origins_of
+from agent.material.pictures import MOST_OF_ONE, Place, watched
 from agent.state import State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
+from mcp_tools.clients.replies import ReplyFile
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.prompt import data_block
 from mcp_tools.run import run_tool
@@ -50,6 +52,7 @@ async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
 
 
 _LONGEST_ARGUMENT = 500
+_LONGEST_SPEECH = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class CallResult:
     """For the next prompt: the call with its result, or what was wrong and how to mend it."""
     text: str = ""
     """The result alone."""
+    places: tuple[Place, ...] = ()
+    """The pictures in the result of an external tool."""
 
 
 async def call_tool(
@@ -92,13 +97,30 @@ def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, co
     return of_call(tool["name"], arguments, origins_of(state, context), read_only=reads, files=files)
 
 
-async def call_external(context: Context, name: str, arguments: dict[str, Json]) -> CallResult:
-    """Calls a tool of an external server; what it says is data, also when it says that it failed."""
+async def call_external(context: Context, name: str, arguments: dict[str, Json], question: str) -> CallResult:
+    """Calls a tool of an external server; what it says is data, also when it says that it failed.
+
+    Its sounds and films are heard and watched with the question in mind, as far as there is a model for them.
+    """
     shown = call_text(name, arguments, longest=_LONGEST_ARGUMENT)
     reply = await context.external.call(name, arguments, context.budget.seconds_left)
     text = value_text(reply.value) if reply.ok and reply.value is not None else reply.text
+    text = "\n".join(filter(None, [text, *[await _heard(file, context, question) for file in reply.files]]))
     context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds, name.partition("__")[0]))
+    pictures = [Path(file.path) for file in reply.files if file.kind.startswith("image/")]
+    places = tuple(Place(path.name, path) for path in pictures[:MOST_OF_ONE])
     if not reply.ok:
         failed = "was not called" if reply.kind in {"arguments", "unknown"} else "failed"
-        return CallResult(False, None, f"{shown} {failed}: {text}")
-    return CallResult(True, reply.value, f"{shown} = {text}", text)
+        return CallResult(False, None, f"{shown} {failed}: {text}", places=places)
+    return CallResult(True, reply.value, f"{shown} = {text}", text, places)
+
+
+async def _heard(file: ReplyFile, context: Context, question: str) -> str:
+    """What is said in a sound or a film of a result; empty of other files, and if nothing can hear it."""
+    if not file.kind.startswith(("audio/", "video/")):
+        return ""
+    path = Path(file.path)
+    if said := await watched(path, path.suffix.removeprefix("."), context, question):
+        return f"{path.name}: {said}"
+    part = await context.reader.read(path, path.name, page=1, find="", limit=_LONGEST_SPEECH)
+    return f"{path.name}: {part['text']}" if part.get("text") else ""

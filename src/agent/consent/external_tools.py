@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.configuration.project_choice import ProjectChoice
 from agent.records import as_plain, from_plain
 from mcp_tools.clients.config_files import configured
-from mcp_tools.clients.definitions import ServerReply, plain_schema
+from mcp_tools.clients.definitions import plain_schema
+from mcp_tools.clients.replies import ServerReply
 from mcp_tools.clients.trust import FILE, Decisions, standing_of
 from mcp_tools.tool import Json
 
@@ -37,7 +40,12 @@ class ExternalTools:
     """The tools of external servers, whose answers are recorded: a replay needs no server."""
 
     def __init__(
-        self, servers: Servers | None, journal: Journal, consent: Consent, note: Callable[[str], None]
+        self,
+        servers: Servers | None,
+        journal: Journal,
+        consent: Consent,
+        note: Callable[[str], None],
+        keep: Callable[[str, bytes], Path],
     ) -> None:
         self.is_active = servers is not None or journal.knows(KIND)
         """Whether there can be any."""
@@ -45,6 +53,7 @@ class ExternalTools:
         self._consent = consent
         self._journal = journal
         self._note = note
+        self._keep = keep
 
     async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
         """The tools that fit a query best, best first: name, description, inputSchema, readOnly, server."""
@@ -68,7 +77,7 @@ class ExternalTools:
         return list((await self._recorded({"search": query, "limit": limit}, perform))["tools"])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Calls a tool, or gives the recorded reply; whatever goes wrong is in it."""
+        """Calls a tool, or gives the recorded reply; whatever goes wrong is in it. Its files are in the workspace."""
 
         async def perform() -> Json:
             if self._servers is None:
@@ -77,12 +86,21 @@ class ExternalTools:
             if refusal := await self._consent.refusal_of_call(name, arguments, self._servers):
                 reply = ServerReply(False, refusal, kind="refused")
             else:
-                reply = await self._servers.call(name, arguments, seconds)
+                reply = self._with_kept(await self._servers.call(name, arguments, seconds), name)
             refused = [reply.text] if reply.kind == "refused" else []
             return {"reply": as_plain(reply), "notes": [*self._servers.notes(), *refused]}
 
         recorded = await self._recorded({"call": name, "arguments": arguments}, perform)
         return from_plain(ServerReply, recorded["reply"])
+
+    def _with_kept(self, reply: ServerReply, name: str) -> ServerReply:
+        """The reply with its files saved, so that the journal holds their paths, and not their bytes."""
+        files, text = [], reply.text
+        for file in reply.files:
+            path = str(self._keep(f"{name}_{file.name}", base64.b64decode(file.data)))
+            files.append(replace(file, data="", path=path))
+            text = text.replace(f"file {file.name}:", f"file {path}:")
+        return replace(reply, text=text, files=tuple(files))
 
     async def _recorded(self, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> dict[str, Any]:
         output: dict[str, Any] = await self._journal.call(KIND, request, perform)

@@ -11,6 +11,7 @@ from agent.consent.external_tools import SERVER
 from agent.consent.permission import unless_wanted
 from agent.context import Context
 from agent.material.attached import granted, with_paths
+from agent.material.pictures import seen_pictures
 from agent.state import State
 from agent.steps import decision_of, failed, kept_whole, step
 from mcp_tools.errors import LibraryError, UnknownToolError
@@ -24,13 +25,16 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         ruling = ruling_on(external, decision.arguments, state, context)
         if (refused := await unless_wanted(ruling, state, context)) is not None:
             return refused
-        result = await call_external(context, decision.tool, decision.arguments)
+        result = await call_external(context, decision.tool, decision.arguments, state["question"])
     else:
         try:
             tool = await context.library.get(decision.tool)
         except (UnknownToolError, LibraryError) as gone:
             return failed(state, context, str(gone), gone.message)
         result = await call_tool(context, tool, with_paths(decision.arguments, state), read=granted(state, context))
+    pictures, told = await seen_pictures(result.places, context, state["question"], is_read=False)
     note = kept_whole(state, context, result.text)
-    done = step(state, ok=result.ok, finding=result.finding, value=result.value, note=note)
-    return {"steps": [done | {"result": result.text}], "used": [decision.tool] if result.ok else []}
+    finding = f"{result.finding}\n{told}" if told else result.finding
+    done = step(state, ok=result.ok, finding=finding, value=result.value, note=note, pictures=pictures)
+    text = f"{result.text}\n{told}" if told else result.text
+    return {"steps": [done | {"result": text}], "used": [decision.tool] if result.ok else []}

@@ -8,137 +8,35 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
-import httpx2
 import mcp_types as types
 from mcp.client import Client
-from mcp.client.extension import UnexpectedClaimedResult
 from mcp.client.session import ClientRequestContext, IncomingMessage
-from mcp.client.streamable_http import StreamableHTTPError, streamable_http_client
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-from mcp.shared.exceptions import MCPError
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import ServerReply, reply_of
-from mcp_tools.clients.pipes import LONGEST_MESSAGE, Pipes
+from mcp_tools.clients.definitions import Listed
+from mcp_tools.clients.messages import failure_of
+from mcp_tools.clients.pipes import Pipes
+from mcp_tools.clients.replies import ServerReply, reply_of
+from mcp_tools.clients.web import Web
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-_EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
-_WRITE_SECONDS = 30.0
-
-
-class Web:
-    """A server's address and what its answers said. Open it with `async with web.open() as streams`."""
-
-    def __init__(self, server: Expanded) -> None:
-        self._server = server
-        self.ended = asyncio.Event()
-        """Never set: an address is there until a request fails."""
-        self.account = ""
-        """What is known of why it failed."""
-
-    @contextlib.asynccontextmanager
-    async def open(self) -> AsyncIterator[Any]:
-        """Connects with the first request; leaving ends the server's session."""
-        async with (
-            httpx2.AsyncClient(
-                headers=self._server.headers,
-                # Redirects would carry the headers to another place, and no call may wait here: each has its own limit.
-                follow_redirects=False,
-                timeout=httpx2.Timeout(_WRITE_SECONDS, read=None, connect=self._server.entry.limits.connect_seconds),
-                event_hooks={"response": [self._look_at]},
-            ) as client,
-            streamable_http_client(self._server.url, http_client=client) as streams,
-        ):
-            yield streams
-
-    async def _look_at(self, response: httpx2.Response) -> None:
-        """Notes what HTTP says, which the SDK keeps to itself, and bounds what is read of it."""
-        if response.is_redirect:
-            place = response.headers.get("location", "elsewhere")
-            self.account = f"it redirects to {place}: name that address if you trust it"
-            raise ServerError(self.account, kind="http")
-        self.account = f"it answers {response.status_code}" if response.status_code >= 400 else ""
-        if response.status_code in {401, 403}:
-            self.account += ": it wants a key, or another one"
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        response.stream = _Bounded(response.stream, resets=is_stream)
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    """A body that fails where one message in it is too long; an event stream holds many."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, *, resets: bool) -> None:
-        self._stream = stream
-        self._resets = resets
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            if size > LONGEST_MESSAGE:
-                raise httpx2.StreamError(f"it sent a message of more than {LONGEST_MESSAGE:,} bytes")
-            if self._resets and any(end in chunk for end in _EVENT_ENDS):
-                size = 0
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-_CLOSED = -32000
-_CLOSED_HERE = "the connection was closed"
-_SESSION_OVER = "Session terminated"
-"""What the SDK says where an HTTP server knows the session no more."""
-
-
-_UNREACHED = (httpx2.ConnectTimeout, httpx2.ConnectError)
-_FOREIGN = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, httpx2.CookieConflict, OSError)
-_SENSELESS = (StreamableHTTPError, UnexpectedClaimedResult)
-
-
-def failure_of(error: BaseException) -> ServerError:
-    """The failure that an error of a connection stands for."""
-    if isinstance(error, BaseExceptionGroup):  # of a group, one that is no mere consequence of the others' end
-        leaves = [failure_of(inner) for inner in error.exceptions]
-        return next((leaf for leaf in leaves if leaf.message != _CLOSED_HERE), leaves[0])
-    words = one_line(str(error) or type(error).__name__, 200)
-    match error:
-        case ServerError():
-            return error
-        case TimeoutError() | MCPError(code=-32001):
-            return ServerError("it did not answer in time", kind="timeout")
-        case asyncio.CancelledError():
-            return ServerError(_CLOSED_HERE, kind="gone")
-        case MCPError() if error.code == _CLOSED or error.message == _SESSION_OVER:
-            return ServerError("it ended the connection", kind="gone")
-        case MCPError():
-            return ServerError(f"it refused: {one_line(error.message, 300)} ({error.code})", kind="refused")
-        case ValidationError():
-            return ServerError("its answer does not follow MCP", kind="protocol")
-        case SubscriptionLost() | ListenNotSupportedError():
-            return ServerError("it ended the stream of its changes", kind="gone")
-    if isinstance(error, _UNREACHED):
-        return ServerError("it cannot be reached: no connection to its address", kind="unreachable")
-    if isinstance(error, _SENSELESS):
-        return ServerError(f"its answer does not follow MCP: {words}", kind="protocol")
-    if isinstance(error, _FOREIGN):
-        return ServerError(f"the connection failed: {getattr(error, 'strerror', None) or words}", kind="gone")
-    return ServerError(f"the connection failed: {type(error).__name__}: {words}", kind="protocol")
-
-
 _MOST_PAGES = 50
 _MOST_ROUNDS = 4
 _PROBE_SECONDS = 2.0
-_EXPLAINED = frozenset({"gone", "protocol", "timeout", "http", "refused"})
+_EXPLAINED = frozenset({"gone", "protocol", "timeout"})
+"""Kinds of failures that what is known of the process may explain."""
+_EXTENSIONS = 10
+"""So many times its limit a call may take if it tells of progress."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -158,7 +56,7 @@ class Connection:
         note: Callable[[str], None],
     ) -> None:
         self._server = server
-        self._wire = Web(server) if server.url else Pipes(server, environment)
+        self._wire = Web(server) if server.url else Pipes(server, environment, note)
         self._changed = changed
         self._note = note
         self._client: Client | None = None
@@ -242,48 +140,87 @@ class Connection:
         if isinstance(message, types.ToolListChangedNotification):
             self._changed()
 
-    async def definitions(self) -> list[dict[str, Json]]:
-        """The tools that the server lists, as MCP tool objects.
+    async def definitions(self) -> Listed:
+        """The tools that the server lists, as it sent them, with what is wrong in its pages.
 
         Raises:
             ServerError: It does not answer in time, or answers nonsense.
         """
-        most = self._server.entry.limits.max_tools
-        found: list[dict[str, Json]] = []
+        most, found, notes = self._server.entry.limits.max_tools, list[Json](), list[str]()
+        cursors: set[str] = set()
         cursor: str | None = None
         with self._mapped():
             async with asyncio.timeout(self._server.entry.limits.list_seconds):
-                for _ in range(_MOST_PAGES):
-                    page = await self._session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-                    found += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
-                    cursor = page.next_cursor
+                for number in range(1, _MOST_PAGES + 1):
+                    try:
+                        page = await self._page(cursor)
+                    except ServerError as failure:
+                        if number > 1:
+                            notes.append(f"page {number} of its list is left out: {failure.message}")
+                            break
+                        if "-32601" in failure.message and failure.kind == "answer":
+                            return Listed((), ("it offers no tools",))
+                        raise
+                    found += self._usable(page["tools"], notes)
+                    cursor = page.get("nextCursor")
                     if not cursor or len(found) > most:
                         break
+                    if not isinstance(cursor, str) or cursor in cursors:
+                        told = "comes a second time" if isinstance(cursor, str) else "is no text"
+                        notes.append(f"its list ends after page {number}: the next cursor {told}")
+                        break
+                    cursors.add(cursor)
+                else:
+                    notes.append(f"its list has more than {_MOST_PAGES} pages; the others are left out")
+        return Listed(tuple(found), tuple(notes))
+
+    async def _page(self, cursor: str | None) -> dict[str, Any]:
+        with self._mapped():
+            answer = await self._session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        page: dict[str, Any] = self._wire.mail.whole(answer.meta)
+        if not isinstance(page.get("tools"), list):
+            raise ServerError("its answer does not follow MCP: `tools` is no list", kind="protocol")
+        return page
+
+    def _usable(self, tools: list[Json], notes: list[str]) -> list[Json]:
+        """The tools without those that MCP 2026 forbids to use, which are noted."""
+        found = []
+        for tool in tools:
+            schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+            is_bound = self.protocol in MODERN_PROTOCOL_VERSIONS and isinstance(schema, dict)
+            if is_bound and (reason := find_invalid_x_mcp_header(schema)):
+                notes.append(f"the tool {one_line(str(tool.get('name')), 80)} is left out: {one_line(reason, 200)}")
+            else:
+                found.append(tool)
         return found
 
-    async def call(self, tool: str, arguments: dict[str, Json], seconds: float) -> ServerReply:
-        """Calls a tool.
+    async def call(self, tool: str, arguments: dict[str, Json], seconds: float, most: float) -> ServerReply:
+        """Calls a tool. Each message about its progress gives it `seconds` more, up to `most` in all.
 
         Raises:
-            ServerError: It did not answer in time, went away, or answered nonsense; kind `refused` is an answer.
+            ServerError: It did not answer in time, went away, or answered nonsense; kind `answer` is an error that the
+                server answered.
         """
+        loop = asyncio.get_running_loop()
+        end = loop.time() + min(most, seconds * _EXTENSIONS)
         with self._mapped():
-            async with asyncio.timeout(seconds):
-                result = await self._result(tool, arguments)
-        hide, structured = self._server.hide, result.structured_content
-        most = self._server.entry.limits.result_chars
-        reply = reply_of(result.content, structured, is_error=bool(result.is_error), most=most)
-        value = hide(reply.value) if isinstance(reply.value, str) else reply.value
-        return ServerReply(reply.ok, hide(reply.text), value, reply.kind)
+            async with asyncio.timeout(seconds) as limit:
 
-    async def _result(self, tool: str, arguments: dict[str, Json]) -> types.CallToolResult:
-        """The result of a call. What the server asks back is answered with a refusal."""
+                async def progressed(progress: float, total: float | None, message: str | None) -> None:
+                    limit.reschedule(min(loop.time() + seconds, end))
+
+                result = await self._result(tool, arguments, progressed)
+        return reply_of(result, self._server.hide, most=self._server.entry.limits.result_chars)
+
+    async def _result(self, tool: str, arguments: dict[str, Json], progressed: ProgressFnT) -> dict[str, Json]:
+        """The result of a call, as the server sent it. What the server asks back is answered with a refusal."""
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         for _ in range(_MOST_ROUNDS):
             # Not the session's call_tool: it fetches what an outputSchema refers to, wherever that is.
-            result = await self._session.send_request(types.CallToolRequest(params=params), _RESULT)
+            request = types.CallToolRequest(params=params)
+            result = await self._session.send_request(request, _RESULT, progress_callback=progressed)
             if isinstance(result, types.CallToolResult):
-                return result
+                return self._wire.mail.whole(result.meta)
             params = types.CallToolRequestParams(
                 name=tool,
                 arguments=arguments,
@@ -298,7 +235,7 @@ class Connection:
         for key, request in (result.input_requests or {}).items():
             response = await self._session.dispatch_input_request(context, request)
             if isinstance(response, types.ErrorData):
-                raise ServerError(f"it asked for something that is not available: {response.message}", kind="refused")
+                raise ServerError(f"it asked for something that is not available: {response.message}", kind="answer")
             found[key] = response
         return found
 
@@ -307,8 +244,8 @@ class Connection:
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._session.list_tools()
-        except Exception:  # noqa: BLE001 - any failure is the answer
-            return False
+        except Exception as error:  # noqa: BLE001 - any failure but an answer is the answer
+            return failure_of(error).kind == "answer"
         return True
 
     async def aclose(self) -> None:
@@ -329,7 +266,7 @@ class Connection:
         return self._client.session
 
     @contextlib.contextmanager
-    def _mapped(self) -> Any:
+    def _mapped(self) -> Iterator[None]:
         """Errors of the connection as failures of the server, with what is known of its end."""
         try:
             yield

@@ -9,12 +9,12 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_tools.definition import lint
-from mcp_tools.text import middle_left_out, one_line, printable
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 
 _LONGEST_HINT = 200
@@ -155,28 +155,82 @@ class Listing:
     notes: tuple[str, ...] = ()
 
 
-def listing_of(server: str, definitions: Iterable[dict[str, Json]], most: int) -> Listing:
-    """The tools of a server's list.
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A server's own list, as it came."""
 
-    At most `most` of them are taken.
+    definitions: tuple[Json, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is wrong with its pages."""
+
+
+def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Sequence[str] = ()) -> Listing:
+    """The tools of a server's list, of which at most `most` are taken. A bad one is left out, with a note.
+
+    `problems` are those of the list's pages.
     """
     tools: dict[str, ExternalTool] = {}
-    notes: list[str] = []
-    listed = list(definitions)
-    told = {str(definition.get("name", "")) for definition in listed}
+    notes = [f"the server {server}: {note}" for note in problems]
+    told = {str(each.get("name", "")) for each in definitions if isinstance(each, dict)}
     shared = Counter(public_name(server, tool) for tool in told)
-    for definition in listed[:most]:
-        tool = str(definition.get("name", ""))
+    for number, given in enumerate(definitions[:most], 1):
+        tool = str(given.get("name", "")) if isinstance(given, dict) else ""
         name = public_name(server, tool, is_shared=shared[public_name(server, tool)] > 1)
-        if flaw := _flaw(definition):
-            notes.append(f"a tool of the server {server} is left out: {one_line(name, 80)}: {flaw}")
+        definition, ignored = _mended(given) if isinstance(given, dict) else ({}, [])
+        shown = one_line(name, 80) if tool else f"number {number}"
+        if flaw := _flaw(definition) if isinstance(given, dict) else "it is no object":
+            notes.append(f"a tool of the server {server} is left out: {shown}: {flaw}")
         elif name in tools:
-            notes.append(f"the server {server} lists {one_line(name, 80)} twice; the first counts")
+            notes.append(f"the server {server} lists {shown} twice; the first counts")
         else:
             tools[name] = _tool(name, server, definition)
-    if len(listed) > most:
+            notes += [f"{shown}: its {why}" for why in ignored]
+    if len(definitions) > most:
         notes.append(f"the server {server} has more than {most} tools; the others are left out")
     return Listing(tuple(tools.values()), tuple(notes))
+
+
+_OPTIONAL: dict[str, type] = {"title": str, "description": str, "annotations": dict}
+
+
+def _mended(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    """What is used of a definition, without parts that can be spared if they are wrong; these are named.
+
+    A missing or empty inputSchema means that there are no arguments.
+    """
+    schema = given.get("inputSchema")
+    kept: dict[str, Json] = {"name": given.get("name")}
+    kept["inputSchema"] = {"type": "object"} if schema is None or schema == {} else schema
+    ignored: list[str] = []
+    for key, form in _OPTIONAL.items():
+        if isinstance(given.get(key), form):
+            kept[key] = given[key]
+        elif given.get(key) is not None:
+            ignored.append(f"{key} is ignored: {_kind_of(given[key])}")
+    promised = given.get("outputSchema")
+    if promised is not None and (flaw := _schema_flaw(promised)):
+        ignored.append(f"outputSchema is ignored: {flaw}")
+    elif promised is not None:
+        kept["outputSchema"] = promised
+    return kept, ignored
+
+
+def _schema_flaw(schema: Json) -> str:
+    """Why a schema does not describe an object; empty when it does."""
+    if not isinstance(schema, dict):
+        return _kind_of(schema)
+    kinds, properties = schema.get("type", "object"), schema.get("properties", {})
+    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
+        return f"its type is {one_line(repr(kinds), 80)}, where MCP wants 'object'"
+    if not isinstance(properties, dict):
+        return f"properties: {_kind_of(properties)}"
+    wrong = next((name for name, inner in properties.items() if not isinstance(inner, dict | bool)), None)
+    return f"properties.{one_line(wrong, 80)}: {_kind_of(properties[wrong])}, no schema" if wrong is not None else ""
+
+
+def _kind_of(value: Json) -> str:
+    names = {"str": "a text", "dict": "an object", "list": "a list", "NoneType": "null", "bool": "a truth value"}
+    return f"it is {names.get(type(value).__name__, 'a number')}"
 
 
 def public_name(server: str, tool: str, *, is_shared: bool = False) -> str:
@@ -203,6 +257,8 @@ def _flaw(definition: dict[str, Json]) -> str:
     """Why a definition is not shown; empty when it is."""
     if not definition.get("name"):
         return "it has no name"
+    if flaw := _schema_flaw(definition.get("inputSchema")):
+        return f"inputSchema: {flaw}"
     found = next((flag for flag in lint(definition) if flag.rule in _REFUSED), None)
     return f"{found.where}: {found.message}" if found else ""
 
@@ -226,98 +282,3 @@ def _tool(name: str, server: str, definition: dict[str, Json]) -> ExternalTool:
         output if isinstance(output, dict) else None,
         hints if isinstance(hints, dict) else {},
     )
-
-
-_LONGEST_VALUE = 200
-"""Characters of a text that counts as a value rather than as material to read."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerReply:
-    """The outcome of one call, as plain JSON values."""
-
-    ok: bool
-    text: str
-    value: Json = None
-    """The result, when it is a single number, truth value or short text."""
-    kind: str = ""
-    """Of a failure: `tool`, `arguments`, `timeout`, `gone`, `unknown` …"""
-    seconds: float = 0.0
-
-
-def reply_of(content: Sequence[Any], structured: Json, *, is_error: bool, most: int) -> ServerReply:
-    """The reply that a result stands for.
-
-    Of its text `most` characters are kept.
-    """
-    told = "\n".join(filter(None, (_shown(block) for block in content)))
-    text = _joined(told, structured)
-    cut = middle_left_out(printable(text), most)
-    if is_error:
-        return ServerReply(False, cut or "the tool failed without a word", kind="tool")
-    return ServerReply(True, cut or "(an empty result)", _single(told, structured))
-
-
-def _shown(block: Any) -> str:
-    """A content block as text; what is no text is named with its kind and size."""
-    match block.type:
-        case "text":
-            return str(block.text)
-        case "image" | "audio":
-            return f"[{block.type} {block.mime_type}, {_size(block.data)}]"
-        case "resource_link":
-            return f"[resource {block.name}: {block.uri}]"
-        case "resource":
-            inside = block.resource
-            body = getattr(inside, "text", None)
-            if body is not None:
-                return f"[resource {inside.uri}]\n{body}"
-            return f"[resource {inside.uri}, {inside.mime_type or 'binary'}, {_size(inside.blob)}]"
-    return f"[{block.type}]"
-
-
-def _size(base64: str) -> str:
-    return f"{len(base64) * 3 // 4:,} bytes"
-
-
-def _joined(told: str, structured: Json) -> str:
-    """Both forms of a result where they differ; most servers send the same twice."""
-    if structured is None:
-        return told
-    as_text = json.dumps(structured, ensure_ascii=False)
-    inner = structured["result"] if isinstance(structured, dict) and set(structured) == {"result"} else structured
-    if not told:
-        return as_text
-    if _same(told, structured) or _same(told, inner):
-        return told
-    return f"{told}\n{as_text}"
-
-
-def _same(told: str, value: Json) -> bool:
-    if isinstance(value, str) and told == value:
-        return True
-    try:
-        return bool(json.loads(told) == value)
-    except (ValueError, RecursionError):
-        return isinstance(value, list) and told == "\n".join(str(item) for item in value)
-
-
-def _single(told: str, structured: Json) -> Json:
-    value = structured
-    if isinstance(value, dict) and len(value) == 1:
-        value = next(iter(value.values()))
-    if structured is None:
-        value = _number(told)
-    if isinstance(value, bool | int | float):
-        return value
-    is_short = isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value.strip()
-    return printable(value) if is_short else None
-
-
-def _number(text: str) -> Json:
-    """The number that is all of a text; None when it is none."""
-    try:
-        value = json.loads(text) if len(text) < 40 else None
-    except ValueError:
-        return None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

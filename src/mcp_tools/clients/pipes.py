@@ -13,15 +13,15 @@ import shutil
 import signal
 from asyncio.subprocess import Process
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import anyio
-import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
 from mcp_tools import child
 from mcp_tools.clients.config_files import Expanded
+from mcp_tools.clients.messages import LONGEST_MESSAGE, Mail
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 
@@ -38,8 +38,9 @@ were killed. It is started before the server, so that no moment is without it.""
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
-LONGEST_MESSAGE = 16 * 1024 * 1024
 _MOST_NOISE = 1_000
+"""Lines in a row that are no messages."""
+_LONGEST_NOISE = 200
 _ERROR_LINES = 3
 _LONGEST_ERROR_LINE = 500
 _GRACE_SECONDS = 1.5
@@ -49,13 +50,17 @@ _TERM_SECONDS = 1.0
 class Pipes:
     """A server's process and the streams to it. Open it with `async with pipes.open() as streams`."""
 
-    def __init__(self, server: Expanded, environment: Mapping[str, str]) -> None:
+    def __init__(self, server: Expanded, environment: Mapping[str, str], note: Callable[[str], None]) -> None:
         self._server = server
+        self._note = note
+        self.mail = Mail()
         self._environment = child.environment(of=environment) | server.environment
         self._process: Process | None = None
         self._last_words: deque[str] = deque(maxlen=_ERROR_LINES)
         self._has_spoken = False
-        self._noise: list[bytes] = []
+        self._is_told = False
+        self._noise = ""
+        """The first line on stdout that was no message."""
         self.ended = asyncio.Event()
         self.problem = ""
 
@@ -69,8 +74,7 @@ class Pipes:
         if self._last_words:
             parts.append(f"stderr: {one_line(' | '.join(self._last_words), 400)}")
         if self._noise and not self._has_spoken:
-            noise = self._noise[0][:200].decode("utf-8", "replace")
-            parts.append(f"it printed {one_line(noise, 80)!r} to stdout, which is for messages")
+            parts.append(f"it printed {self._noise!r} to stdout, which is for messages")
         return "; ".join(parts)
 
     @contextlib.asynccontextmanager
@@ -85,7 +89,7 @@ class Pipes:
             write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
             workers = [
                 asyncio.create_task(work)
-                for work in (self._read(process, inbound), _write(process, outbound), self._listen(process))
+                for work in (self._read(process, inbound), self._write(process, outbound), self._listen(process))
             ]
             try:
                 yield read, write
@@ -142,18 +146,23 @@ class Pipes:
 
     async def _read(self, process: Process, inbound: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         assert process.stdout is not None
+        noisy = 0
         try:
             async for line in process.stdout:
-                try:
-                    message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    self._noise += [line] if line.strip() else []
-                    if len(self._noise) > _MOST_NOISE:
-                        self.problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
-                        break
-                    continue
-                self._has_spoken = True
-                await inbound.send(SessionMessage(message))
+                messages = self.mail.received(line)
+                noisy = 0 if messages else noisy + bool(line.strip())
+                if noisy and not self._noise:
+                    self._noise = one_line(line[:_LONGEST_NOISE].decode("utf-8", "replace").strip(), 80)
+                if noisy > _MOST_NOISE:
+                    self.problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
+                    break
+                self._has_spoken = self._has_spoken or bool(messages)
+                for message in messages:
+                    await inbound.send(SessionMessage(message))
+                if self._noise and self._has_spoken and not self._is_told:
+                    self._is_told = True
+                    told = "prints to stdout what are no messages; these lines are ignored"
+                    self._note(f"the server {self._server.entry.name} {told}: {self._noise!r}")
         except ValueError:
             self.problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -163,6 +172,15 @@ class Pipes:
                 await asyncio.wait_for(process.wait(), 0.2)  # its exit code tells more than its silence
             inbound.close()
             self.ended.set()
+
+    async def _write(self, process: Process, outbound: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        assert process.stdin is not None
+        with contextlib.suppress(OSError, anyio.ClosedResourceError):
+            async for message in outbound:
+                self.mail.sent(message.message)
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
+                await process.stdin.drain()
 
     async def _listen(self, process: Process) -> None:
         """Keeps the last lines of stderr, of which any amount may come."""
@@ -177,15 +195,6 @@ class Pipes:
     def _hear(self, *lines: bytes) -> None:
         texts = (line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace").strip() for line in lines)
         self._last_words.extend(filter(None, texts))
-
-
-async def _write(process: Process, outbound: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    assert process.stdin is not None
-    with contextlib.suppress(OSError, anyio.ClosedResourceError):
-        async for message in outbound:
-            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
-            await process.stdin.drain()
 
 
 async def _stop(process: Process) -> None:

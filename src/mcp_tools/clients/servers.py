@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import ExternalTool, Listing, ServerReply, listing_of
+from mcp_tools.clients.definitions import ExternalTool, Listed, Listing, listing_of
+from mcp_tools.clients.replies import ServerReply
 from mcp_tools.clients.trust import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library.arguments import validate_arguments
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST_FAILURES = 2
+_UNKNOWN = "it is not known whether the call took effect, so it is not repeated"
 _NAMED = 5
 
 
@@ -67,12 +70,12 @@ class Link:
         try:
             connection = await self._connected()
             self._is_stale = False
-            definitions = await connection.definitions()
-            self._take(listing_of(self.name, definitions, self._server.entry.limits.max_tools))
+            listed = await connection.definitions()
+            self._take(listing_of(self.name, listed.definitions, self._server.entry.limits.max_tools, listed.notes))
         except ServerError as failure:
             self._set_aside(failure)
 
-    async def definitions(self) -> list[dict[str, Json]]:
+    async def definitions(self) -> Listed:
         """The server's own list, uncut.
 
         Raises:
@@ -83,12 +86,12 @@ class Link:
     async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Calls a tool. Whatever goes wrong is in the reply."""
         started = time.perf_counter()
-        own = self._server.entry.limits.call_seconds
-        limit = own if seconds is None else min(own, max(seconds, 0.1))
+        most = math.inf if seconds is None else max(seconds, 0.1)
+        limit = min(self._server.entry.limits.call_seconds, most)
         try:
             validate_arguments(tool.name, tool.input_schema, arguments)
             async with self._calls:
-                reply = await self._called(tool, arguments, limit)
+                reply = await self._called(tool, arguments, limit, most)
         except ArgumentsError as misfit:
             reply = ServerReply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
         except ServerError as failure:
@@ -97,19 +100,37 @@ class Link:
             reply = ServerReply(False, message, kind=failure.kind)
         return replace(reply, seconds=round(time.perf_counter() - started, 6))
 
-    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float) -> ServerReply:
-        connection = await self._connected()
-        try:
-            return await connection.call(tool.tool, arguments, limit)
-        except ServerError as failure:
-            # a connection that is of no more use is dropped, so that the next call starts the server anew
-            is_lost = failure.kind == "gone" or not connection.is_open
-            if is_lost or (failure.kind == "timeout" and not await connection.answers()):
-                if self._connection is connection:
-                    self._connection = None
+    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float, most: float) -> ServerReply:
+        """Calls a tool, and once more if that can do no harm: the server did not take the call, or the tool only reads.
+
+        Raises:
+            ServerError: There is no reply.
+        """
+        is_second = False
+        while True:
+            connection = await self._connected()
+            try:
+                return await connection.call(tool.tool, arguments, limit, most)
+            except ServerError as failure:
+                await self._drop_if_lost(connection, failure)
+                only_reads = tool.hints.get("readOnlyHint") is True
+                if is_second or failure.kind not in ({"session", "gone"} if only_reads else {"session"}):
+                    if failure.kind in {"gone", "timeout"} and not only_reads:
+                        raise ServerError(f"{failure.message}; {_UNKNOWN}", kind=failure.kind) from None
+                    raise
+            is_second = True
+
+    async def _drop_if_lost(self, connection: Connection, failure: ServerError) -> None:
+        """Drops a connection that is of no more use, so that the next call begins with a new one."""
+        is_lost = failure.kind in {"gone", "session"} or not connection.is_open
+        if is_lost or (failure.kind == "timeout" and not await connection.answers()):
+            if self._connection is connection:
+                self._connection = None
+                if failure.kind == "session":
+                    self.notes.append(f"the server {self.name} lost its session; a new one is begun")
+                else:
                     self._lost(failure)
-                await connection.aclose()
-            raise
+            await connection.aclose()
 
     def _lost(self, failure: ServerError) -> None:
         self._failures += 1

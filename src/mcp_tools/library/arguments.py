@@ -162,9 +162,9 @@ def _own_kinds(schema: dict[str, Json]) -> set[str]:
     kinds = schema.get("type")
     if isinstance(kinds, str | list):
         return {kinds} if isinstance(kinds, str) else {kind for kind in kinds if isinstance(kind, str)}
-    values = (
-        schema.get("enum") if isinstance(schema.get("enum"), list) else [schema[k] for k in ("const",) if k in schema]
-    )
+    values = schema.get("enum")
+    if not isinstance(values, list):
+        values = [schema["const"]] if "const" in schema else []
     return {kind for value in values for kind, fits in _KINDS.items() if fits(value)} or set(_KINDS)
 
 

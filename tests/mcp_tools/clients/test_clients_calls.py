@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 
 import pytest
 
-from mcp_tools.clients.definitions import ServerReply
+from mcp_tools.clients.replies import ServerReply
 from support.external import WebServer, is_alive, modern, plain, starts
 
 
@@ -26,12 +27,12 @@ async def test_what_comes_back_is_told_as_data(start):
     reply = await call(servers, "calc__rich")
     assert reply.text.splitlines() == [
         "first",
-        "[image image/png, 6 bytes]",
-        "[audio audio/wav, 6 bytes]",
+        "[image in the file image_1.png: image/png, 4 bytes]",
+        "[audio in the file audio_2.wav: audio/wav, 4 bytes]",
         "[resource a: file:///a.txt]",
         "[resource file:///b.txt]",
         "inside b",
-        "[resource file:///c.bin, binary, 6 bytes]",
+        "[resource file:///c.bin in the file file_3.bin: binary, 4 bytes]",
     ]
 
 
@@ -49,7 +50,8 @@ async def test_what_goes_wrong_is_in_the_reply(start):
 async def test_a_long_result_is_cut_in_its_middle_and_says_so(start):
     reply = await call(start(calc=plain(alita={"resultChars": 1000})), "calc__long")
     assert reply.text.startswith("begin ")
-    assert reply.text.endswith(" end")
+    assert reply.text.endswith(" end\n[file whole_result.txt: the whole result]")
+    assert base64.b64decode(reply.files[0].data) == b"begin " + b"y" * 5000 + b" end"
     assert "4,010 of 5,010 characters left out" in reply.text
 
 

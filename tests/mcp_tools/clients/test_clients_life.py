@@ -17,7 +17,7 @@ from mcp.client import session, streamable_http, subscriptions
 from mcp.shared import exceptions
 from pydantic import ValidationError
 
-from mcp_tools.clients.connection import failure_of
+from mcp_tools.clients.messages import failure_of
 from mcp_tools.errors import ServerError
 from support.external import ends, is_alive, plain, starts
 
@@ -55,7 +55,8 @@ async def test_one_bad_server_does_not_hide_the_others(start):
 async def test_servers_that_print_or_die_of_new_questions_are_used_all_the_same(start, flag):
     servers = start(odd=plain(flag))
     assert "odd__add" in await names(servers)
-    assert servers.notes() == []
+    told = "the server odd prints to stdout what are no messages; these lines are ignored: 'Welcome to the server!'"
+    assert servers.notes() == [told] * (flag == "banner")
 
 
 async def test_nothing_is_started_before_it_is_needed(start, log):
@@ -234,9 +235,9 @@ def _descriptors():
     ("code", "message", "kind"),
     [
         (-32000, "Connection closed", "gone"),
-        (-32600, "Session terminated", "gone"),
+        (-32600, "Session terminated", "answer"),
         (-32001, "Timed out", "timeout"),
-        (-32602, "no\x1b[31m such tool", "refused"),
+        (-32602, "no\x1b[31m such tool", "answer"),
     ],
 )
 def test_what_a_protocol_error_means(code, message, kind):

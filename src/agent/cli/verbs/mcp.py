@@ -187,10 +187,10 @@ async def _tested(standing: Standing) -> dict[str, Any]:
     report: dict[str, Any] = {"ok": False, "name": entry.name, "starts": entry.shown, "tools": [], "notes": []}
     started = time.perf_counter()
     try:
-        definitions = await link.definitions()
-        listing = listing_of(entry.name, definitions, entry.limits.max_tools)
-        listed = definitions[: entry.limits.max_tools]
-        suspicions = [f"{each.get('name')}: {said}" for each in listed for said in suspicions_of(each)]
+        listed, most = await link.definitions(), entry.limits.max_tools
+        listing = listing_of(entry.name, listed.definitions, most, listed.notes)
+        definitions = [each for each in listed.definitions[:most] if isinstance(each, dict)]
+        suspicions = [f"{each.get('name')}: {said}" for each in definitions for said in suspicions_of(each)]
         report |= {
             "ok": True,
             "protocol": link.protocol,

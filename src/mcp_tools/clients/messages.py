@@ -1,0 +1,214 @@
+"""Messages of a server as the SDK takes them: which request a reply answers, and what is wrong with one that is broken.
+
+The SDK drops a reply that it cannot read, so that its caller waits until the time is over, and it refuses a whole list
+or result for one odd part. Here, a broken reply fails its request at once, and lists and results are kept as they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import mcp_types as types
+from mcp.client.extension import UnexpectedClaimedResult
+from mcp.client.streamable_http import StreamableHTTPError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT, RequestId, methods
+from mcp_types.version import LATEST_MODERN_VERSION
+from pydantic import ValidationError
+
+from mcp_tools.errors import ServerError
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+LONGEST_MESSAGE = 16 * 1024 * 1024
+RAW = "alita/raw"
+"""In the `_meta` of a list or a result: the number under which what the server sent is kept."""
+_CLOSED_HERE = "the connection was closed"
+_ALREADY_KNOWN = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
+"""Codes that the SDK uses itself, too."""
+
+
+def failed(request: RequestId, failure: ServerError) -> types.JSONRPCError:
+    """The reply to a request that fails here. Its `data` is the failure itself, which no server can send."""
+    error = types.ErrorData(code=INTERNAL_ERROR, message=failure.message, data=failure)
+    return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
+
+
+def answer_of(error: types.ErrorData) -> ServerError:
+    """An error that a server answered, which says nothing about the connection."""
+    return ServerError(f"it answered with an error: {one_line(error.message, 1000)} ({error.code})", kind="answer")
+
+
+class Mail:
+    """The requests of a connection that wait for a reply."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[RequestId, str] = {}
+        self._kept: dict[int, dict[str, Json]] = {}
+        self._numbers = itertools.count()
+
+    def sent(self, message: types.JSONRPCMessage) -> None:
+        """Notes a message that is sent."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._waiting[message.id] = message.method
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._waiting.pop((message.params or {}).get("requestId", ""), None)
+
+    def received(self, text: bytes | str, *, reply_to: RequestId | None = None) -> list[types.JSONRPCMessage]:
+        """The messages in a text; none if it is not meant as one. A broken reply becomes the failure of its request.
+
+        Args:
+            text: One message as JSON, or a list of them.
+            reply_to: The request that any reply in the text answers, where the transport knows it.
+        """
+        try:
+            loaded = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            request = _id_in(text) if reply_to is None else reply_to
+            is_meant = reply_to is not None or _LIKE_A_MESSAGE.search(_bytes(text)[:1000])
+            return self._broken(request, f"it is not JSON: {error}") if is_meant else []
+        batch = loaded if isinstance(loaded, list) else [loaded]
+        return [message for one in batch for message in self._read(one, reply_to)]
+
+    def _read(self, loaded: Any, reply_to: RequestId | None) -> list[types.JSONRPCMessage]:
+        is_object = isinstance(loaded, dict)
+        if is_object and "method" not in loaded and (reply_to is not None or loaded.get("id") is None):
+            loaded = {**loaded, "id": self._only() if reply_to is None else reply_to}
+        request = loaded.get("id") if is_object else None
+        whole = loaded.get("result") if is_object else None
+        method = self._waiting.get(self._own(request)) if isinstance(request, int | str) else None
+        if isinstance(whole, dict) and method in _KEPT_WHOLE and whole.get("resultType") != "input_required":
+            tools = {"tools": _mirrored(whole.get("tools"))} if method == "tools/list" else {}
+            loaded = {**loaded, "result": {**_KEPT_WHOLE[method], **tools, "_meta": {RAW: self._keep(whole)}}}
+        try:
+            message = types.jsonrpc_message_adapter.validate_python(loaded, by_name=False)
+        except ValidationError as error:
+            is_meant = is_object and "method" not in loaded and {"result", "error", "jsonrpc"} & set(loaded)
+            return self._broken(request, _first_misfit(error)) if is_meant or reply_to is not None else []
+        if isinstance(message, types.JSONRPCError) and message.error.code in _ALREADY_KNOWN:
+            message.error.data = answer_of(message.error)
+        if isinstance(message, types.JSONRPCError | types.JSONRPCResponse):
+            self._taken(message.id)
+        return [message]
+
+    def _keep(self, result: dict[str, Json]) -> int:
+        number = next(self._numbers)
+        self._kept[number] = result
+        return number
+
+    def whole(self, meta: Mapping[str, Any] | None) -> dict[str, Json]:
+        """The result that a server sent, by the `_meta` of what the SDK got of it."""
+        return self._kept.pop((meta or {})[RAW])
+
+    def _broken(self, request: Any, problem: str) -> list[types.JSONRPCMessage]:
+        request = request if isinstance(request, int | str) else self._only()
+        if self._taken(request) is None:
+            return []
+        return [failed(request, ServerError(f"its reply cannot be read: {one_line(problem, 300)}", kind="protocol"))]
+
+    def _taken(self, request: RequestId | None) -> str | None:
+        """The method of a request, which waits no longer."""
+        return None if request is None else self._waiting.pop(self._own(request), None)
+
+    def _own(self, request: RequestId) -> RequestId:
+        """The id as it was sent: some servers answer "1" to the request 1."""
+        is_text = request not in self._waiting and isinstance(request, str) and request.isdecimal()
+        return int(request) if is_text else request
+
+    def _only(self) -> RequestId | None:
+        """The request that waits, if it is the only one."""
+        return next(iter(self._waiting)) if len(self._waiting) == 1 else None
+
+
+_KEPT_WHOLE: dict[str | None, dict[str, Json]] = {
+    "tools/list": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"},
+    "tools/call": {"resultType": "complete", "content": []},
+}
+"""What the SDK gets of these results."""
+
+
+def _mirrored(tools: Json) -> list[Json]:
+    """The tools of which the SDK puts arguments into headers of HTTP, and which it can read."""
+    found: list[Json] = []
+    for tool in tools if isinstance(tools, list) else ():
+        schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+        if isinstance(schema, dict) and "x-mcp-header" in str(schema.get("properties")):
+            brief = {"name": tool.get("name"), "inputSchema": schema}
+            listed = _KEPT_WHOLE["tools/list"] | {"tools": [brief]}
+            with contextlib.suppress(ValidationError):
+                methods.validate_server_result("tools/list", LATEST_MODERN_VERSION, listed)
+                found.append(brief)
+    return found
+
+
+_LIKE_A_MESSAGE = re.compile(rb'"jsonrpc"|^\s*\{\s*"(?:id|result|error)"')
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
+
+
+def _bytes(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+
+def _id_in(text: bytes | str) -> RequestId | None:
+    """The id in a broken message, if exactly one can be meant."""
+    found = {match[1] for match in _ID.finditer(_bytes(text))}
+    value = found.pop().decode(errors="replace") if len(found) == 1 else ""
+    return (value[1:-1] if value.startswith('"') else int(value)) if value else None
+
+
+def _first_misfit(error: ValidationError) -> str:
+    """Where a value does not fit, and why; of the forms that a message can have, the likeliest."""
+    first = min(error.errors(include_url=False), key=lambda one: "Response" not in str(one["loc"]))
+    place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("JSONRPC"))
+    return f"{place}: {first['msg']}" if place else str(first["msg"])
+
+
+_UNREACHED = (httpx2.ConnectTimeout, httpx2.ConnectError)
+_SENSELESS = (StreamableHTTPError, UnexpectedClaimedResult, RuntimeError)
+_FOREIGN = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, httpx2.CookieConflict, OSError)
+
+
+def failure_of(error: BaseException) -> ServerError:
+    """The failure that an error of a connection stands for."""
+    if isinstance(error, BaseExceptionGroup):  # of a group, one that is no mere consequence of the others' end
+        leaves = [failure_of(inner) for inner in error.exceptions]
+        return next((leaf for leaf in leaves if leaf.message != _CLOSED_HERE), leaves[0])
+    match error:
+        case ServerError():
+            return error
+        case MCPError():
+            return _failure_of_protocol(error.error)
+        case TimeoutError():
+            return ServerError("it did not answer in time", kind="timeout")
+        case asyncio.CancelledError():
+            return ServerError(_CLOSED_HERE, kind="gone")
+        case ValidationError():
+            return ServerError(f"its answer does not follow MCP: {_first_misfit(error)}", kind="protocol")
+        case SubscriptionLost() | ListenNotSupportedError():
+            return ServerError("it ended the stream of its changes", kind="gone")
+    words = one_line(str(error) or type(error).__name__, 200)
+    if isinstance(error, _SENSELESS):
+        return ServerError(f"its answer does not follow MCP: {words}", kind="protocol")
+    if isinstance(error, _UNREACHED):
+        return ServerError("it cannot be reached: no connection to its address", kind="unreachable")
+    if isinstance(error, _FOREIGN):
+        return ServerError(f"the connection failed: {getattr(error, 'strerror', None) or words}", kind="gone")
+    return ServerError(f"the connection failed: {type(error).__name__}: {words}", kind="protocol")
+
+
+def _failure_of_protocol(error: types.ErrorData) -> ServerError:
+    if isinstance(error.data, ServerError):
+        return error.data
+    if error.code == REQUEST_TIMEOUT:
+        return ServerError("it did not answer in time", kind="timeout")
+    if error.code == CONNECTION_CLOSED:
+        return ServerError("it ended the connection", kind="gone")
+    return answer_of(error)

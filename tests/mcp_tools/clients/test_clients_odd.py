@@ -1,0 +1,394 @@
+"""Servers that keep MCP badly: what can be used of them is used, and what is wrong is told."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from typing import Any
+
+import pytest
+
+from mcp_tools.clients.replies import ServerReply
+from support.external import odd, starts
+from support.odd_mcp_server import EMPTY, LOOKUP, PRICE, OddWeb
+
+TEXT = {"type": "string"}
+
+
+def bad(**more: Any) -> dict[str, Any]:
+    return {"name": "bad", "description": "A bad one", "inputSchema": EMPTY, **more}
+
+
+async def call(servers: Any, name: str = "parts__lookup", **arguments: Any) -> ServerReply:
+    reply: ServerReply = await servers.call(name, arguments)
+    return reply
+
+
+USED: dict[str, tuple[Any, str]] = {
+    "no schema": ({"name": "bad"}, ""),
+    "null schema": (bad(inputSchema=None), ""),
+    "empty schema": (bad(inputSchema={}), ""),
+    "no type": (bad(inputSchema={"anyOf": [{"type": "object", "properties": {"a": TEXT}}]}), ""),
+    "output is a list": (
+        bad(outputSchema={"type": "array"}),
+        "parts__bad: its outputSchema is ignored: its type is 'array', where MCP wants 'object'",
+    ),
+    "output is a text": (bad(outputSchema="x"), "parts__bad: its outputSchema is ignored: it is a text"),
+    "icons as text": (bad(icons=["http://x/y.png"]), ""),
+    "title is a number": (bad(title=5), "parts__bad: its title is ignored: it is a number"),
+    "description is a list": (bad(description=["x"]), "parts__bad: its description is ignored: it is a list"),
+    "hints are a list": (bad(annotations=["x"]), "parts__bad: its annotations is ignored: it is a list"),
+    "hints of a wrong type": (bad(annotations={"readOnlyHint": "yes"}), ""),
+    "reference to nothing": (bad(inputSchema={"type": "object", "properties": {"a": {"$ref": "#/no/where"}}}), ""),
+    "reference to itself": (bad(inputSchema={"type": "object", "$defs": {"a": {"$ref": "#/$defs/a"}}}), ""),
+    "reference to elsewhere": (
+        bad(inputSchema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}}),
+        "",
+    ),
+    "huge schema": (bad(inputSchema={"type": "object", "properties": {f"p{n}": TEXT for n in range(3000)}}), ""),
+    "required is a text": (bad(inputSchema={"type": "object", "required": "a"}), ""),
+    "unknown type": (bad(inputSchema={"type": "object", "properties": {"a": {"type": "int"}}}), ""),
+    "odd name": (bad(name="search the/web!"), ""),
+    "long name": (bad(name="n" * 300), ""),
+    "unknown members": (bad(execution=5, _meta="x", cost="much"), ""),
+}
+
+
+@pytest.mark.parametrize(("tool", "note"), USED.values(), ids=USED.keys())
+async def test_what_is_odd_in_a_tool_but_harmless_is_mended(start, tool, note):
+    servers = start(parts=odd(tools=[LOOKUP, tool]))
+    names = {found.name for found in await servers.search("", 9)}
+    assert len(names) == 2
+    assert servers.notes() == [note] * bool(note)
+    (name,) = names - {"parts__lookup"}
+    assert (await call(servers, name)).text == "12.50 EUR"
+
+
+LEFT_OUT: dict[str, tuple[Any, str]] = {
+    "a text": ("bad", "number 2: it is no object"),
+    "null": (None, "number 2: it is no object"),
+    "no name": ({"inputSchema": EMPTY}, "number 2: it has no name"),
+    "name is a number": (bad(name=5), "parts__5: name: it is no text"),
+    "name is a list": (bad(name=["a"]), "name: it is no text"),
+    "hidden characters": (bad(description="a\u200bb"), "parts__bad: description: it holds U+200B"),
+    "schema is a text": (bad(inputSchema="x"), "parts__bad: inputSchema: it is a text"),
+    "schema is true": (bad(inputSchema=True), "parts__bad: inputSchema: it is a truth value"),
+    "schema of a text": (bad(inputSchema=TEXT), "inputSchema: its type is 'string', where MCP wants 'object'"),
+    "properties are a list": (bad(inputSchema={"properties": ["a"]}), "inputSchema: properties: it is a list"),
+    "required among the properties": (
+        bad(inputSchema={"type": "object", "properties": {"coin": TEXT, "required": ["coin"]}}),
+        "parts__bad: inputSchema: properties.required: it is a list, no schema",
+    ),
+    "too deep": (
+        bad(inputSchema={"type": "object", "properties": {"a": json.loads('{"items":' * 300 + "{}" + "}" * 300)}}),
+        "it is nested deeper than 60 levels",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tool", "reason"), LEFT_OUT.values(), ids=LEFT_OUT.keys())
+async def test_a_bad_tool_is_left_out_with_the_reason_and_the_good_one_is_used(start, tool, reason):
+    servers = start(parts=odd(tools=[LOOKUP, tool]))
+    assert [found.name for found in await servers.search("", 9)] == ["parts__lookup"]
+    (note,) = servers.notes()
+    assert note.startswith("a tool of the server parts is left out: ")
+    assert reason in note
+    assert (await call(servers)).text == "12.50 EUR"
+
+
+async def test_of_two_tools_of_one_name_the_first_counts(start):
+    servers = start(parts=odd(tools=[LOOKUP, {**LOOKUP, "description": "Another"}]))
+    (tool,) = await servers.search("", 9)
+    assert tool.description == "Looks up a price"
+    assert servers.notes() == ["the server parts lists parts__lookup twice; the first counts"]
+
+
+def page(*tools: Any, cursor: Any = None) -> dict[str, Any]:
+    return {"result": {"tools": list(tools), **({} if cursor is None else {"nextCursor": cursor})}}
+
+
+PAGES: dict[str, tuple[Any, str]] = {
+    "an error": ({"error": {"code": -32603, "message": "disk"}}, "page 2 of its list is left out: it answered with"),
+    "no list": ({"result": {"tools": {"a": 1}}}, "page 2 of its list is left out: its answer does not follow MCP"),
+    "a loop": (page(bad(), cursor="2"), "its list ends after page 2: the next cursor comes a second time"),
+    "a cursor that is a number": (page(bad(), cursor=3), "its list ends after page 2: the next cursor is no text"),
+    "a broken page": ({"raw": '{"jsonrpc": "2.0", "id": ID, "result": {"tools": [}}'}, "its reply cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("second", "note"), PAGES.values(), ids=PAGES.keys())
+async def test_a_bad_page_does_not_hide_the_good_ones(start, second, note):
+    servers = start(parts=odd(pages={"": page(LOOKUP, cursor="2"), "2": second}))
+    assert "parts__lookup" in {tool.name for tool in await servers.search("", 9)}
+    assert note in servers.notes()[0]
+
+
+async def test_a_server_without_tools_is_no_failure(start):
+    servers = start(parts=odd(pages={"": {"error": {"code": -32601, "message": "Method not found"}}}))
+    assert await servers.search("", 9) == []
+    assert servers.notes() == ["the server parts: it offers no tools"]
+
+
+@pytest.mark.parametrize("web", [False, True], ids=["stdio", "http"])
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (-32000, "Part database is down"),
+        (-32000, "Connection closed"),
+        (-32001, "Request timed out"),
+        (-32042, "Log in first"),
+        (-32099, "Out of order"),
+        (-32600, "Session terminated"),
+        (-32602, "No such part"),
+        (-32603, "Failed"),
+        (0, "Nothing"),
+        (418, "A teapot"),
+    ],
+)
+async def test_an_error_of_a_server_is_its_answer(start, log, code, message, web):
+    plan = {"calls": {"lookup": [{"error": {"code": code, "message": message, "data": {"x": 1}}}]}}
+    with OddWeb(plan) as server:
+        servers = start(parts={"url": server.url} if web else odd(**plan))
+        for _ in range(4):
+            reply = await call(servers)
+            assert (reply.ok, reply.kind) == (False, "answer")
+            assert reply.text == f"it answered with an error: {message} ({code})"
+        assert servers.notes() == []
+        assert len(set(starts(log))) == (0 if web else 1), "the server was not started again"
+        await servers.aclose()
+
+
+UNREADABLE: dict[str, tuple[str, str]] = {
+    "no JSON": ('{"jsonrpc": "2.0", "id": ID, "result": {]}', "it is not JSON"),
+    "cut": ('{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "te', "it is not JSON"),
+    "result is a text": ('{"jsonrpc": "2.0", "id": ID, "result": "12.50"}', "result: Input should be a valid dict"),
+    "no result": ('{"jsonrpc": "2.0", "id": ID}', "cannot be read"),
+    "error is a text": ('{"jsonrpc": "2.0", "id": ID, "error": "down"}', "cannot be read"),
+    "no version": ('{"id": ID, "result": {}}', "jsonrpc: Field required"),
+    "too deep": ('{"jsonrpc": "2.0", "id": ID, "result": ' + '{"a":' * 5_000, "it is not JSON"),
+}
+
+
+@pytest.mark.parametrize("web", [False, True], ids=["stdio", "http"])
+@pytest.mark.parametrize(("raw", "said"), UNREADABLE.values(), ids=UNREADABLE.keys())
+async def test_a_reply_that_cannot_be_read_fails_at_once_and_says_why(start, raw, said, web):
+    plan = {"tools": [LOOKUP, {"name": "fine"}], "calls": {"lookup": [{"raw": raw}]}}
+    with OddWeb(plan) as server:
+        servers = start(parts={"url": server.url} if web else odd(**plan))
+        before = time.monotonic()
+        reply = await call(servers)
+        assert time.monotonic() - before < 5
+        assert (reply.ok, reply.kind) == (False, "protocol")
+        assert "its reply cannot be read" in reply.text
+        assert said in reply.text
+        assert (await call(servers, "parts__fine")).text == "12.50 EUR"
+        await servers.aclose()
+
+
+ACCEPTED: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "id as text": ([{"id": "TEXT", "result": {"content": "12.50"}}], "12.50"),
+    "an error without an id": (
+        [{"raw": '{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "bad"}}'}],
+        "it answered with an error: bad (-32700)",
+    ),
+    "a batch": ([{"raw": '[{"jsonrpc": "2.0", "id": ID, "result": {"content": ["a", "b"]}}]'}], "a\nb"),
+    "unknown notifications": (
+        [{"notify": "notifications/odd"}, {"notify": "odd", "params": {}}, {"result": PRICE}],
+        "12",
+    ),
+    "a ping": ([{"raw": '{"jsonrpc": "2.0", "id": "p", "method": "ping"}'}, {"result": PRICE}], "12.50 EUR"),
+    "an unknown request": ([{"raw": '{"jsonrpc": "2.0", "id": "p", "method": "odd/odd"}'}, {"result": PRICE}], "12"),
+    "no content": ([{"result": {"toolResult": {"price": 12.5}}}], '{"toolResult": {"price": 12.5}}'),
+    "only a structure": ([{"result": {"structuredContent": {"price": 12.5}}}], '{"price": 12.5}'),
+    "a structure that is a list": ([{"result": {"content": [], "structuredContent": [1, 2]}}], "[1, 2]"),
+    "another structure than promised": (
+        [{"result": {"content": [{"type": "text", "text": "dear"}], "structuredContent": {"cost": "x"}}}],
+        'dear\n{"cost": "x"}',
+    ),
+    "unknown content": (
+        [{"result": {"content": [{"type": "map", "x": 1}, {"type": "text", "text": "after"}, 5, None]}}],
+        '[content of the kind \'map\', which is not known here: {"type": "map", "x": 1}]\nafter\n5\nnull',
+    ),
+    "content without a kind": ([{"result": {"content": [{"text": "here"}]}}], "[None]\nhere"),
+    "an error result": ([{"result": {"isError": True, "content": [{"type": "text", "text": "no"}]}}], "no"),
+    "annotated": (
+        [
+            {
+                "result": {
+                    "content": [{"type": "text", "text": "a", "annotations": {"audience": ["user"], "priority": 7}}]
+                }
+            }
+        ],
+        "a",
+    ),
+    "a number that is none": (
+        [{"raw": '{"jsonrpc": "2.0", "id": ID, "result": {"structuredContent": {"x": NaN}}}'}],
+        "NaN",
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "said"), ACCEPTED.values(), ids=ACCEPTED.keys())
+async def test_a_result_in_an_unusual_form_is_told_whole(start, steps, said):
+    servers = start(parts=odd(calls={"lookup": steps}))
+    reply = await call(servers)
+    assert said in reply.text
+    assert servers.notes() == []
+
+
+async def test_log_lines_on_stdout_are_noted_once_and_ignored(start):
+    noise = [{"raw": "INFO looking up"}, {"raw": '{"level": "info", "message": "found"}'}, {"raw": ""}, {"raw": "[1]"}]
+    servers = start(parts=odd(calls={"lookup": [*noise, {"result": PRICE}]}))
+    for _ in range(3):
+        assert (await call(servers)).text == "12.50 EUR"
+    (note,) = servers.notes()
+    assert note == "the server parts prints to stdout what are no messages; these lines are ignored: 'INFO looking up'"
+
+
+@pytest.mark.parametrize(("calls", "ok"), [(6, True), (16, False)], ids=["in time", "past the cap"])
+async def test_progress_gives_a_call_more_time_up_to_a_cap(start, calls, ok):
+    steps = [{"notify": "notifications/progress", "sleep": 0.2}] * calls
+    servers = start(parts=odd(calls={"lookup": [*steps, {"result": PRICE}]}, alita={"callSeconds": 0.3}))
+    await servers.search("", 1)
+    reply = await call(servers)
+    assert reply.ok is ok
+    assert reply.seconds > 1.0
+    assert reply.seconds < 3.3
+
+
+LOST: dict[str, dict[str, Any]] = {
+    "404": {"status": 404, "body": "Session not found"},
+    "404 in JSON": {
+        "status": 404,
+        "body": '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}',
+    },
+    "400": {"status": 400, "body": "Bad Request: No valid session ID provided"},
+    "400 not initialised": {"status": 400, "body": "Bad Request: Server not initialized"},
+}
+
+
+@pytest.mark.parametrize("lost", LOST.values(), ids=LOST.keys())
+async def test_a_lost_session_is_begun_anew_and_the_call_repeated(start, lost):
+    with OddWeb({"lost": lost}) as server:
+        servers = start(parts={"url": server.url})
+        assert (await call(servers)).text == "12.50 EUR"
+        for count in (2, 3, 4, 5):
+            server.sessions.clear()
+            assert (await call(servers)).text == "12.50 EUR"
+            assert server.begun == count
+            assert servers.notes() == ["the server parts lost its session; a new one is begun"]
+        assert server.plan.calls == {"lookup": 5}
+        await servers.aclose()
+
+
+async def test_a_server_that_keeps_no_session_is_not_asked_without_end(start):
+    with OddWeb({"calls": {"lookup": [{"status": 404, "body": "gone"}]}}) as server:
+        servers = start(parts={"url": server.url})
+        reply = await call(servers)
+        assert (reply.ok, reply.kind) == (False, "session")
+        assert server.plan.calls == {"lookup": 2}
+        await servers.aclose()
+
+
+READS = {**LOOKUP, "annotations": {"readOnlyHint": True}}
+
+
+@pytest.mark.parametrize(("tool", "calls"), [(LOOKUP, 1), (READS, 2)], ids=["acts", "only reads"])
+async def test_a_stream_cut_in_mid_answer_is_repeated_only_if_that_does_no_harm(start, tool, calls):
+    steps = [{"once": [{"notify": "notifications/progress"}, {"cut": True}]}, {"result": PRICE}]
+    with OddWeb({"tools": [tool], "calls": {"lookup": steps}}, events=True) as server:
+        servers = start(parts={"url": server.url})
+        reply = await call(servers)
+        assert server.plan.calls == {"lookup": calls}
+        assert reply.ok is (calls == 2)
+        if calls == 1:
+            said = "its answer broke off; it is not known whether the call took effect, so it is not repeated"
+            assert reply.text == said
+        assert (await call(servers)).text == "12.50 EUR"
+        await servers.aclose()
+
+
+@pytest.mark.parametrize(("tool", "calls"), [(LOOKUP, 1), (READS, 2)], ids=["acts", "only reads"])
+async def test_a_server_that_dies_in_a_call_is_started_again_and_says_so(start, log, tool, calls):
+    servers = start(parts=odd(tools=[tool, {"name": "fine"}], calls={"lookup": [{"exit": 3}]}))
+    reply = await call(servers)
+    assert (reply.ok, reply.kind) == (False, "gone")
+    assert "exit code 3" in reply.text
+    assert len(starts(log)) == calls
+    assert ("it is not known whether the call took effect" in reply.text) is (calls == 1)
+    assert "the server parts failed and is started again when needed" in servers.notes()[0]
+    assert (await call(servers, "parts__fine")).text == "12.50 EUR"
+
+
+HTTP: dict[str, tuple[dict[str, Any], str]] = {
+    "500": ({"status": 500, "body": "no disk"}, "it answers 500: no disk"),
+    "502 of a proxy": ({"status": 502, "body": "<html>Bad gateway</html>", "kind": "text/html"}, "it answers 502"),
+    "a page": ({"status": 200, "body": "<html>", "kind": "text/html"}, "it answers with text/html, where JSON or"),
+    "nothing": ({"status": 202, "body": ""}, "it answers with nothing, where JSON or an event stream is due"),
+    "an error in JSON": (
+        {
+            "status": 400,
+            "body": '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad part"}}',
+            "kind": "application/json",
+        },
+        "it answered with an error: bad part (-32602)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "said"), HTTP.values(), ids=HTTP.keys())
+async def test_what_http_answers_to_a_call_is_told_and_the_connection_stays(start, step, said):
+    with OddWeb({"calls": {"lookup": [{"once": [step]}, {"result": PRICE}]}}) as server:
+        servers = start(parts={"url": server.url})
+        assert said in (await call(servers)).text
+        assert (await call(servers)).text == "12.50 EUR"
+        assert server.begun == 1
+        await servers.aclose()
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+async def test_servers_of_every_version_are_used(start, version):
+    servers = start(parts=odd(version=version))
+    assert (await call(servers)).text == "12.50 EUR"
+
+
+async def test_a_version_that_is_not_known_is_named(start):
+    servers = start(parts=odd(version="1999-01-01"))
+    assert await servers.search("", 3) == []
+    assert "1999-01-01" in servers.notes()[0]
+
+
+FILES = [
+    ({"type": "image", "data": "QUJD", "mimeType": "image/png"}, "image", "image/png", "image_1.png"),
+    (
+        {"type": "image", "data": "data:image/png;base64,QUJD", "mimeType": "image/png"},
+        "image",
+        "image/png",
+        "image_1.png",
+    ),
+    ({"type": "audio", "data": "QUJD", "mimeType": "audio/wav"}, "audio", "audio/wav", "audio_1.wav"),
+    ({"type": "video", "data": "QUJD"}, "video", "", "file_1.bin"),
+    (
+        {"type": "resource", "resource": {"uri": "file:///c.pdf", "blob": "QUJD", "mimeType": "application/pdf"}},
+        "resource file:///c.pdf",
+        "application/pdf",
+        "application_1.pdf",
+    ),
+]
+
+
+@pytest.mark.parametrize(("block", "what", "kind", "name"), FILES, ids=["image", "address", "audio", "video", "blob"])
+async def test_files_in_a_result_are_named_and_kept(start, block, what, kind, name):
+    content = [block, {"type": "text", "text": "and a text"}]
+    servers = start(parts=odd(calls={"lookup": [{"result": {"content": content}}]}))
+    reply = await call(servers)
+    assert reply.text == f"[{what} in the file {name}: {kind or 'binary'}, 3 bytes]\nand a text"
+    (file,) = reply.files
+    assert (file.name, file.kind, base64.b64decode(file.data)) == (name, kind, b"ABC")
+
+
+async def test_a_picture_that_is_no_base64_is_said_to_be_none(start):
+    content = [{"type": "image", "data": "%%%", "mimeType": "image/png"}]
+    servers = start(parts=odd(calls={"lookup": [{"result": {"content": content}}]}))
+    assert (await call(servers)).text == "[image image/png: its data is no base64]"
