@@ -17,7 +17,7 @@ from mcp_tools.library.arguments import surely_fits
 
 if TYPE_CHECKING:
     from agent.browser.tasks import BrowserOutcome
-    from agent.consent.provenance import Origins
+    from agent.consent.origins import Origins
     from agent.context import Context
     from agent.conversation import Conversation
     from agent.material.research import Wanted

@@ -202,6 +202,11 @@ def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
             yield rule, found[0]
 
 
+def reads_like_orders(text: str) -> bool:
+    """Whether a text says what speaks to a model, and not of a tool."""
+    return next(_suspicious_phrases(text[:_LONGEST_TEXT]), None) is not None
+
+
 @cache
 def _compiled() -> dict[str, re.Pattern[str]]:
     """Only where warnings are wanted: compiling takes longer than importing all the rest."""

@@ -122,7 +122,15 @@ async def test_foreign_text_stands_in_blocks_of_data_only(name, openai_server, t
     one, steps = CASES[name]
     wrote, _ = PROGRAMS.get(name, ("", ""))
     model = Obedient(*steps, otherwise="1826")
-    openai_server.default = model.reply
+
+    def reply(body: dict[str, Any]) -> Any:
+        """The model's, which finds each action wanted: what a tool says is to reach it."""
+        step = model.reply(body)
+        if "wanted" in json.dumps(body.get("response_format")):
+            step.text = json.dumps({"why": "So it is.", "wanted": "yes"})
+        return step
+
+    openai_server.default = reply
     with World(one, tmp_path / "world") as world:
         world.redirect(f"{SITE}/gone", f"{SITE}/canary-path")
         for variable, value in world.environment.items():

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from agent.actions.hand_over import HandOvers
 from agent.actions.tools import DRAFT, call_external, ruling_on
 from agent.configuration.specialists import SPECIALISTS
+from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
 from agent.consent.external_tools import SERVER
+from agent.consent.origins import Origins
 from agent.consent.permission import may_be_done, words_of_user
 from agent.consent.program import ProgramText
-from agent.consent.provenance import FINE, Origins, Verdict, leaves, member_names, of_address, of_program, of_query
+from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.attached import file_named, file_of_run, granted, path_made
@@ -78,6 +80,7 @@ class PythonSession:
     Attributes:
         text: The programs so far: what they ask for is held against it.
         results: What external servers gave to programs, by the server's name.
+        sent: What programs asked with, in parts.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class PythonSession:
         self._room = 0
         self.text = ProgramText()
         self.results: defaultdict[str, list[str]] = defaultdict(list)
+        self.sent: list[dict[str, str]] = []
 
     def another(self) -> PythonSession:
         """A session of the same run with variables of its own."""
@@ -312,7 +316,8 @@ class _Host:
             if "search" in self._state.get("without", []):
                 raise HostError("Pages of the web are not read in this run.")
             origins = origins_of(self._state, context)
-            await self._allowed(of_address(source, origins), [source], "read_file", f"read {source}", origins)
+            verdict = of_address(source, origins)
+            await self._allowed(verdict, [source], "read_file", f"read {source}", origins)
             page = await page_watched(source, context, self._state["question"])
             return text_for_program(page)
         file = await file_of_run(source, self._state, context) if len(source) <= _LONGEST_PATH else None
@@ -389,6 +394,9 @@ class _Host:
         verdict = of_program(verdict, values, python.text, origins, python.results.get(server, ()))
         if not await may_be_done(verdict, kind, action, words_of_user(self._state), self._context):
             raise HostError(f"This was not done: {verdict.why}. Only the user can ask for it.")
+        if kind != "ask":
+            asked = parts(values[0]) if kind == "read_file" else arguments_in_parts(values)
+            python.sent = [*python.sent, {name: value[:_LONGEST_PATH] for name, value in asked.items()}][-_MOST_CALLS:]
 
 
 def _text(arguments: dict[str, Any], name: str) -> str:

@@ -11,7 +11,7 @@ from agent.consent.external_tools import SERVER
 from agent.consent.provenance import Verdict, of_call
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.material.origins import origins_of
+from agent.material.origins import origins_of, results_of
 from agent.material.pictures import MOST_OF_ONE, Place, watched
 from agent.state import State
 from agent.steps import value_text
@@ -94,7 +94,9 @@ def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, co
     """Whether a tool of an external server may be called with these arguments."""
     files = {text for file in state.get("attached", []) for text in (file["name"], file["path"])}
     reads = tool.get("readOnly") is True
-    return of_call(tool["name"], arguments, origins_of(state, context), read_only=reads, files=files)
+    results = results_of(tool[SERVER], state, context)
+    origins = origins_of(state, context)
+    return of_call(tool["name"], arguments, origins, read_only=reads, files=files, results=results)
 
 
 async def call_external(context: Context, name: str, arguments: dict[str, Json], question: str) -> CallResult:

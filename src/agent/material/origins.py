@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agent.consent.carried import parts
 from agent.consent.external_tools import SERVER
+from agent.consent.origins import Origins
 from agent.consent.permission import words_of_user
-from agent.consent.provenance import Origins
 from agent.material.pages import is_page_read
 from agent.state import KnownTexts, State, Step
+from agent.web.address import is_address
 from agent.web.evidence import credibility_of
 
 if TYPE_CHECKING:
@@ -27,10 +29,29 @@ def origins_of(state: State, context: Context) -> Origins:
         foreign=[*known["foreign"], *files, *(done["finding"] for done in steps), *context.web.texts],
         described=told,
         private=[*known["private"], *files, *own],
+        answers=[state["question"]] if "said" in state else [],
+        sent=[*(parts_of_input(done["input"]) for done in steps), *context.python.sent],
         secrets=context.secrets,
         links=context.web.links,
         trusts=lambda url: credibility_of(url).level == "high",
     )
+
+
+def parts_of_input(asked: str) -> dict[str, str]:
+    """What a step asked with, in parts."""
+    action, _, rest = asked.partition(" ")
+    if action == "read_file" and is_address(rest.split(" ")[0]):
+        return parts(rest.split(" ")[0])
+    if action == "search":
+        return {"argument 0": rest}
+    return {"argument 0": asked.partition("(")[2]} if "(" in action else {}
+
+
+def results_of(server: str, state: State, context: Context) -> list[str]:
+    """What a server gave to the run: it may be asked for more of it."""
+    own = [tool["name"] for tool in state.get("tools", []) if tool.get(SERVER) == server]
+    given = (done["finding"] for done in state.get("steps", []) if done["input"].partition("(")[0] in own)
+    return [*given, *context.python.results.get(server, ())]
 
 
 def is_private(done: Step, state: State) -> bool:

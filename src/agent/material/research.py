@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent.answer import has_words
+from agent.consent.origins import Origins
 from agent.consent.permission import may_be_done
-from agent.consent.provenance import Origins, of_query
+from agent.consent.provenance import of_query
 from agent.errors import StoppedError
 from agent.state import CitedSource
 from agent.web.address import canonical, source_of

@@ -10,8 +10,9 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from agent.browser.tasks import BrowserOutcome
+from agent.consent.origins import Origins
 from agent.consent.permission import unless_wanted
-from agent.consent.provenance import FINE, Origins, of_address, of_task
+from agent.consent.provenance import FINE, of_address, of_task
 from agent.context import Context
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note

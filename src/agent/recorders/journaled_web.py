@@ -15,7 +15,7 @@ from agent.browser.logins import read_logins
 from agent.browser.operate import operate
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
-from agent.consent.provenance import Origins
+from agent.consent.origins import Origins
 from agent.events import Event, PageRead, WebSearched
 from agent.models.protocol import Role
 from agent.records import as_plain, from_plain

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.browser.tasks import BrowserOutcome
-from agent.consent.provenance import Origins
+from agent.consent.origins import Origins
 from agent.context import Context
 from agent.conversation import Conversation
 from agent.models.protocol import Role

@@ -16,8 +16,9 @@ from agent.actions.refusals import refusal_of
 from agent.answering.answer_format import answer_text, problem_of
 from agent.browser.operate import BROWSER_USE
 from agent.browser.tasks import BrowserOutcome
+from agent.consent.origins import Origins
 from agent.consent.permission import is_asked_for
-from agent.consent.provenance import FINE, Origins, of_address
+from agent.consent.provenance import FINE, of_address
 from agent.context import Context
 from agent.conversation import programs_in
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError

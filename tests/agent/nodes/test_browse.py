@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from agent.consent.provenance import Origins
+from agent.consent.origins import Origins
 from agent.events import BrowserStepped, FileRead, LeakBlocked, Note
 from agent.nodes.browse import begins_at
 from support.browser import CHROMIUM

@@ -11,7 +11,7 @@ import pytest
 from agent.browser.tasks import BrowserOutcome
 from agent.budget import Budget, RunLimits
 from agent.configuration.settings import Settings
-from agent.consent.provenance import Origins
+from agent.consent.origins import Origins
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
 from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb

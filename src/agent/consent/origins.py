@@ -1,0 +1,350 @@
+"""What a run knows, by where it comes from: the user, others, what is the user's alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice, pairwise
+from pathlib import Path
+from urllib.parse import unquote_plus, urlsplit
+
+from agent.consent.carried import key_index, labelled_values, readings, squeezed
+from agent.web.address import canonical, host_of, source_of
+from mcp_tools.definition import reads_like_orders
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'“”‘’`\])}]+", re.IGNORECASE)
+_HOST = re.compile(r"(?<![\w@.-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"'“”‘’`\])}]*)?", re.IGNORECASE)
+PATH = re.compile(r"(?:~|/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:|\\\\).*", re.DOTALL)
+_FOLDER = re.compile(r"(?<![\w/.:])(?:~|/|\.\.?/)[^\s<>\"'“”‘’`,;|]*")
+_WRITTEN_OUT = re.compile(r"\s*[(\[]?\s*\b(?:dot|punkt|point|punto)\b\s*[)\]]?\s*", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z0-9+_-]{12,}")
+_TOKENS = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBERED = re.compile(r"\d(?:[ ./-]?\d){4,}|\w+(?:[-./]\w+)*")
+_CODES = re.compile(r"\d(?:[ .-]?\d){4,}(?!\w)|\w+(?:[-.]\w+)*")
+_DATE = re.compile(r"(?:19|20)\d\d([-./ ]?)\d\d?(?:\1\d\d?)?|\d\d?[-./]\d\d?[-./](?:19|20)\d\d")
+_END = ".,;:!?"
+_SAME_PAGE = frozenset({"www", "m", "mobile", "amp", "index", "default", "html", "htm", "php", "aspx"})
+"""Parts of an address that `canonical` leaves out, and that carry nothing."""
+_PIECE = 24
+"""Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
+_PASSAGE = 48
+"""So many of them are no title any more, but a passage: a search may ask for a title, if the user wants it."""
+_WORDING = 12
+"""So many of them, in more than one word, are the wording of an order."""
+_ORDER = 4
+"""Words that are not the user's, in such a run: fewer are what something on a page is called."""
+_HIDDEN_PIECE = 10
+"""In a text that was encoded or turned round, which nobody does for an honest reason."""
+_SURELY = 8
+"""Letters of a host's name that stand together in no text by chance."""
+_DIGITS, _MIXED = 14, 16
+"""Digits in a row, or letters and digits, that are a card, an account or a key."""
+_MOST_KEYS = 100
+_ORDINARY = frozenset(
+    {
+        "get",
+        "list",
+        "read",
+        "fetch",
+        "find",
+        "search",
+        "query",
+        "lookup",
+        "show",
+        "run",
+        "call",
+        "do",
+        "tool",
+        "of",
+        "by",
+    }
+    | {"for", "the", "to", "in", "from", "all", "with", "id", "and", "on"}
+)
+"""Words of tools' names that say nothing of what the tool is for."""
+
+
+_OF_USER = re.compile(
+    r"\b(?:user'?s?|question|conversation|chat|prompt|(?:this|the) (?:message|request))\b", re.IGNORECASE
+)
+"""Words for what a run is about: a tool that wants that wants more than values."""
+
+
+@dataclass(frozen=True)
+class Origins:
+    """What a run knows, by where it comes from."""
+
+    wanted: str
+    """What the user wrote: the question, and what was asked before in the conversation."""
+    foreign: Sequence[str] = ()
+    """What others wrote, as far as models were shown it."""
+    described: Sequence[str] = ()
+    """What servers say of their tools: examples of arguments among it may be used, addresses may not."""
+    private: Sequence[str] = ()
+    """What of it belongs to the user: attached files, and what tools of connected servers gave."""
+    answers: Sequence[str] = ()
+    """What a model made of earlier turns: values in it may come from what was private then."""
+    sent: Sequence[Mapping[str, str]] = ()
+    """What earlier actions of the run asked with, in parts: a value may leave piece by piece."""
+    secrets: Sequence[str] = ()
+    links: Collection[str] = field(default=frozenset())
+    """Results of searches, pages that were read and their links, each as it is and in its `canonical` form."""
+    trusts: Callable[[str], bool] = lambda _url: False
+    """Whether an address is at a site that is known to be nobody's trap, such as an encyclopedia."""
+
+    _pieces_known: dict[int, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _wanted(self) -> str:
+        return squeezed(self.wanted)
+
+    @cached_property
+    def _foreign(self) -> str:
+        """What others wrote, without the addresses that were found or linked: these may be opened."""
+        text = "\n".join((*self.foreign, *self.described))
+        return _ADDRESS.sub(lambda found: " " if canonical(found[0].rstrip(_END)) in self.links else found[0], text)
+
+    @cached_property
+    def _mentioned(self) -> str:
+        """All that foreign text may mean by a name, however it is written."""
+        forms = (self._foreign, _WRITTEN_OUT.sub("", self._foreign), *readings(self._foreign))
+        return "\n".join(map(squeezed, forms))
+
+    @cached_property
+    def _told(self) -> str:
+        return "\n".join(map(squeezed, self.foreign))
+
+    @cached_property
+    def _private(self) -> str:
+        return "\n".join(map(squeezed, self.private))
+
+    @cached_property
+    def _sites(self) -> frozenset[str]:
+        """The sites that the user names."""
+        return frozenset(filter(None, map(source_of, _addresses(self.wanted))))
+
+    @cached_property
+    def known_sites(self) -> frozenset[str]:
+        """The sites of what was found, read or linked."""
+        return frozenset(source_of(link if "://" in link else f"//{link}") for link in self.links)
+
+    @cached_property
+    def _shown(self) -> str:
+        return "\n".join((self.wanted, *self.foreign, *self.described))
+
+    def is_shown(self, value: str) -> bool:
+        """Whether a value stands whole in what the user wrote or models were shown; one of two signs says nothing."""
+        return len(value) > 2 and stands_whole(value, self._shown)
+
+    def is_link(self, url: str) -> bool:
+        """Whether an address was found or linked, and says nothing more than that one did."""
+        if url in self.links:
+            return True
+        at = canonical(url)
+        said, there = (set(_TOKENS.findall(unquote_plus(one))) for one in (beyond_host(url), at))
+        return at in self.links and said <= there | _SAME_PAGE
+
+    def is_wanted(self, text: str) -> bool:
+        """Whether the user wrote it."""
+        plain = squeezed(text)
+        return not plain or plain in self._wanted
+
+    def has_word_of(self, text: str) -> bool:
+        """Whether at least one word or number of a text is the user's."""
+        return bool(set(_TOKENS.findall(text.casefold())) & set(_TOKENS.findall(self.wanted.casefold())))
+
+    def is_in_named_folder(self, path: str) -> bool:
+        """Whether a file is there, in a folder that the user names."""
+        if not PATH.fullmatch(path) or path != os.path.normpath(path) or ".." in path.split("/"):
+            return False
+        named = (found.rstrip(f"{_END}/") for found in _FOLDER.findall(self.wanted))
+        is_below = any(len(one) > 1 and path.startswith(f"{one}/") for one in named)
+        return is_below and os.path.lexists(Path(path).expanduser())
+
+    def names_site(self, url: str) -> bool:
+        """Whether the user names the site of an address."""
+        return source_of(url) in self._sites or (bool(host_of(url)) and host_of(url) in self.wanted.casefold())
+
+    def names_tool(self, name: str) -> bool:
+        """Whether the user's words say what a tool's name says, in any of their endings."""
+        words = [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name.rpartition("__")[2])]
+        own = set(_TOKENS.findall(self.wanted.casefold()))
+        telling = [word for word in words if word not in _ORDINARY] or words
+        return bool(telling) and all(any(_is_alike(word, one) for one in own) for word in telling)
+
+    def is_wording(self, values: Sequence[str]) -> bool:
+        """Whether arguments hold the user's own sentence, and not a name or a value out of it."""
+        longest = max(map(len, map(squeezed, filter(self.is_wanted, values))), default=0)
+        return longest >= _PIECE or 2 * longest > max(len(self._wanted), _PIECE)
+
+    @cached_property
+    def gives_orders(self) -> bool:
+        """Whether what servers say of their tools tells models what to do, or speaks of the user."""
+        return any(_OF_USER.search(text) or reads_like_orders(text) for text in self.described)
+
+    def secret_in(self, text: str) -> bool:
+        """Whether a text carries a secret, in clear or encoded."""
+        return key_index(frozenset(one for one in self.secrets if len(squeezed(one)) > 4)).is_in(text)
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """Values of the user that are for nobody else: those with a name such as TOKEN, and what looks like a key."""
+        texts = (*self.private, *self.answers)
+        labelled = (value for text in texts for value in labelled_values(text))
+        like_keys = (token for text in texts for token in _CODES.findall(text) if _is_code(token))
+        found = (value for value in (*labelled, *like_keys) if squeezed(value) not in self._wanted)
+        return frozenset(islice(dict.fromkeys(found), _MOST_KEYS))
+
+    def holds_value(self, text: str) -> bool:
+        """Whether a text holds a key, or a word with digits, out of what is private and the user did not write."""
+        if key_index(self._keys).is_in(text):
+            return True
+        written = {code for one in (text, *readings(text)) for code in _CODES.findall(one) if _is_code(code)}
+        known = f"{self._private}\n{self._answered}"
+        return any(code in known and code not in self._wanted for code in map(squeezed, written))
+
+    def is_pieced(self, now: Mapping[str, str]) -> bool:
+        """Whether the parts of an action, with those of earlier ones, make up a key of the user's."""
+        index, own = key_index(self._keys), ""
+        for name, value in now.items():
+            if index.is_pieced(own, value):
+                return True
+            own += value
+            same = "".join(one.get(name, "") for one in self.sent)
+            alike = "".join(of for one in self.sent for at, of in one.items() if at.split()[0] == name.split()[0])
+            if index.is_pieced(same, value) or index.is_pieced(alike, value):
+                return True
+        return False
+
+    @cached_property
+    def _answered(self) -> str:
+        return "\n".join(map(squeezed, self.answers))
+
+    def _pieces_of_private(self, size: int) -> frozenset[str]:
+        """Every so many letters and digits in a row; of a text each time the same."""
+        if size not in self._pieces_known:
+            self._pieces_known[size] = frozenset(_pieces(self._private, size))
+        return self._pieces_known[size]
+
+    def carries(self, text: str, piece: int = _PIECE) -> bool:
+        """Whether a text holds a piece of what is private and the user did not write."""
+        plain = squeezed(unquote_plus(text))
+        if any(part in self._pieces_of_private(piece) and part not in self._wanted for part in _pieces(plain, piece)):
+            return True
+        encoded = {squeezed(found) for found in readings(text)} - {plain}
+        hidden = [form for found in encoded for form in _pieces(found, _HIDDEN_PIECE)]
+        if any(part in self._pieces_of_private(_HIDDEN_PIECE) and part not in self._wanted for part in hidden):
+            return True
+        keys = (squeezed(token) for token in _TOKEN.findall(unquote_plus(text)))
+        return any(key in self._private and key not in self._wanted for key in keys if _is_key(key))
+
+    @cached_property
+    def _names_in_private(self) -> frozenset[frozenset[str]]:
+        """Two words in a row with capitals, or of a writing without them: mostly names."""
+        return frozenset(
+            frozenset((one.casefold(), other.casefold()))
+            for text in self.private
+            for line in text.splitlines()
+            for one, other in pairwise(_WORD.findall(line))
+            if min(len(one), len(other)) > 2 and not one[0].islower() and not other[0].islower()
+        )
+
+    def names_private(self, query: str) -> bool:
+        """Whether a query holds a title, a name or a number out of what is private, which the user did not write."""
+        words, wanted = frozenset(_words(query)), frozenset(_words(self.wanted))
+        if any(pair <= words and not pair <= wanted for pair in self._names_in_private):
+            return True
+        numbered = (squeezed(token) for token in _NUMBERED.findall(query) if _is_code(token))
+        if any(token in self._private and token not in self._wanted for token in numbered):
+            return True
+        return self.carries(query)
+
+    def names_host(self, url: str) -> bool:
+        """Whether the user names the very host of an address."""
+        named = (host_of(address if "://" in address else f"//{address}") for address in _addresses(self.wanted))
+        return bool(host := host_of(url)) and host in named
+
+    def is_worded_by_others(self, task: str, new: int = 0) -> bool:
+        """Whether a longer run of words stands in foreign text, and not in the user's."""
+        own = set(map(squeezed, self.wanted.split()))
+        words = [squeezed(word) for word in task.split()]
+        for at in range(len(words) - 1):
+            run, others = words[at], int(words[at] not in own)
+            for word in words[at + 1 :]:
+                run, others = run + word, others + (word not in own)
+                if run not in self._told:
+                    break
+                if len(run) >= _WORDING and run not in self._wanted and others >= new:
+                    return True
+        return False
+
+    def mentions_site(self, url: str) -> bool:
+        """Whether foreign text means the site of an address, however it is written."""
+        site = source_of(url)
+        name = squeezed(site)
+        return (bool(site) and site in self._foreign.casefold()) or (len(name) >= _SURELY and name in self._mentioned)
+
+    def stands_there(self, text: str) -> bool:
+        """Whether something distinctive stands in what others wrote."""
+        plain = squeezed(text)
+        return len(plain) > (2 if plain.isdigit() else 3) and plain in self._told
+
+    def tells_to_ask(self, address: str) -> bool:
+        """Whether foreign text has what an address asks of its site, which may be a deed."""
+        path, asks, query = address.partition("/")[2].partition("?")
+        plain = squeezed(path + query)
+        return bool(asks) and len(plain) >= _SURELY and plain in self._mentioned
+
+    @cached_property
+    def addresses_told(self) -> tuple[str, ...]:
+        """Addresses of single pages that stand in foreign text as text."""
+        told = map(canonical, _addresses(self._foreign))
+        return tuple(address for address in told if "/" in address or "?" in address)
+
+
+def stands_whole(value: str, text: str) -> bool:
+    """Whether a value stands in a text, and is no part of a word there."""
+    return value in text and bool(re.search(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", text))
+
+
+def _addresses(text: str) -> list[str]:
+    return [address.rstrip(_END) for address in (*_ADDRESS.findall(text), *_HOST.findall(text))]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _pieces(squeezed: str, size: int) -> Iterator[str]:
+    return (squeezed[at : at + size] for at in range(len(squeezed) - size + 1))
+
+
+def _is_key(token: str) -> bool:
+    digits = sum(map(str.isdigit, token))
+    return digits >= _DIGITS or (len(token) >= _MIXED and 0 < digits < len(token))
+
+
+def _is_code(token: str) -> bool:
+    """Whether a word is a key, or the number of a contract, a customer or the like, and no date, year or amount."""
+    digits, letters = sum(map(str.isdigit, token)), sum(map(str.isalpha, token))
+    is_long = digits >= 5 or (letters > 0 and digits > 0 and letters + digits >= 6)
+    return is_long and not _DATE.fullmatch(token)
+
+
+def beyond_host(url: str) -> str:
+    """What of an address its owner chooses the meaning of: all but scheme and registered domain."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    below = (parts.hostname or "").removesuffix(source_of(url))
+    return " ".join((below, parts.username or "", parts.password or "", parts.path, parts.query, parts.fragment))
+
+
+def _is_alike(word: str, other: str) -> bool:
+    """Whether two words differ in their endings at most."""
+    short, long = sorted((word, other), key=len)
+    return word == other or (len(long) - len(short) <= 3 and long.startswith(short[: max(4, len(short) - 1)]))
