@@ -90,7 +90,7 @@ def _asking(
     async def ask(call: ClientCall) -> ClientReply | InputRequiredResult:
         if not can_ask(call.context):
             return error_reply("denied", "this client cannot ask a person")
-        answer = await elicited(call, str(call.arguments.get("message", question)), form, key, _SECONDS)
+        answer = await elicited(call, str(call.arguments.get("message", question)), form, _SECONDS)
         if isinstance(answer, InputRequiredResult):
             return answer
         if answer is None:

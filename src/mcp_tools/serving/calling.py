@@ -39,7 +39,7 @@ from mcp_tools.serving.client_call import (
     sandbox_meta,
     value_reply,
 )
-from mcp_tools.serving.file_access import can_ask, files_in, granted, with_real_paths
+from mcp_tools.serving.file_access import can_ask, files_in, granted
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 
@@ -72,12 +72,14 @@ class Runner:
         """
         read: tuple[Path, ...] = ()
         arguments = read_arguments(tool.name, tool.input_schema, arguments)
-        wanted = list(dict.fromkeys([*files, *files_in(arguments)])) if tool.capabilities.read else []
-        if wanted:
-            answer = await granted(call, wanted, f"the tool {tool.name}", self._limits.consent_seconds)
+        named = files_in(arguments) if tool.capabilities.read else []
+        if wanted := list(dict.fromkeys([*files, *named])) if tool.capabilities.read else []:
+            perhaps = [name for name in named if name not in files]
+            who, seconds = f"the tool {tool.name}", self._limits.consent_seconds
+            answer = await granted(call, wanted, who, seconds, perhaps=perhaps)
             if not isinstance(answer, tuple):
                 return answer
-            read, arguments = answer, with_real_paths(arguments, wanted, answer)
+            read = answer
         async with heartbeat(call, tool.name, limits_of(tool, self._limits.call).wall_seconds):
             outcome = await run_tool(tool, arguments, self.sandbox, read=read, limits=self._limits.call)
         problem, meta = outcome.problem, outcome_meta(outcome)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
-from collections.abc import Sequence
+import secrets
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 _MOST_FILES = 16
+_LONGEST_PATH = 4096
+_MOST_QUESTIONS = 1000
+"""Of those that wait for an answer."""
 FILES_SCHEMA: dict[str, Json] = {
     "type": "array",
-    "items": {"type": "string", "minLength": 1, "maxLength": 4096},
+    "items": {"type": "string", "minLength": 1, "maxLength": _LONGEST_PATH},
     "maxItems": _MOST_FILES,
     "description": "Absolute paths of files on the server's machine to read. A person is asked first.",
 }
@@ -43,12 +47,41 @@ def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     return context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
 
 
+class Consents:
+    """The questions that clients of 2026 were given to ask a person: an answer counts once, and only to its own."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, tuple[str, float]] = {}
+
+    def new(self, question: str, seconds: float) -> str:
+        """The key of a question, which nobody can guess."""
+        now = time.monotonic()
+        self._asked = {key: one for key, one in self._asked.items() if one[1] > now}
+        if len(self._asked) >= _MOST_QUESTIONS:
+            del self._asked[next(iter(self._asked))]
+        key = f"read-{secrets.token_urlsafe(24)}"
+        self._asked[key] = question, now + seconds
+        return key
+
+    def answer(self, question: str, given: Mapping[str, object]) -> ElicitResult | None:
+        """The answer to a question that was asked before and is not too old."""
+        for key, answer in given.items():
+            asked, until = self._asked.get(key, ("", 0.0))
+            if asked == question and time.monotonic() < until and isinstance(answer, ElicitResult):
+                del self._asked[key]
+                return answer
+        return None
+
+
+_CONSENTS = Consents()
+
+
 async def elicited(
-    call: ClientCall, question: str, form: dict[str, Json], key: str, seconds: float
+    call: ClientCall, question: str, form: dict[str, Json], seconds: float
 ) -> ElicitResult | InputRequiredResult | None:
     """The answer, if there is one; in the era of 2026 the client is asked to call again with it.
 
-    An answer under another key does not count.
+    An answer counts only to a question that this server asked in the same words, and once.
     """
     if call.context.session.can_send_request:
         try:
@@ -56,37 +89,55 @@ async def elicited(
                 return await call.context.session.elicit_form(question, form, call.context.request_id)
         except (TimeoutError, MCPError, NoBackChannelError, ValueError):
             return None
-    given = (call.params.input_responses or {}).get(key)
-    if isinstance(given, ElicitResult):
+    if given := _CONSENTS.answer(question, call.params.input_responses or {}):
         return given
     params = ElicitRequestFormParams(message=question, requested_schema=form)
+    key = _CONSENTS.new(question, seconds)
     return InputRequiredResult(input_requests={key: ElicitRequest(params=params)})
 
 
 async def granted(
-    call: ClientCall, files: Sequence[str], who: str, seconds: float
+    call: ClientCall, files: Sequence[str], who: str, seconds: float, *, perhaps: Sequence[str] = ()
 ) -> tuple[Path, ...] | ClientReply | InputRequiredResult:
-    """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again."""
+    """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again.
+
+    Whether a file is there, and where a link leads, is said only once a person allowed that it be read. Those of
+    `perhaps` may be missing.
+    """
     if len(files) > _MOST_FILES:
         message = f"{len(files)} files are named, and a call reads at most {_MOST_FILES}"
         return error_reply("arguments", message, remedy="")
-    paths = tuple(Path(name) for name in files)
-    if wrong := [path for path in paths if not path.is_absolute() or not path.is_file()]:
-        message = f"there is no file {one_line(str(wrong[0]), 300)}"
+    if wrong := [name for name in files if not name.startswith("/") or "\0" in name]:
+        message = f"{one_line(wrong[0], 300)} is no absolute path"
         return error_reply("arguments", message, remedy="Give absolute paths of files on the server's machine.")
-    real = tuple(path.resolve() for path in paths)
     if not can_ask(call.context):
         return _refusal("this client cannot ask a person whether the files may be read")
-    question = f"May {who} read {', '.join(one_line(str(path), 300) for path in real)}?"
-    key = "read-" + hashlib.sha256("\0".join([who, *map(str, real)]).encode()).hexdigest()[:24]
-    answer = await elicited(call, question, _FORM, key, seconds)
+    question = f"May {who} read {', '.join(one_line(name, 300) for name in files)}?"
+    answer = await elicited(call, question, _FORM, seconds)
     if isinstance(answer, InputRequiredResult):
         return answer
     if answer is None or answer.action != "accept" or not (answer.content or {}).get("allow"):
         return _refusal("nobody allowed that the files be read")
-    if changed := [path for path in real if path.resolve() != path]:
-        return _refusal(f"{one_line(str(changed[0]), 300)} has become a link since a person was asked")
-    return real
+    found = [name for name in files if name not in perhaps or _is_file(name)]
+    if problem := next(filter(None, map(_problem_of, found)), None):
+        return problem
+    return tuple(map(Path, found))
+
+
+def _is_file(name: str) -> bool:
+    return os.path.isfile(name)  # noqa: PTH113 - Path raises on long names
+
+
+def _problem_of(name: str) -> ClientReply | None:
+    """Why a file that a person allowed cannot be read as it is named."""
+    if not _is_file(name):
+        remedy = "Give absolute paths of files on the server's machine."
+        return error_reply("arguments", f"there is no file {one_line(name, 300)}", remedy=remedy)
+    if (there := os.path.realpath(name)) != name:
+        shown = one_line(there, 300)
+        remedy = f"Call again with {shown}, so that a person is asked about it."
+        return error_reply("denied", f"{one_line(name, 300)} leads to {shown}", remedy=remedy)
+    return None
 
 
 def _refusal(message: str) -> ClientReply:
@@ -94,19 +145,7 @@ def _refusal(message: str) -> ClientReply:
 
 
 def files_in(arguments: dict[str, Json]) -> list[str]:
-    """The absolute paths of files that the arguments of a tool name."""
+    """What may be absolute paths of files among the arguments of a tool."""
     values = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
     found = [value for value in values if isinstance(value, str) and value.startswith("/") and "\0" not in value]
-    return [value for value in dict.fromkeys(found) if os.path.isfile(value)]  # noqa: PTH113 - Path raises on long names
-
-
-def with_real_paths(arguments: dict[str, Json], files: Sequence[str], granted: Sequence[Path]) -> dict[str, Json]:
-    """The arguments with the paths that were granted: one that was a link is the file that a person saw."""
-    real = dict(zip(files, map(str, granted), strict=True))
-
-    def put(value: Json) -> Json:
-        if isinstance(value, list):
-            return [put(inner) for inner in value]
-        return real.get(value, value) if isinstance(value, str) else value
-
-    return {name: put(value) for name, value in arguments.items()}
+    return [value for value in dict.fromkeys(found) if len(value) <= _LONGEST_PATH]

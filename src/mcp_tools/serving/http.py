@@ -51,8 +51,11 @@ PATH = "/mcp"
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
 _GRACE_SECONDS = 2
 """How long answers under way may take after the server was told to end."""
-_IDLE_SECONDS = 24 * 3600.0
-"""A session with no request for so long is forgotten; its client begins anew."""
+_IDLE_SECONDS = 3600.0
+"""A session with no request for so long is forgotten; its client begins anew. Longer than the longest call."""
+_MOST_SESSIONS = 500
+_MOST_SESSIONS_OF_PEER = 200
+"""Of one address. Beyond it, the one of them that was used longest ago is forgotten."""
 _MOST_CONNECTIONS = 1000
 
 
@@ -129,6 +132,8 @@ class Gate:
 
         self._application = application
         self._door = door
+        self._sessions: dict[str, str] = {}
+        """The address of the client of each session, the one used longest ago first."""
         self._for_pages = CORSMiddleware(
             self._with_token,
             allow_origins=["*"],  # those that got here
@@ -171,6 +176,14 @@ class Gate:
             await refusal(scope, receive, send)
             return
         gone = scope[GONE] = asyncio.Event()
+        peer, session = (scope.get("client") or ("",))[0], Headers(scope=scope).get("mcp-session-id", "")
+        if session in self._sessions:
+            self._sessions[session] = self._sessions.pop(session)
+
+        async def start(message: Message) -> None:
+            if message["type"] == "http.response.start" and not session:
+                await self._begin_session(dict(message.get("headers", ())).get(b"mcp-session-id", b"").decode(), peer)
+            await send(message)
 
         async def next_part() -> Message:
             message = await receive()
@@ -178,7 +191,35 @@ class Gate:
                 gone.set()
             return message
 
-        await self._application(scope, next_part, send)
+        await self._application(scope, next_part, start)
+        if scope["method"] == "DELETE":
+            self._sessions.pop(session, None)
+
+    async def _begin_session(self, session: str, peer: str) -> None:
+        """Notes a new session; one that was used longest ago ends where there are too many."""
+        if not session:
+            return
+        self._sessions[session] = peer
+        own = [one for one, address in self._sessions.items() if address == peer]
+        if len(own) > _MOST_SESSIONS_OF_PEER or len(self._sessions) > _MOST_SESSIONS:
+            oldest = (own if len(own) > _MOST_SESSIONS_OF_PEER else list(self._sessions))[0]
+            del self._sessions[oldest]
+            await self._application(_ending(oldest), _nothing_more, _unheard)
+
+
+def _ending(session: str) -> Scope:
+    """The request with which a client ends its session."""
+    headers = [(b"mcp-session-id", session.encode()), (b"host", b"localhost"), (b"accept", b"application/json")]
+    path = {"path": PATH, "raw_path": PATH.encode(), "root_path": "", "query_string": b""}
+    return {"type": "http", "method": "DELETE", "http_version": "1.1", "scheme": "http", "headers": headers, **path}
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(message: Message) -> None:
+    pass
 
 
 def _host_name(authority: str) -> str:
@@ -200,6 +241,8 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
+    from mcp_tools.serving.patience import PatientProtocol
+
     sockets = [_listening(door)]
     port = sockets[0].getsockname()[1]
     application = server.streamable_http_app(
@@ -211,7 +254,7 @@ async def serve_http(
     server.session_manager.session_idle_timeout = _IDLE_SECONDS
     config = uvicorn.Config(
         Gate(application, door),
-        http="h11",
+        http=PatientProtocol,
         limit_concurrency=_MOST_CONNECTIONS,
         log_level=logging.ERROR,
         access_log=False,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from desk import Desk, error_of, text_of, tool
-from mcp_types import ElicitResult
+from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, ElicitResult, InputRequiredResult
+from pydantic import TypeAdapter
 
 from mcp_tools.errors import UsageError
 from mcp_tools.sandbox.protocol import Limits
@@ -163,6 +165,7 @@ async def test_the_agent_has_a_time_limit(desk: Desk, mode: str) -> None:
     assert oracle.ended
 
 
+RESULT: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
 ANSWERS = {
     "allowed": (ElicitResult(action="accept", content={"allow": True}), True),
     "not allowed": (ElicitResult(action="accept", content={"allow": False}), False),
@@ -200,7 +203,7 @@ async def test_a_client_that_cannot_ask_is_refused(desk: Desk, mode: str) -> Non
         result = await client.call_tool("create_tool", {"question": "why", "files": [str(path)]})
         absent = await client.call_tool("ask", {"question": "why", "files": [str(path) + "x"]})
     assert "cannot ask a person" in text_of(result)
-    assert error_of(absent)["kind"] == "arguments"
+    assert text_of(absent) == text_of(result), "it is not told which files there are"
     assert oracle.files == ()
 
 
@@ -223,10 +226,9 @@ async def test_call_tool_grants_a_file_to_a_tool_that_reads(desk: Desk, mode: st
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_tool_that_reads_gets_the_file_that_a_person_saw(
+async def test_a_link_is_followed_only_once_a_person_saw_where_it_leads(
     desk: Desk, mode: str, open_folder: Path, allowed: bool
 ) -> None:
-    """Its argument is a link: what is asked about, granted and opened is the file that it leads to."""
     (open_folder / "notes.txt").write_text("something")
     (open_folder / "link.txt").symlink_to(open_folder / "notes.txt")
     desk.has(reading())
@@ -238,11 +240,62 @@ async def test_a_tool_that_reads_gets_the_file_that_a_person_saw(
 
     async with desk.client(mode, elicitation_callback=person) as client:
         result = await client.call_tool("length_of", {"p": str(open_folder / "link.txt")})
+        again = await client.call_tool("length_of", {"p": str(open_folder / "notes.txt")})
         many = await client.call_tool("call_tool", {"name": "length_of", "arguments": {"p": "x"}})
-    assert asked == [f"May the tool length_of read {(open_folder / 'notes.txt').resolve()}?"]
-    assert (result.structured_content == {"result": 9}) is allowed
-    assert allowed or error_of(result)["kind"] == "denied"
+    assert asked == [f"May the tool length_of read {open_folder / name}?" for name in ("link.txt", "notes.txt")]
+    assert error_of(result)["kind"] == "denied"
+    assert (str(open_folder / "notes.txt") in text_of(result)) is allowed
+    assert (again.structured_content == {"result": 9}) is allowed
     assert many.is_error
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
+async def test_a_client_learns_whether_a_file_is_there_only_from_a_person(desk: Desk, mode: str, there: bool) -> None:
+    path = desk.folder / "notes.txt"
+    if there:
+        path.write_text("something")
+    desk.has(reading())
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="decline")
+
+    asked: list[str] = []
+    async with desk.client(mode, agent=Oracle(), elicitation_callback=person) as client:
+        told = [
+            text_of(await client.call_tool("ask", {"question": "why", "files": [str(path)]})),
+            text_of(await client.call_tool("length_of", {"p": str(path)})),
+        ]
+    assert asked == [f"May {who} read {path}?" for who in ("alita", "the tool length_of")]
+    assert all("nobody allowed that the files be read" in text for text in told)
+
+
+async def test_an_answer_to_a_question_that_was_not_asked_does_not_count(desk: Desk) -> None:
+    path = desk.folder / "notes.txt"
+    path.write_text("something")
+    oracle = Oracle()
+    yes = {"action": "accept", "content": {"allow": True}}
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        raise AssertionError("the test answers by itself")
+
+    async def ask(name: Path, **more: Any) -> Any:
+        call = CallToolRequestParams(name="ask", arguments={"question": "why", "files": [str(name)]}, **more)
+        return await client.session.send_request(CallToolRequest(params=call), RESULT)
+
+    async with desk.client("2026-07-28", agent=oracle, elicitation_callback=person) as client:
+        old = "read-" + hashlib.sha256("\0".join(["alita", str(path)]).encode()).hexdigest()[:24]
+        for key in (old, "read-", "allow"):
+            assert isinstance(await ask(path, input_responses={key: yes}), InputRequiredResult)
+        (first,) = (await ask(path)).input_requests
+        (second,) = (await ask(path)).input_requests
+        assert first != second
+        other = await ask(desk.folder / "other.txt", input_responses={first: yes})
+        assert isinstance(other, InputRequiredResult), "it was asked about another file"
+        assert list(oracle.files) == []
+        assert not (await ask(path, input_responses={first: yes})).is_error
+        assert list(oracle.files) == [path]
+        assert isinstance(await ask(path, input_responses={first: yes}), InputRequiredResult), "it counts once"
 
 
 async def test_a_tool_that_reads_is_not_listed_for_a_client_that_cannot_ask(

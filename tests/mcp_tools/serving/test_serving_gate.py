@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
+from mcp_tools.serving import http, patience
 from mcp_tools.serving.http import open_door, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -195,3 +196,66 @@ async def test_a_client_of_2025_that_disconnects_ends_its_call(desk: Desk) -> No
         assert [line["outcome"] for line in desk.written()] == ["cancelled"] * 3
         quick = {**call, "params": {"name": "nap", "arguments": {"n": 0}}}
         assert '"result":0' in (await http.post(server.url, json=quick, headers=headers)).text.replace(" ", "")
+
+
+async def half(served: Served, text: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection that sends the beginning of a request."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(text.encode())
+    return reader, writer
+
+
+HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "POST /mcp HT", HEAD, f"{HEAD}Content-Length: 100\r\n\r\n{{"], ids=["nothing", "line", "head", "body"]
+)
+async def test_half_requests_are_closed_in_time(desk: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(patience, "BODY_SECONDS", 0.3)
+    async with served(desk) as server:
+        reader, writer = await half(server, text)
+        async with asyncio.timeout(5):
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+        writer.close()
+        assert (await server.says("Host: localhost", "Authorization: Bearer x")).startswith("HTTP/1.1 401")
+
+
+async def test_many_half_requests_keep_nobody_out(desk: Desk) -> None:
+    async with served(desk) as server:
+        kinds = [HEAD, f"{HEAD}Content-Length: 100\r\n\r\n{{"]
+        halves = [await half(server, kinds[number % 2]) for number in range(1_050)]
+        async with httpx2.AsyncClient(headers=MINE) as client:
+            for _ in range(3):
+                assert (await client.post(server.url, json=INITIALIZE)).status_code == 200
+        assert len(patience._unfinished) <= patience.MOST_UNFINISHED_OF_PEER
+        for _, writer in halves:
+            writer.close()
+
+
+async def test_a_session_that_was_used_longest_ago_ends_where_there_are_too_many(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_MOST_SESSIONS_OF_PEER", 3)
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with served(desk) as server, httpx2.AsyncClient(headers=MINE) as client:
+        sessions: list[str] = []
+        for _ in range(5):
+            sessions.append((await client.post(server.url, json=INITIALIZE)).headers["mcp-session-id"])
+            await client.post(server.url, json=ping, headers={"mcp-session-id": sessions[0]})
+        answers = [
+            (await client.post(server.url, json=ping, headers={"mcp-session-id": one})).status_code for one in sessions
+        ]
+    assert answers == [200, 404, 404, 200, 200]
+
+
+async def test_an_idle_session_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert http._IDLE_SECONDS <= 3600
+    monkeypatch.setattr(http, "_IDLE_SECONDS", 0.3)
+    async with served(desk) as server, httpx2.AsyncClient(headers=MINE) as client:
+        session = (await client.post(server.url, json=INITIALIZE)).headers["mcp-session-id"]
+        await asyncio.sleep(0.6)
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert (await client.post(server.url, json=ping, headers={"mcp-session-id": session})).status_code == 404
