@@ -105,6 +105,8 @@ class AttachedFile(TypedDict):
     facts: dict[str, Json]
     lost: list[str]
     """What reading it does not show."""
+    notes: NotRequired[list[str]]
+    """Other facts about the reading; earlier versions recorded none."""
     data: list[str]
     """Paths of what was made of it for programs: its text, a transcript, its members."""
     problem: str

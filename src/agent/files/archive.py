@@ -6,13 +6,17 @@ import bz2
 import contextlib
 import gzip
 import lzma
+import math
 import shutil
 import stat
+import struct
 import tarfile
 import tempfile
+import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -36,6 +40,29 @@ _CHUNK = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
 _TOLD = 50  # sentences about what is left out; the others are counted
 _NAME = 240  # bytes of one part of a path that file systems take
+_NAME_ENCODINGS = (
+    "utf-8",
+    "cp932",
+    "gb18030",
+    "big5",
+    "euc_kr",
+    "euc_jp",
+    "cp866",
+    "cp1251",
+    "cp437",
+    "cp850",
+    "cp1252",
+)
+_USUAL = {
+    "gb18030": ("gb2312", b"\xd7"),
+    "cp932": ("euc_jp", b"\xcf"),
+    "euc_jp": ("euc_jp", b"\xcf"),
+    "big5": ("big5", b"\xc6"),
+}
+"""By encoding: the one that has the usual characters first, and the first byte of the last of them."""
+_DECODED = 10_000  # members of a tar from whose names the encoding is detected
+_CERTAIN = 5  # characters of Korean that are hardly Chinese by chance
+_LATIN = frozenset("äöüßéèêëàâáãåæçíìîïñóòôõøœúùûýÿ")
 _ENCRYPTED = "it is protected by a password"
 
 
@@ -137,11 +164,17 @@ class Archive(Contents):
             self.lost.append(f"{one_line(called)} is {state}: what came after these files is lost ({_said(error)}).")
 
     def _take(self, member: _Member, name: str, depth: int) -> None:
-        refused = member.refused or _unsafe(member.name) or ("it is there twice" if name in self._names else "")
+        refused = member.refused or _unsafe(member.name)
         if refused:
             self._is_locked |= refused == _ENCRYPTED
             self.lost.append(f"{one_line(name)} is left out: {refused}.")
             return
+        if name in self._names:
+            path = PurePosixPath(name)
+            others = (str(path.with_name(f"{path.stem} ({number}){path.suffix}")) for number in count(2))
+            again = next(other for other in others if other not in self._names)
+            self.notes.append(f"{one_line(name)} is there more than once: a further one is called {one_line(again)}.")
+            name = again
         self._names.add(name)
         target = Path(self._folder.name, name)
         if target.is_dir():
@@ -218,26 +251,93 @@ def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:
 
 def _zip_members(path: Path) -> Iterator[_Member]:
     with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            if info.filename.endswith("/"):
+        for info, name in zip(archive.infolist(), _zip_names(archive.infolist()), strict=True):
+            if name.endswith("/"):
                 continue
             refused = _ENCRYPTED if info.flag_bits & 1 else ""
             if stat.S_ISLNK(info.external_attr >> 16):
                 refused = "it is a link"
-            name = info.filename
-            if not info.flag_bits & 0x800:  # many programs write UTF-8 without saying so
-                with contextlib.suppress(UnicodeError):
-                    name = name.encode("cp437").decode("utf-8")
             yield _Member(name, lambda info=info: archive.open(info), refused)  # type: ignore[misc]  # bound now
 
 
+def _zip_names(members: Sequence[zipfile.ZipInfo]) -> list[str]:
+    """The names of members, with slashes; of those in no declared encoding, the one that fits them all."""
+    raw = {info: info.orig_filename.encode("cp437") for info in members if not info.flag_bits & 0x800}
+    decode = _decoder([name for name in raw.values() if not name.isascii()])
+    names = (
+        _unicode_name(info.extra, raw[info]) or decode(raw[info]) if info in raw else info.filename for info in members
+    )
+    return [name.replace("\\", "/") for name in names]
+
+
+def _unicode_name(extra: bytes, raw: bytes) -> str:
+    """The name in a zip's Unicode field (0x7075), if it is about this name."""
+    while len(extra) >= 4:
+        kind, size = struct.unpack_from("<HH", extra)
+        field, extra = extra[4 : 4 + size], extra[4 + size :]
+        if kind == 0x7075 and field[:5] == b"\1" + struct.pack("<I", zlib.crc32(raw)):
+            with contextlib.suppress(UnicodeDecodeError):
+                return field[5:].decode("utf-8")
+    return ""
+
+
+def _decoder(names: Sequence[bytes]) -> Callable[[bytes], str]:
+    """Decodes names of files in the encoding in which all of them look most like words."""
+    best = min(_NAME_ENCODINGS, key=lambda encoding: _oddness(names, encoding)) if names else "utf-8"
+    return lambda name: name.decode(best, "replace")
+
+
+def _oddness(names: Sequence[bytes], encoding: str) -> float:
+    """The share of characters that names hardly have in this encoding; infinite if they are not in it."""
+    try:
+        text = "/".join(name.decode(encoding) for name in names)
+    except UnicodeDecodeError:
+        return math.inf
+    if encoding == "utf-8":
+        return -1.0
+    beyond = [character for character in text if not character.isascii()]
+    is_korean = len(beyond) >= _CERTAIN and all("\uac00" <= character <= "\ud7a3" for character in beyond)
+    odd = -0.1 if is_korean else 0.0
+    for before, character in pairwise(f"/{text}"):
+        if character.isascii():
+            continue
+        is_letter = unicodedata.category(character) in ("Lu", "Ll", "Lo", "Lm", "Mn", "Nd")
+        odd += not is_letter or 0xFF61 <= ord(character) <= 0xFF9F
+        odd += before.islower() and character.isupper()
+        odd += 0.4 * (before.isascii() and before.isalpha() and character > "\u036f")
+        if character > "\u2e80":
+            odd += 0 if _is_common(character, encoding) else 0.6
+        elif character > "\u036f":
+            odd += 0.1 * (not character.islower())
+        else:
+            odd += 0.15 if character.lower() in _LATIN else 0.7
+    return odd / len(beyond)
+
+
+def _is_common(character: str, encoding: str) -> bool:
+    """Whether it is kana, hangul, or among the usual Chinese characters, which are the first ones of an encoding."""
+    if "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7a3":
+        return True
+    name, last = _USUAL.get(encoding, ("", b""))
+    with contextlib.suppress(UnicodeEncodeError):
+        return bool(name) and character.encode(name)[:1] <= last
+    return False
+
+
 def _tar_members(path: Path) -> Iterator[_Member]:
+    names: list[bytes] = []
+    with contextlib.suppress(*_DAMAGE), tarfile.open(path, "r:") as archive:
+        for info in islice(archive, _DECODED):
+            names.append(info.name.encode("utf-8", "surrogateescape"))
+    decode = _decoder([name for name in names if not name.isascii()])
     with tarfile.open(path, "r:") as archive:
         for info in archive:
             if not info.isdir():
                 is_link = info.issym() or info.islnk()
                 refused = "" if info.isreg() else "it is a link" if is_link else "it is a device"
-                yield _Member(info.name, lambda info=info: archive.extractfile(info), refused)  # type: ignore[misc]  # bound now
+                name = decode(info.name.encode("utf-8", "surrogateescape"))
+                name = name if "/" in name else name.replace("\\", "/")
+                yield _Member(name, lambda info=info: archive.extractfile(info), refused)  # type: ignore[misc]  # bound now
 
 
 def _inner_name(called: str, kind: str) -> str:

@@ -46,9 +46,11 @@ READERS: dict[str, str] = {
     "html": "documents.html:open_html",
     "epub": "documents.epub:open_epub",
     "eml": "documents.mail:open_mail",
-    **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff"), "media.image:open_image"),
-    **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
-    **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
+    **dict.fromkeys(
+        ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif", "ico", "jp2", "psd"), "media.image:open_image"
+    ),
+    **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac", "aiff", "amr"), "media.audio:open_sound"),
+    **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi", "wmv", "flv", "mpg"), "media.video:Film"),
 }
 """By kind: the module in this folder, and its function or class that opens a file. Imported when first needed."""
 TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
@@ -205,6 +207,8 @@ class Contents:
     ) -> None:
         self.kind, self.summary, self.count = kind, summary, count
         self.lost = [] if lost is None else lost
+        self.notes: list[str] = []
+        """Facts about the reading that are no loss: an encoding, an engine; also grows."""
         self.facts = facts or {}
         self.pictures: set[int] = set()
         """Numbers of the sections read so far that contain pictures or are scanned."""
@@ -285,7 +289,7 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
-    """Opens a file inside another one; its losses are added to `lost` with its name.
+    """Opens a file inside another one; its losses and notes are added to `lost` with its name.
 
     Raises:
         FileProblem: As `open_contents`.
@@ -295,7 +299,7 @@ def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator
         with as_file_problems(source.name, source.kind, limits):
             yield contents
     finally:  # even if the caller stops reading early
-        lost += [f"{source.name}: {one}" for one in contents.lost]
+        lost += [f"{source.name}: {one}" for one in (*contents.lost, *contents.notes)]
         contents.close()
 
 

@@ -125,6 +125,7 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
                     "sections": contents.count,
                     "facts": contents.facts,
                     "lost": list(dict.fromkeys(contents.lost)),
+                    "notes": list(dict.fromkeys(contents.notes)),
                     "data": [str(path) for path in data],
                 }
             page, to, limit = request["page"], request["to"], request["limit"]
@@ -166,6 +167,7 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
         "text": taken[0].text if len(taken) == 1 else "\n\n".join(f"## {one.name}\n\n{one.text}" for one in taken),
         "more": " ".join(more),
         "lost": list(dict.fromkeys(contents.lost)),
+        "notes": list(dict.fromkeys(contents.notes)),
         "pictures": sorted(contents.pictures),
     }
 

@@ -33,8 +33,14 @@ _MOST_FILES = 100
 _SUGGESTED = {
     **dict.fromkeys(("doc", "odt", "rtf"), "Save it as docx."),
     **dict.fromkeys(("ppt", "odp"), "Save it as pptx."),
-    **dict.fromkeys(("7z", "rar"), "Pack it as zip."),
-    "parquet": "Read it in a program with pandas, or save it as csv.",
+    **dict.fromkeys(("7z", "rar", "cab"), "Pack it as zip."),
+    **dict.fromkeys(("zst", "lz4"), "Unpack it, or pack it as gz."),
+    **dict.fromkeys(
+        ("parquet", "arrow", "hdf5", "npy"), "Read it in a program with pandas or numpy, or save it as csv."
+    ),
+    "heic": "It is an HEIC (HEIF) picture: convert it to PNG or JPEG.",
+    "jxl": "It is a JPEG XL picture: convert it to PNG or JPEG.",
+    "midi": "It holds notes, not recorded sound: render it as wav, or parse it in a program.",
     "msg": "Save it as eml.",
 }
 
@@ -59,6 +65,8 @@ class Preview:
     facts: dict[str, Json] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     """A sentence for each thing that is not shown."""
+    notes: list[str] = field(default_factory=list)
+    """Other facts about the reading: an encoding, an engine."""
     data: list[Path] = field(default_factory=list)
     """Files for programs, written into the folder."""
 
@@ -78,6 +86,7 @@ class Reading:
     more: str
     """How to continue; empty at the end."""
     lost: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     pictures: list[int] = field(default_factory=list)
     """Numbers of the pages that contain pictures or are scanned, and can be drawn."""
 

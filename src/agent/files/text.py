@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
-from agent.files.kinds import SAMPLE, Encoding, encoding_of
+from agent.files.kinds import Encoding, encoding_of_file
 from agent.files.previews import DATA, ROOM, PreviewText, preview_of_beginning, preview_of_lists, preview_of_text
 from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
@@ -27,12 +27,11 @@ _SPARSE = 0.2  # share of a text that its headings may be: of more, short lines 
 
 def text_encoding(source: Source) -> Encoding:
     """The encoding of a text file: by its byte order mark, its own declaration, or its bytes."""
+    found = encoding_of_file(source.path)
     with source.path.open("rb") as file:
-        sample = file.read(SAMPLE)
-        found = encoding_of(sample, whole=not file.read(1))
+        declared = _DECLARED.match(file.read(400))
     if found is None:
         raise FileProblem("mismatch", f"{source.name} is not text: it contains control characters.")
-    declared = _DECLARED.match(sample[:400])
     if found.mark or (found.name == "utf-8" and not found.mixed) or not declared:
         return found
     try:
@@ -57,7 +56,8 @@ class TextFile(Contents):
                 structure = structure_of(source, stream.read())
         pages = f"; {self.count} pages" if (self.count or 0) > 1 else ""
         self.summary = f"{structure.summary}; {self._encoding.told}{pages}"
-        self.lost = [lost for lost in (self._encoding.lost, structure.lost) if lost]
+        self.lost = [structure.lost] if structure.lost else []
+        self.notes = self._encoding.notes
         self._outline = structure.outline
 
     def sections(self, first: int = 1) -> Iterator[Section]:

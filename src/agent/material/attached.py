@@ -268,6 +268,7 @@ def _described(file: AttachedFile, room: int, alike: Sequence[str]) -> str:
         f"Shown: {label}" if label else "",
         "\n\n".join(parts),
         f"Not shown: {' '.join(file['lost'])}" if file["lost"] else "",
+        f"Notes: {' '.join(file['notes'])}" if file.get("notes") else "",
         _for_programs(file),
         f"Of the same form, not shown: {', '.join(alike)}" if alike else "",
     ]

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.errors import ModelDeclinedError, ModelError, ModelOutputError, ModelRefusedError, StoppedError
 from agent.events import Note
+from agent.files.contents import READERS, module_of
 from agent.models.films import FILMS_AND_SOUNDS, part_of, with_parts
 from agent.models.protocol import Message, Request, Role
 from agent.state import AttachedFile, Picture, State, Step
@@ -27,9 +28,9 @@ from mcp_tools.text import one_line, printable
 if TYPE_CHECKING:
     from agent.context import Context
 
-PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff"])
+PICTURES = frozenset(kind for kind in READERS if module_of(kind) == "image")
 """Kinds of files that are pictures."""
-FILMS = frozenset(["mov", "mp4", "webm", "mkv", "avi"])
+FILMS = frozenset(kind for kind in READERS if module_of(kind) == "video")
 _FRAMES = (".png", ".jpg")
 MOST_OF_ONE = 6
 """Pictures that one reading shows."""

@@ -62,6 +62,7 @@ def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:
         part["text"],
         told,
         f"Not shown: {' '.join(part['lost'])}" if part["lost"] else "",
+        f"Notes: {' '.join(part['notes'])}" if part.get("notes") else "",
         f"To read on: {part['more']}" if part["more"] else "",
     ]
     return "\n".join(line for line in lines if line.strip())

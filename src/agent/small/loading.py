@@ -87,6 +87,7 @@ def _delimited(path: str, facts: dict[str, Any]) -> Any:
         "sep": facts.get("delimiter", ","),
         "encoding": facts.get("encoding", "utf-8"),
         "encoding_errors": "replace",
+        "skiprows": facts.get("lines_above", 0),
         "header": 0 if facts.get("header") else None,
         "on_bad_lines": "warn",
     }

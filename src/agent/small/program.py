@@ -70,7 +70,7 @@ def _packages_of(files: Sequence[AttachedFile]) -> set[str]:
 
 
 def _spec(file: AttachedFile) -> dict[str, Any]:
-    facts = {name: file["facts"].get(name) for name in ("delimiter", "decimal", "encoding", "header")}
+    facts = {name: file["facts"].get(name) for name in ("delimiter", "decimal", "encoding", "header", "lines_above")}
     return {
         **{"name": file["name"], "path": file["path"], "kind": file["kind"], "text": _text_of(file)},
         "tables": holds_tables(file),

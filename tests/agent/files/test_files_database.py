@@ -55,9 +55,9 @@ async def test_the_schema_comes_first_then_rows(shop: Path) -> None:
 
 @pytest.mark.parametrize("kept", [100, 5000])
 async def test_damage_is_a_problem(kept: int, shop: Path) -> None:
-    with pytest.raises(FileProblem, match="cannot be read as sqlite") as raised:
+    with pytest.raises(FileProblem, match="its end is missing") as raised:
         await read(cut_short(shop, kept))
-    assert raised.value.reason == "damaged"
+    assert raised.value.reason == "truncated"
 
 
 def cut_short(path: Path, kept: int) -> Path:
@@ -72,3 +72,26 @@ async def test_a_view_without_end_is_not_run(tmp_path: Path) -> None:
     database.commit()
     database.close()
     assert "1 views" in (await preview(path)).summary
+
+
+async def test_generated_odd_and_badly_typed_columns_are_all_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript(
+        """CREATE TABLE bill (item TEXT, net REAL, gross REAL GENERATED ALWAYS AS (net * 2), "a ""b"" |" INT) ;
+        CREATE TABLE pairs (a, b, PRIMARY KEY (a, b)) WITHOUT ROWID;
+        CREATE TABLE sqliteish (c);
+        CREATE VIRTUAL TABLE words USING fts5(body);
+        INSERT INTO bill VALUES ('bolt', 10, 3), ('nut', 'n/a', 5);
+        INSERT INTO pairs VALUES (x'00ff', 1);
+        INSERT INTO sqliteish VALUES ('there');
+        INSERT INTO words VALUES ('green tea');"""
+    )
+    database.commit()
+    database.close()
+    text = (await preview(path)).text
+    assert "| item | net | gross | a " in text
+    assert "| 1 | bolt | 10.0 | 20.0 | 3 |" in text
+    assert "- net is declared REAL, but holds other values in 1 row" in text
+    for shown in ("x'00ff'", "there", "green tea"):
+        assert shown in text

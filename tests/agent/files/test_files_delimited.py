@@ -52,7 +52,7 @@ async def test_latin_1_and_mixed_bytes_are_read(tmp_path: Path) -> None:
     told = await read(written(tmp_path / "b.csv", mixed))
     assert "| 5 | café | 4 |" in told.text
     assert "Köln" in told.text
-    assert "Windows-1252" in told.lost[0]
+    assert "Windows-1252" in told.notes[0]
 
 
 async def test_pages_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
@@ -204,3 +204,64 @@ async def test_one_endless_line_is_no_table(tmp_path: Path) -> None:
     assert raised.value.reason == "too_large"
     with pytest.raises(FileProblem, match="no table"):
         await preview(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "header", "rows", "note"),
+    [
+        (
+            "sep=;\r\nName;Preis\r\nBolzen;1,50\r\nMutter;2,25\r\n",
+            ["Name", "Preis"],
+            2,
+            "1 row above the table: sep=;.",
+        ),
+        ('"sep=|"\na|b\n1|2\n', ["a", "b"], 1, "1 row above"),
+        (
+            "Bank\nAccount: 1\n\nDate;Text;Sum\n1.1.2024;Rent;-5,00\n2.1.2024;Pay;2,50\n",
+            ["Date", "Text", "Sum"],
+            2,
+            "Bank",
+        ),
+        ("Report,2024\nBy,Ann\n\na,b,c,d\n1,2,3,4\n5,6,7,8\n", ["a", "b", "c", "d"], 2, "Report,2024; By,Ann"),
+        ("a,b,a,\n1,2,3,4\n", ["a", "b", "a", ""], 1, "Names of several columns: a."),
+        ("a,b\n1,2\n3\n4,5\n", ["a", "b"], 3, "1 row with more or fewer than 2 cells."),
+        ("a,b\n1,2\n\x1a", ["a", "b"], 1, "end-of-file marks"),
+        ("a,b\n1,2\n\ufeffa,b\n3,4\n", ["a", "b"], 3, "byte order marks"),
+        ("only\none\ntwo, with comma\n", ["only"], 2, ""),
+    ],
+    ids=["sep", "sep in quotes", "title", "facts", "names twice", "ragged", "end of file", "marks", "one column"],
+)
+async def test_what_stands_around_a_table_is_no_part_of_it(
+    content: str, header: list[str], rows: int, note: str, tmp_path: Path
+) -> None:
+    seen = await preview(written(tmp_path / "a.csv", content))
+    assert [one for one in seen.facts["header"] if one or "" in header] == header
+    assert seen.facts["rows"] == rows
+    assert note in " ".join(seen.notes)
+
+
+async def test_lines_above_a_long_table_are_shown_and_told_to_programs(tmp_path: Path) -> None:
+    rows = "".join(f"{n};{n / 2};{'x' * 20}\n" for n in range(900))
+    path = written(tmp_path / "a.csv", f"Bank\n\nAccount 1\n\nday;sum;note\n{rows}")
+    seen = await preview(path)
+    assert seen.text.startswith("Bank\nAccount 1\nday;sum;note\n0;0.0;")
+    assert (seen.facts["lines_above"], seen.facts["rows"]) == (3, 900)
+    assert "| 4 | 0 | 0.0 |" in (await read(path)).text
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "note"),
+    [
+        (b"a,b\n" + b"1,2\n" * 90_000 + "Köln,1\n".encode("cp1252"), "Köln", ""),
+        ("Köln,1\n".encode() + b"1,2\n" * 90_000 + "Größe,1\n".encode("cp1252"), "Größe", "Windows-1252"),
+        ("Größe,1\nKöln,2\n".encode() + "Straße,3\nÜbersee,4\n".encode("cp1252"), "Straße", "Windows-1252"),
+        (b"a,b\n" + b"1,2\n" * 90_000 + "чай,1\nкофе и молоко,2\n".encode("cp1251"), "кофе", ""),
+    ],
+    ids=["all late", "one late line", "half of the lines", "late Cyrillic"],
+)
+async def test_bytes_of_another_encoding_are_found_anywhere(
+    content: bytes, words: str, note: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.csv", content)
+    assert words in (await read(path, find=words)).text
+    assert note in " ".join((await preview(path)).notes)

@@ -31,6 +31,15 @@ def tarred() -> bytes:
     return stream.getvalue()
 
 
+def old_tar() -> bytes:
+    info = tarfile.TarInfo("a.txt")
+    head = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+    head[257:265] = bytes(8)
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head)
+
+
 def mimed(mime: str) -> bytes:
     return zipped("mimetype", content=mime.encode())
 
@@ -71,6 +80,21 @@ CONTENT: dict[str, tuple[bytes, str, str]] = {
     "m4a": (b"\0\0\0\x20ftypM4A ", "a", "m4a"),
     "mov": (b"\0\0\0\x14ftypqt  ", "a.mp4", "mov"),
     "mp4": (b"\0\0\0\x14ftypisom", "a.mov", "mp4"),
+    "avif": (b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf", "a.mp4", "avif"),
+    "avif of a general brand": (b"\0\0\0\x1cftypmif1\0\0\0\0avifmif1miaf", "a", "avif"),
+    "heic": (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a.jpg", "heic"),
+    "film that can show stills": (b"\0\0\0\x18ftypisom\0\0\0\0mif1isom", "a.mp4", "mp4"),
+    "jpeg xl": (b"\0\0\0\x0cJXL \r\n\x87\n", "a.jxl", "jxl"),
+    "icon": (b"\0\0\1\0\1\0\x10\x10", "a.ico", "ico"),
+    "photoshop": (b"8BPS\0\1" + bytes(8), "a.psd", "psd"),
+    "pdf behind text": (b"To: printer\n" * 20 + b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\n", "a.pdf", "pdf"),
+    "old tar": (old_tar(), "a.tar", "tar"),
+    "zip behind a program": (b"MZ" + bytes(80) + zipped("a.txt"), "a.exe", "zip"),
+    "text with a NUL": (b"Name,Price\nN\0ut,2.25\nBolt,1\n", "a.csv", "csv"),
+    "utf-16 without a mark": ("Name,Preis\nMütter,1\n".encode("utf-16-le"), "a.csv", "csv"),
+    "Chinese utf-16 without a mark": ("品名,值\n绿茶,一百\n红茶,二\n".encode("utf-16-be"), "a.csv", "csv"),
+    "utf-32 without a mark": ("Name\nTea\n".encode("utf-32-le"), "a.txt", "txt"),
+    "zeros": (bytes(300), "a.txt", "binary"),
     "html": (b"<!DOCTYPE html><html><body>x</body></html>", "a.txt", "html"),
     "svg": (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>', "a.xml", "xml"),
     "xml": (b'<?xml version="1.0"?><feed><a/></feed>', "a.txt", "xml"),

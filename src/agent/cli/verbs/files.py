@@ -42,11 +42,11 @@ def show(
         pages = "" if seen.sections is None else f", {count_of(seen.sections, 'page')}"
         shown = f"; shown: {seen.label}" if seen.label else ""
         text = f"{file.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.text}"
-        more, lost = "", seen.lost
+        more, lost, notes = "", seen.lost, seen.notes
     else:
         part = exits.run(read(file, page=page or 1, to=to, find=find, speech=speech))
         form = {"name": file.name, "where": part.where, "text": part.text, "more": part.more}
-        text, more, lost = part.text, part.more, part.lost
+        text, more, lost, notes = part.text, part.more, part.lost, part.notes
         print_note(f"{file.name}: {part.where}")
-    notes = [*([more] if more else []), *(f"note: {sentence}" for sentence in lost)]
-    return Result({"ok": True, **form, "lost": lost}, text=text, note="\n".join(notes))
+    said = [*([more] if more else []), *(f"not shown: {one}" for one in lost), *(f"note: {one}" for one in notes)]
+    return Result({"ok": True, **form, "lost": lost, "notes": notes}, text=text, note="\n".join(said))

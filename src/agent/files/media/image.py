@@ -32,6 +32,8 @@ LONGEST_SIDE = 2048
 LARGEST = 1_500_000
 """Bytes."""
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
+_FORMATS = {"jp2": "jpeg2000"}
+"""The names that PIL has for kinds, where they are others."""
 _QUALITIES = (85, 60, 30)
 
 
@@ -69,7 +71,7 @@ def _open_picture(source: Source) -> Iterator[Image.Image]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Image.open(source.path, formats=[source.kind]) as picture:
+            with Image.open(source.path, formats=[_FORMATS.get(source.kind, source.kind)]) as picture:
                 yield picture
     except Image.DecompressionBombError as error:
         raise FileProblem("bomb", f"{source.name} is too large as a picture: {error}") from None
@@ -80,7 +82,7 @@ def _open_picture(source: Source) -> Iterator[Image.Image]:
 
 
 def _summary(picture: Image.Image) -> str:
-    frames = getattr(picture, "n_frames", 1)
+    frames = 1 if picture.format == "PSD" else getattr(picture, "n_frames", 1)
     alpha = picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info
     more = f"{', with transparency' * alpha}{f', {frames} frames' if frames != 1 else ''}"
     line = f"Picture of {picture.width} x {picture.height} pixels, {picture.mode}{more}."
@@ -117,6 +119,10 @@ def _position(gps: dict[int, Any]) -> str:
 def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.Image]]:
     """The pages of a scan, or evenly spaced frames of an animation, rotated according to EXIF."""
     count = getattr(picture, "n_frames", 1)
+    if picture.format == "PSD":  # its frames are layers, which the picture shows together
+        lost.append(f"Its {count} layers are shown as one picture, without their names.")
+        yield 1, picture.convert("RGB")
+        return
     few = min(count, _MOST_FRAMES)
     chosen = [n * (count - 1) // max(few - 1, 1) for n in range(few)]
     if count > few:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from agent.files.contents import ReadLimits, Section, Source, first_of
+from agent.files.contents import FileProblem, ReadLimits, Section, Source, first_of
 from agent.files.previews import ListPreview
 from agent.files.tables.sheets import Sheet, SheetsContents
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 _BLOB = 16  # bytes of a blob that are shown
 _LISTED = 40
+_CHECKED = 100_000  # rows of a table that are checked for values of another type than declared
+_NUMERIC = re.compile("INT|REAL|FLOA|DOUB|NUM|DEC", re.IGNORECASE)
 _SQL = 1_000  # characters of a statement
 
 
@@ -24,18 +27,35 @@ class Database(SheetsContents):
         lost = []
         if source.path.with_name(source.path.name + "-wal").exists():
             lost.append("Changes in the write-ahead log beside the database (-wal) are not read.")
+        if source.path.with_name(source.path.name + "-journal").exists():
+            lost.append("A change was not finished: what the journal beside the database would restore is not.")
+        with source.path.open("rb") as file:
+            header = file.read(100).ljust(100, b"\0")
+        page = int.from_bytes(header[16:18]) if header[16:18] != b"\0\1" else 1 << 16
+        pages, there = int.from_bytes(header[28:32]), source.path.stat().st_size // max(page, 1)
+        is_cut = header[24:28] == header[92:96] and pages > there
         self._connection = sqlite3.connect(f"file:{quote(str(source.path))}?mode=ro&immutable=1", uri=True)
         self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
         self._connection.execute("PRAGMA trusted_schema = OFF")
-        schema = self._connection.execute(
-            "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
-        ).fetchall()
+        try:
+            schema = self._connection.execute(
+                r"SELECT type, name, sql FROM sqlite_master"
+                r" WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND sql IS NOT NULL"
+            ).fetchall()
+        except sqlite3.DatabaseError as error:
+            if is_cut:
+                raise FileProblem("truncated", f"{source.name} breaks off: its end is missing ({error}).") from None
+            raise
+        if is_cut:
+            lost.append(f"It has {there:,} of the {pages:,} pages that its header names: rows may be missing.")
         tables = list[_Table]()
         for kind, name, sql in schema:
             try:
                 tables += [_Table(self._connection, name, sql)] if kind == "table" else []
-            except sqlite3.OperationalError as error:  # only a missing extension could read it
-                lost.append(f"Table {name} cannot be read: {error}.")
+            except sqlite3.Error as error:  # damaged, or only a missing extension could read it
+                lost.append(f"Table {one_line(name)} cannot be read: {error}.")
+        if not tables and is_cut and schema:
+            raise FileProblem("truncated", f"{source.name} breaks off: its end is missing.")
         views = [name for kind, name, _ in schema if kind == "view"]
         if views:
             lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
@@ -67,14 +87,34 @@ class _Table(Sheet):
     def __init__(self, connection: sqlite3.Connection, name: str, sql: str) -> None:
         self._connection = connection
         self._name = '"' + name.replace('"', '""') + '"'
-        self.title, self.create_statement = f"table {name}", one_line(sql, _SQL)
-        self.column_names = [row[1] for row in connection.execute(f"PRAGMA table_info({self._name})")]
+        self.title, self.create_statement = f"table {one_line(name)}", one_line(sql, _SQL)
+        there = connection.execute(f"SELECT * FROM {self._name} LIMIT 0").description  # noqa: S608 - quoted
+        self.column_names = [one_line(column[0]) for column in there]
+        self._declared = [
+            (name, declared)
+            for _, name, declared, _, _, _, hidden in connection.execute(f"PRAGMA table_xinfo({self._name})")
+            if hidden != 1 and _NUMERIC.search(declared)
+        ]
         self.row_count = connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0]  # noqa: S608 - quoted
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """The rows from the one at that index on."""
         found = self._connection.execute(f"SELECT * FROM {self._name} LIMIT -1 OFFSET ?", (start,))  # noqa: S608 - quoted
         yield from ((number, [_text(value) for value in row]) for number, row in enumerate(found, start + 1))
+
+    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
+        """The columns with texts or blobs among the numbers that they declare."""
+        columns = self._declared[:_LISTED] if brief and self.row_count <= _CHECKED else []
+        if not columns:
+            return []
+        quoted = ['"' + name.replace('"', '""') + '"' for name, _ in columns]
+        sums = ", ".join(f"sum(typeof({name}) IN ('text', 'blob'))" for name in quoted)
+        counts = self._connection.execute(f"SELECT {sums} FROM {self._name}").fetchone()  # noqa: S608 - quoted
+        return [
+            f"- {one_line(name)} is declared {one_line(declared)}, but holds other values in {count_of(count, 'row')}"
+            for (name, declared), count in zip(columns, counts, strict=True)
+            if count
+        ]
 
 
 def _text(value: Any) -> str:

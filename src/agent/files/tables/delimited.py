@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, first_of
 from agent.files.previews import CELL, DATA, ListPreview, PreviewText, preview_of_lists
 from agent.files.tables.rows import SAMPLE, as_table, describe_columns, rows_per_page, rows_to_inspect, sniff
 from agent.files.text import text_encoding
+from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
 COUNTED = 256 << 20
@@ -31,21 +33,30 @@ class DelimitedFile(Contents):
             self._dialect, sample = sniff(stream.read(SAMPLE), source.kind)
         if not sample:
             raise FileProblem("empty", f"{self._name} has no rows.")
-        self._columns = max(len(row) for row in sample)
-        first = sample[0] if self._dialect.has_header else []
+        self._above = sample[: self._dialect.above]
+        rows = sample[self._dialect.above :]
+        self._columns = max((len(row) for row in rows), default=1)
+        first = rows[0] if self._dialect.has_header else []
         self._header = [*first, *("" for _ in range(self._columns - len(first)))]
-        self._skipped = int(self._dialect.has_header)
+        self._skipped = self._dialect.above + self._dialect.has_header
         self._characters = limits.section
         self._per_page = rows_per_page(sample[self._skipped :], limits.section)
         self._rows: int | None = None
+        widths = Counter[int]()
         if source.path.stat().st_size <= COUNTED:
             with self._encoding.open(source.path, newline="") as stream:
-                self._rows = sum(1 for _ in self._records(stream)) - self._skipped
+                widths.update(map(len, islice(self._records(stream), self._skipped, None)))
+            self._rows = widths.total()
         dialect, encoding = self._dialect, self._encoding
         counted = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
-        said = [f"{counted} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.told]
+        said = [
+            f"{counted} × {self._columns} columns",
+            f"{_NAMES.get(dialect.delimiter, dialect.delimiter)}-separated",
+            encoding.told,
+        ]
         said += ["decimal comma"] if dialect.decimal == "," else []
-        said.append("the first row is the header" if dialect.has_header else "no header")
+        header = "the first row is the header" if not dialect.above else f"row {self._skipped} is the header"
+        said.append(header if dialect.has_header else "no header")
         facts: dict[str, Json] = {
             "rows": self._rows,
             "header": self._header[:1000] if dialect.has_header else None,
@@ -53,9 +64,12 @@ class DelimitedFile(Contents):
             "decimal": dialect.decimal,
             "encoding": encoding.name,
         }
+        if self._above:
+            with self._encoding.open(source.path, newline="") as stream:
+                facts["lines_above"] = self._lines_above(stream)
         count = None if self._rows is None else max(1, -(-self._rows // self._per_page))
-        lost = [encoding.lost] if encoding.lost else []
-        super().__init__(source.kind, f"Table: {', '.join(said)}", lost, facts=facts, count=count)
+        super().__init__(source.kind, f"Table: {', '.join(said)}", facts=facts, count=count)
+        self.notes = [*encoding.notes, *self._oddities(widths, len(first))]
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on, each with the header."""
@@ -82,8 +96,24 @@ class DelimitedFile(Contents):
             first = list(islice(rows, DATA))
             more = islice(rows, max(0, rows_to_inspect(self._columns) - len(first)))
             told = describe_columns(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
-        head = self._line(self._header) if self._skipped else ""
+        head = "\n".join(map(self._line, [*self._above, *([self._header] if self._dialect.has_header else [])]))
         return preview_of_lists([ListPreview(map(self._line, first), self._rows, head=head, columns=told)])
+
+    def _oddities(self, widths: Counter[int], names_in_header: int) -> list[str]:
+        """What a program should know before it takes the rows for a table."""
+        notes = []
+        if self._above:
+            told = "; ".join(one_line(self._line(row), 80) for row in self._above[:3])
+            notes.append(f"{count_of(len(self._above), 'row')} above the table: {told}.")
+        names = Counter(name.strip() for name in self._header) if self._dialect.has_header else Counter[str]()
+        if twice := [name for name, count in names.items() if name and count > 1]:
+            notes.append(f"Names of several columns: {first_of(twice)}.")
+        if names[""] and self._dialect.has_header:
+            notes.append(f"{count_of(names[''], 'column')} without a name.")
+        usual = names_in_header or max(widths, key=widths.__getitem__, default=0)
+        if uneven := widths.total() - widths[usual]:
+            notes.append(f"{count_of(uneven, 'row')} with more or fewer than {usual} cells.")
+        return notes
 
     def _page(self, start: int, rows: list[list[str]]) -> Section:
         width = max([self._columns, *(len(row) for row in rows)])
@@ -104,6 +134,14 @@ class DelimitedFile(Contents):
         cells = [cell if len(cell) <= CELL else f"{cell[:CELL]}… ({len(cell):,} characters)" for cell in row]
         csv.writer(out, delimiter=self._dialect.delimiter, lineterminator="").writerow(cells)
         return out.getvalue()
+
+    def _lines_above(self, stream: IO[str]) -> int:
+        """Lines of the file above the table, blank ones too."""
+        rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)
+        left = len(self._above)
+        while left:
+            left -= bool(next(rows))
+        return rows.line_num
 
     def _records(self, stream: IO[str]) -> Iterator[list[str]]:
         rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)

@@ -30,6 +30,8 @@ SAMPLE = 64 * 1024
 """Characters from which a dialect is detected."""
 _SNIFFED_ROWS = 200
 _DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
+_NAMED_DELIMITER = re.compile(r'"?sep=(.)"?[\r\n]', re.IGNORECASE)
+_MOST_ABOVE = 30
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _CELL_WITH_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
 _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
@@ -186,14 +188,18 @@ class Dialect(NamedTuple):
     has_header: bool
     decimal: str
     """The decimal mark."""
+    above: int = 0
+    """Rows above the table: a line `sep=;`, a title, names and values of a report."""
 
 
 def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     """Detects the dialect from the beginning of a table; also returns the first rows."""
     if len(text) >= SAMPLE:
         text = text[: text.rfind("\n") + 1] or text
-    splits = {mark: _split(text, mark) for mark in _DELIMITERS[kind]}
-    shares = {mark: _evenness(rows) for mark, rows in splits.items()}
+    named = _NAMED_DELIMITER.match(text)
+    splits = {mark: _split(text, mark) for mark in ([named[1]] if named else _DELIMITERS[kind])}
+    above = {mark: max(_rows_above(rows), bool(named)) for mark, rows in splits.items()}
+    shares = {mark: _evenness(rows, above[mark]) for mark, rows in splits.items()}
     best = max(shares, key=shares.__getitem__)  # the first of those that are equal
     for mark in splits if best == "," else ():
         left = [cell for row in splits[mark] for cell in row if "," in cell]
@@ -205,7 +211,7 @@ def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
     thousands = sum(bool(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)) for cell in commas)
     decimal = "," if len(commas) > max(points, thousands) else "."
-    return Dialect(best, has_header(splits[best]), decimal), splits[best]
+    return Dialect(best, has_header(splits[best][above[best] :]), decimal, above[best]), splits[best]
 
 
 def _split(text: str, delimiter: str) -> list[list[str]]:
@@ -216,14 +222,27 @@ def _split(text: str, delimiter: str) -> list[list[str]]:
         return []
 
 
-def _evenness(rows: list[list[str]]) -> float:
+def _rows_above(rows: list[list[str]]) -> int:
+    """How many of the first rows are much narrower than the table below them."""
+    widths = [max((at for at, cell in enumerate(row, 1) if cell.strip()), default=0) for row in rows]
+    for above in range(min(_MOST_ABOVE, len(rows) - 2) + 1):
+        usual, count = max(Counter(map(len, rows[above:])).items(), key=lambda width: (width[1], width[0]))
+        if widths[above] > max(1, usual // 2) and usual > 1 and count > 1:
+            return above
+    return 0
+
+
+def _evenness(rows: list[list[str]], above: int) -> float:
     """How much the rows look like those of one table: percent that have the commonest width, then that width."""
-    common, count = max(Counter(map(len, rows)).items(), key=lambda width: (width[1], width[0]), default=(0, 0))
+    common, count = max(Counter(map(len, rows[above:])).items(), key=lambda width: (width[1], width[0]), default=(0, 0))
     return 100 * count // len(rows) + min(common, 50) / 100 if common > 1 else 0.0
 
 
 def has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: all text, or years that do not go on below, and all different."""
+    """Whether the first row names the columns.
+
+    It is all text, or years that do not go on below; and all different, unless a column of numbers follows.
+    """
     if not rows:
         return False
     first = [cell.strip() for cell in rows[0] if cell.strip()]
@@ -232,7 +251,9 @@ def has_header(rows: list[list[str]]) -> bool:
         columns = [index for index, cell in enumerate(rows[0]) if _YEAR.fullmatch(cell.strip())]
         goes_on = all(_YEAR.fullmatch(row[index].strip()) for row in below for index in columns)
         return all(map(_YEAR.fullmatch, numbers)) and bool(below) and not goes_on
-    return len(set(first)) == len(first)
+    below = [row for row in rows[1:21] if len(row) == len(rows[0])]
+    has_numbers = any(all(map(_is_number, column)) for column in zip(*below, strict=True))
+    return len(set(first)) == len(first) or has_numbers
 
 
 def _is_number(cell: str) -> bool:

@@ -363,7 +363,7 @@ class OwnIndex(Search):
             return Page(url, "", text, links, kind=kind, notes=notes)
         reading = await reading_of(path, to=1_000_000, limit=_MOST_TEXT)
         more = [_CUT] if reading.more else []
-        return Page(url, "", reading.text, kind=kind, notes=(*reading.lost, *more))
+        return Page(url, "", reading.text, kind=kind, notes=(*reading.lost, *reading.notes, *more))
 
     async def _in_store(self, call: Callable[[], T]) -> T:
         try:

@@ -267,6 +267,6 @@ async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str], spee
     if not reading.text:
         raise WebProblem("no_result", f"{shown} is {reading.where}.", remedy="Read another page.", path=path)
     more = f"There is more of it than is shown ({reading.where}): read the file {path} itself."
-    notes = (*notes, *reading.lost, *([more] if reading.more else []))
+    notes = (*notes, *reading.lost, *reading.notes, *([more] if reading.more else []))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Page(url, path.name, reading.text, kind=kind, fetched=now, path=path, notes=notes)
