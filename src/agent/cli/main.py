@@ -6,17 +6,20 @@ import contextlib
 import errno
 import gc
 import os
+import re
 import sys
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.cli import exits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import typer
 
+    from agent.cli.placement import Placed
     from mcp_tools.errors import AlitaError
 
 
@@ -63,38 +66,54 @@ _MEANT = {
     **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
 }
 """What other programs call their commands, and what comes nearest here."""
-_PLAINER = {
-    "Value error, ": "",
-    "Input should be a valid integer, unable to parse string as an integer": "it is not a whole number",
-    "Input should be a valid number, unable to parse string as a number": "it is not a number",
-}
-"""What typer says of a bad value, and what we do."""
+_BAD_VALUE = re.compile(r"Invalid value for (?P<names>'[^:]*'): (?P<why>.*)", re.DOTALL)
+_NOT_A_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), unable to parse")
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
 def main() -> None:
     """Runs the command line of this process and exits."""
     with _exiting(sys.argv[1:]) as arguments:
+        placed = _placed(arguments)
         first = arguments[0] if arguments else ""
         if asked := os.environ.get("_ALITA_COMPLETE"):
             from agent.cli.verbs.completion import complete
 
             complete(asked)
-        elif first in {"--version", "-V"}:
+        elif not {"--version", "-V"}.isdisjoint(takewhile(lambda word: word.startswith("-"), arguments)):
             from importlib.metadata import version
 
             print(f"alita {version('alita')}")
-        elif first in {"-h", "--help", "help"} or (not arguments and _is_alone()):
+        elif first in {"-h", "--help"} or arguments == ["help"] or (not arguments and _is_alone()):
             from pathlib import Path
 
             # `docs/generate.py` rendered it beforehand: building it takes ten times as long as printing it
             print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")
+        elif first == "help" and len(arguments) == 2 and arguments[1] in _BY_NAME:
+            _call(_BY_NAME[arguments[1]], ["--help"], f"alita {arguments[1]}")
         elif first in _BY_NAME:
-            _call(_BY_NAME[first], arguments[1:], f"alita {first}")
+            with placed or contextlib.nullcontext():
+                _call(_BY_NAME[first], arguments[1:], f"alita {first}")
         else:
             if first:
                 _refuse_misspelt(first, arguments[1:])
             _call(_BY_NAME["ask"], arguments, "alita")
+
+
+def _placed(arguments: list[str]) -> Placed | None:
+    """Puts options before a command behind it; a command line without any is not looked at."""
+    verb, *rest = arguments if arguments and arguments[0] in _BY_NAME else ["", *arguments]
+    if not (rest and rest[0].startswith("-")):
+        return None
+    from agent.cli.placement import place, question_words
+
+    with _plain_misuse("alita", arguments):
+        placed = place(arguments) if verb or not _BY_NAME.keys().isdisjoint(rest) else None
+    if placed is not None:
+        arguments[:] = placed.arguments
+    elif not verb and "--" not in arguments and (words := question_words(arguments)):
+        _refuse_misspelt(words[0], words[1:])
+    return placed
 
 
 def main_of(verb: str, name: str) -> None:
@@ -147,11 +166,21 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
     with os_errors_as(UsageError, "The current folder cannot be used", "Change to another one: cd"):
         os.getcwd()  # noqa: PTH109 - `Path` is not imported for it
     app = load(command)
+    with _plain_misuse(name, arguments):
+        code = app(arguments, prog_name=name, standalone_mode=False)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextlib.contextmanager
+def _plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
+    """Errors of the parser become errors of ours."""
     from typer import Abort
     from typer.exceptions import TyperException
 
+    from mcp_tools.errors import UsageError
+
     try:
-        code = app(arguments, prog_name=name, standalone_mode=False)
+        yield
     except Abort:
         raise KeyboardInterrupt from None
     except TyperException as misuse:
@@ -160,10 +189,22 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
         if context and said == context.get_help():
             print(said, file=sys.stderr)
             sys.exit(exits.BAD_USAGE)
-        for typers, plain in _PLAINER.items():
-            said = said.replace(typers, plain)
-        raise UsageError(said, remedy=f"{path} --help") from None
-    sys.exit(code if isinstance(code, int) else 0)
+        raise UsageError(_plainer(said, arguments), remedy=f"{path} --help") from None
+
+
+def _plainer(said: str, arguments: Sequence[str]) -> str:
+    """What the parser says of a bad value, in plain words and with the value."""
+    if (bad := _BAD_VALUE.fullmatch(said)) is None:
+        return said
+    names = re.split("[' /]+", bad["names"].strip("'"))
+    name = max(names, key=len)
+    if (kind := _NOT_A_NUMBER.search(bad["why"])) is None:
+        why = bad["why"].removeprefix("Value error, ").replace("Input should be", "it must be")
+        return f"{name}: {why}"
+    wanted = "a whole number" if kind["kind"] == "integer" else "a number"
+    value = next((given for name, given in zip(arguments, [*arguments[1:], ""], strict=True) if name in names), "")
+    value = value or next((word.partition("=")[2] for word in arguments if word.partition("=")[0] in names), "")
+    return f"{name} needs {wanted}, got {value!r}."
 
 
 def load(command: Command) -> typer.Typer:

@@ -42,7 +42,7 @@ Colour = Annotated[
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
 
-_SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
     "model": Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)],
     "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
@@ -76,11 +76,15 @@ def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if value is False and name != "use_cache" else value for name, value in flags.items()}
 
 
+before_command: dict[str, Any] = {}
+"""Settings from options that precede a command without these options; `main` sets them."""
+
+
 def settings(flags: Mapping[str, Any] | None = None) -> Settings:
     """The settings, read when a command needs them: importing them takes longer than the rest of a short command."""
     from agent.configuration.settings_sources import read_settings
 
-    return read_settings(flags or {})
+    return read_settings({**before_command, **(flags or {})})
 
 
 def period(text: str | None, option: str) -> float | None:
@@ -164,14 +168,14 @@ def _printing(function: Callable[..., Result | None], settings: Sequence[str]) -
     @functools.wraps(function)
     def command(**given: Any) -> None:
         as_json = has_result and given.pop("as_json")
-        flags = [flags_of({name: given.pop(name) for name in settings})] if settings else []
+        flags = [before_command | flags_of({name: given.pop(name) for name in settings})] if settings else []
         if (result := function(*flags, **given)) is not None:
             result.print(as_json)
             if result.code:
                 raise typer.Exit(result.code)
 
     own = [*signature.parameters.values()][1 if settings else 0 :]
-    added = {name: _SETTINGS[name] for name in settings} | ({"as_json": AsJson} if has_result else {})
+    added = {name: SETTINGS[name] for name in settings} | ({"as_json": AsJson} if has_result else {})
     kind = inspect.Parameter.KEYWORD_ONLY
     everything = [parameter.replace(kind=kind) for parameter in own]
     for name, annotation in added.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -16,6 +17,18 @@ from mcp_tools.text import one_line, printable
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.sandbox.protocol import Isolation
+
+
+quiet = False
+"""Results are printed without their notes: `alita -q COMMAND`."""
+
+
+def choose_color(when: str) -> None:
+    """Turns colour on (`always`) or off (`never`) in all that this process prints; `auto` changes nothing."""
+    if when != "auto":
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(name, None)
+        os.environ["FORCE_COLOR" if when == "always" else "NO_COLOR"] = "1"
 
 
 def print_text(text: str) -> None:
@@ -70,7 +83,7 @@ class Result:
                 print("\n".join(columns(self.rows, width)), flush=True)
             if self.text:
                 print_text(self.text)
-            if self.note:
+            if self.note and not quiet:
                 print_note(self.note)
         for warning in self.warnings:
             print_note(warning)

@@ -165,9 +165,9 @@ def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: t
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-steps", "many", "it is not a whole number"),
-        ("--max-seconds", "long", "it is not a number"),
-        ("--color", "red", "'--color': 'red' is not one of 'auto', 'always', 'never'"),
+        ("--max-steps", "many", "--max-steps needs a whole number, got 'many'."),
+        ("--max-seconds", "long", "--max-seconds needs a number, got 'long'."),
+        ("--color", "red", "--color: 'red' is not one of 'auto', 'always', 'never'"),
     ],
 )
 def test_a_bad_value_of_an_option_is_told_in_plain_words(

@@ -18,7 +18,7 @@ import typer
 from agent.answer import Answer
 from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
-from agent.cli.output import error_text, print_json, print_note, print_text
+from agent.cli.output import choose_color, error_text, print_json, print_note, print_text
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay
 from agent.cli.verbs.completion import run_ids
@@ -70,10 +70,7 @@ def ask(
     if (as_json and json_stream) or (quiet and verbose):
         both = "--json and --json-stream" if as_json and json_stream else "--quiet and --verbose"
         raise UsageError(f"{both} cannot be used together.", remedy="Use only one of them.")
-    if color != "auto":  # for everything that this process prints
-        for name in ("NO_COLOR", "FORCE_COLOR"):
-            os.environ.pop(name, None)
-        os.environ["FORCE_COLOR" if color == "always" else "NO_COLOR"] = "1"
+    choose_color(color)
     words = question or []
     files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
     for path in files if _at_keyboard() else ():  # a program's question is asked all the same

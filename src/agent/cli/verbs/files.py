@@ -10,7 +10,6 @@ import typer
 from agent.cli import exits, options
 from agent.cli.options import opt
 from agent.cli.output import Result, print_note
-from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
 from agent.files.media.speech import from_settings
 from agent.files.reading import preview, read
@@ -34,7 +33,7 @@ def show(
     """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
     if to is not None and to < (page or 1):
         raise UsageError(f"Page {to} comes before page {page or 1}.", remedy="Give --to the last page to show.")
-    speech = from_settings(read_settings())
+    speech = from_settings(options.settings())
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file, speech=speech))
         form = {"name": file.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
