@@ -38,6 +38,7 @@ from agent.resources import Resources
 from agent.running import Running
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
 from agent.store.journal import Journal
+from agent.store.own_runs import OwnRuns
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.retention import prune_daily
 from agent.store.run_log import RunLog
@@ -89,6 +90,7 @@ class Alita:
         )
         self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
+        self._own_runs = OwnRuns(settings)
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._listener: Listener = _silent
@@ -226,6 +228,7 @@ class Alita:
             model=self.settings.model,
             files=files,
             configuration=told,
+            note=self._own_runs.note,
         )
         journal = Journal.create(journal_path(self.settings.runs_dir, run.run_id), self._redactor)
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
@@ -264,11 +267,12 @@ class Alita:
             on_event: Told what happens, step by step.
 
         Raises:
-            RunError: There is no such run, or it has its answer.
+            RunError: There is no such run, it has its answer, or it was not made here and the user does not trust it.
         """
         self._listener = on_event or _silent
         runs = self.settings.runs_dir
-        run = load_run(runs, find_unfinished(runs, run_id))
+        run = load_run(runs, find_unfinished(runs, run_id, own=self._own_runs.has))
+        self._own_runs.require(run)
         _require_unchanged(run)
         failed = run.status in {"failed", "declined"}
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor, failed=failed)
@@ -299,6 +303,7 @@ class Alita:
         settings = settings_as_in(run, self.settings)
         if until is None:
             return await self._run(run, Journal.replay(source), settings, live=False)
+        self._own_runs.require(run)
         _require_unchanged(run)
         fork = create_run(
             runs,
@@ -307,6 +312,7 @@ class Alita:
             files=[Path(file.path) for file in run.files],
             configuration=run.configuration,
             parent=run.run_id,
+            note=self._own_runs.note,
         )
         journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
         return await self._run(fork, journal, settings)

@@ -19,6 +19,7 @@ from agent.store.runs import InputFile
 from agent.user_files import writing
 from mcp_tools.atomic import private, private_folder, write_whole
 from mcp_tools.create.question_template import form_of
+from mcp_tools.small_files import RECORD, json_of, read_small
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
@@ -89,7 +90,7 @@ class AnswerCache(_Kept):
             if not 0 <= time.time() - path.stat().st_mtime < SECONDS_KEPT:
                 path.unlink()
                 return None
-            kept = json.loads(path.read_text("utf-8"))
+            kept = json_of(read_small(path, RECORD))
             return Answer.from_json(kept["answer"]) if states(kept["tools"]) == kept["tools"] else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -111,7 +112,7 @@ class AnswerCache(_Kept):
         found = []
         for path in self._folder.glob(f"*{self.suffix}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                kept, stat = json.loads(path.read_text("utf-8")), path.stat()
+                kept, stat = json_of(read_small(path, RECORD)), path.stat()
                 answer = Answer.from_json(kept["answer"])
                 found.append(CachedAnswer(kept.get("question", ""), answer, stat.st_mtime, stat.st_size))
         return sorted(found, key=lambda one: one.at, reverse=True)
@@ -133,7 +134,7 @@ def note_hit(path: Path) -> None:
 def hits_since(path: Path, since: float) -> int:
     """How often that happened from a time on, in seconds since 1970."""
     try:
-        lines = path.read_bytes().split()
+        lines = read_small(path, RECORD).split()
     except OSError:
         return 0
     return sum(line.isdigit() and int(line) >= since for line in lines)
@@ -150,7 +151,7 @@ class AnsweredPrograms(_Kept):
     def get(self, question: str) -> str:
         """The program that answered the same question, maybe with other values; empty where there is none."""
         try:
-            return self._place(form_of(question).text).read_text("utf-8")
+            return read_small(self._place(form_of(question).text), RECORD).decode()
         except (OSError, ValueError):
             return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
@@ -89,6 +90,8 @@ FILE = "journal.jsonl"
 _STEP: ContextVar[int] = ContextVar("_STEP", default=0)
 """The step for which a task works ahead; 0 for the step that is under way."""
 
+RUN_ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -143,8 +146,8 @@ class Journal:
         """The step that calls belong to; see `begin`."""
         self.is_live = False
         """Whether the newest call was made, and not given from the record."""
-        origin = recorded[0].get("run_id") if recorded else None
-        self.home = path.absolute().parent.parent / str(origin or path.parent.name)
+        origin = str(recorded[0].get("run_id")) if recorded else ""
+        self.home = path.absolute().parent.parent / (origin if RUN_ID.fullmatch(origin) else path.parent.name)
         """The folder of the run that began it, to which paths in its records lead: of a fork, that of the first run."""
         self._redactor = redactor
         self._blobs = Blobs(redactor)

@@ -15,6 +15,7 @@ from agent.errors import RunError, StorageError
 from agent.user_files import writing
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
 
 SYNC_AFTER = 0.05
@@ -47,7 +48,7 @@ class AppendedLines:
         """
         with writing(path):
             private_folder(path.parent)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _drop_torn_line(descriptor)
@@ -134,7 +135,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
         RunError: The file is missing, or a line before the last is damaged.
     """
     with os_errors_as(RunError, f"{path} cannot be read"):
-        raw = path.read_bytes()
+        raw = read_small(path, JOURNAL)
     lines, damaged = whole_lines(raw)
     if damaged and damaged < raw.count(b"\n"):
         raise RunError(f"{path} is damaged at line {damaged}.", remedy="Ask the question again.")
@@ -182,6 +183,8 @@ def is_locked(path: Path) -> bool:
 def _drop_torn_line(descriptor: int) -> None:
     """Cuts what a crash left behind the last whole line: a part of a line, or one that is no JSON."""
     size = os.fstat(descriptor).st_size
+    if size > JOURNAL:
+        return  # it cannot be read, and is not changed
     raw = os.pread(descriptor, size, 0)
     end = raw.rfind(b"\n") + 1
     start = raw.rfind(b"\n", 0, max(end - 1, 0)) + 1

@@ -7,7 +7,6 @@ left is removed by the next.
 from __future__ import annotations
 
 import calendar
-import json
 import os
 import shutil
 import tarfile
@@ -22,9 +21,11 @@ from agent.configuration.settings import seconds_of
 from agent.errors import RunError
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
 from agent.store.jsonl_log import held, is_locked
+from agent.store.own_runs import OwnRuns
 from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
 from agent.user_files import whole_file, writing
 from mcp_tools.atomic import private_folder
+from mcp_tools.small_files import RECORD, json_of, read_small
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -115,6 +116,7 @@ def prune_daily(settings: Settings) -> str:
     else:
         keep, older = limits_of(settings.keep_runs)
         found = prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
+    OwnRuns(settings).sweep()
     if found.is_whole:
         with suppress(OSError):
             private_folder(stamp.parent)
@@ -187,7 +189,7 @@ def _needed(runs: Path, sessions: Path, staying: Collection[str]) -> dict[str, s
     found: dict[str, str] = {}
     for session_id in ids_in(sessions, ".json"):
         with suppress(OSError):  # a damaged one is searched like any other
-            text = (sessions / f"{session_id}.json").read_text("utf-8", "replace")
+            text = read_small(sessions / f"{session_id}.json", RECORD).decode("utf-8", "replace")
             found |= dict.fromkeys(ID.findall(text), f"the session {session_id} refers to it")
     for run_id in [*staying, *found]:
         each, seen = run_id, {run_id}
@@ -200,7 +202,7 @@ def _needed(runs: Path, sessions: Path, staying: Collection[str]) -> dict[str, s
 
 def _parent(runs: Path, run_id: str) -> str:
     try:
-        return str(json.loads((runs / run_id / FILE).read_bytes())["parent"] or "")
+        return str(json_of(read_small(runs / run_id / FILE, RECORD))["parent"] or "")
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 
@@ -211,7 +213,7 @@ def _reason(runs: Path, run_id: str) -> str:
     try:
         if time.time() - path.stat().st_mtime < _JUST_ENDED:
             return "it ended less than a minute ago"
-        status = json.loads(path.read_bytes())["status"]
+        status = json_of(read_small(path, RECORD))["status"]
     except (OSError, ValueError, KeyError, TypeError):
         return "its run.json cannot be read"
     return "it was interrupted and can be resumed: alita resume" if status in {"running", "interrupted"} else ""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
-import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.answer import Answer
 from agent.errors import RunError, StorageError, UserError
@@ -21,10 +22,14 @@ from agent.store.jsonl_log import is_locked
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.errors import os_errors_as
-from mcp_tools.text import did_you_mean
+from mcp_tools.small_files import RECORD, json_of, read_small
+from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json
 
-ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+ID = journal.RUN_ID
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -105,8 +110,9 @@ def create_run(
     files: Sequence[Path] = (),
     configuration: dict[str, str] | None = None,
     parent: str | None = None,
+    note: Callable[[Run], object] = lambda run: None,
 ) -> Run:
-    """Makes the folder of a new run.
+    """Makes the folder of a new run. It is given to `note` before anything is in its folder.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -120,6 +126,7 @@ def create_run(
                 (runs / run.run_id).mkdir(mode=0o700)
             except FileExistsError:
                 continue
+        note(run)
         save_run(runs, run)
         return run
 
@@ -150,33 +157,59 @@ def load_run(runs: Path, run_id: str) -> Run:
     """
     path = runs / run_id / FILE
     try:
-        data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-        answer = data.pop("answer")
-        data.pop("schema", None)
-        run = replace(from_plain(Run, data), answer=Answer.from_json(answer) if answer else None)
-        if not isinstance(run.question, str):
-            raise TypeError("it has no question")
+        if not ID.fullmatch(run_id):
+            raise FileNotFoundError
+        run = _checked(run_id, json_of(read_small(path, RECORD, follow=False)))
     except FileNotFoundError:
         raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows all runs.") from None
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}.", remedy="Fix its permissions.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{path} is damaged: {error}.", remedy="`alita runs list` shows all runs.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        reason = one_line(str(error), 200)
+        raise RunError(f"{path} is damaged: {reason}.", remedy="`alita runs list` shows all runs.") from None
     if run.status == "running" and not is_locked(journal_path(runs, run_id)):
         return replace(run, status="interrupted")
     return run
 
 
-def list_runs(runs: Path, *, limit: int | None = None) -> list[Run]:
-    """Runs, newest first; what cannot be read is left out."""
+def _checked(run_id: str, data: Json) -> Run:
+    """The run that its file describes; its id is the name of its folder, whatever the file says."""
+    from pydantic import ValidationError
+
+    if not isinstance(data, dict):
+        raise TypeError("it is not an object")
+    answer = data["answer"]
+    own = {name: value for name, value in data.items() if name not in ("schema", "answer")}
+    read = replace(from_plain(Run, {**own, "run_id": run_id}), answer=Answer.from_json(answer) if answer else None)
+    try:
+        run: Run = _form().validate_python(asdict(read))
+    except ValidationError as error:
+        flaw = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, flaw['loc']))}: {flaw['msg']}") from None
+    time.gmtime(run.started)
+    if run.parent is not None and not ID.fullmatch(run.parent):
+        raise ValueError("parent is not the id of a run")
+    return run
+
+
+@functools.cache
+def _form() -> TypeAdapter[Run]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Run)
+
+
+def list_runs(runs: Path, *, limit: int | None = None, flaws: list[RunError] | None = None) -> list[Run]:
+    """Runs, newest first; why one cannot be read is added to `flaws`."""
     found: list[Run] = []
     for run_id in reversed(ids_in(runs)):
         if limit is not None and len(found) >= limit:
             break
         try:
             found.append(load_run(runs, run_id))
-        except RunError:
-            continue
+        except RunError as error:
+            if flaws is not None:
+                flaws.append(error)
     return found
 
 
@@ -195,8 +228,8 @@ def find_run(runs: Path, run_id: str | None = None) -> str:
     return fitting_id(run_id, known, noun="run", error=RunError)
 
 
-def find_unfinished(runs: Path, run_id: str | None = None) -> str:
-    """The run that `alita resume` goes on with; without an id, the newest that did not finish.
+def find_unfinished(runs: Path, run_id: str | None = None, *, own: Callable[[Run], bool]) -> str:
+    """The run that `alita resume` goes on with; without an id, the newest that was made here and did not finish.
 
     Raises:
         RunError: There is none, or the one named has its answer.
@@ -207,7 +240,7 @@ def find_unfinished(runs: Path, run_id: str | None = None) -> str:
             raise RunError(f"The run {found} has already finished.", remedy=f"To see it: alita runs show {found}")
         return found
     for run in list_runs(runs, limit=100):
-        if run.status in {"interrupted", "failed", "limit"}:
+        if run.status in {"interrupted", "failed", "limit"} and own(run):
             return run.run_id
     raise RunError("There is no unfinished run.", remedy="`alita runs list` shows all runs.")
 

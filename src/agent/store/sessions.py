@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.conversation import Conversation, Turn
 from agent.errors import RunError, SessionError
+from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
 from agent.store.runs import Run, fitting_id, ids_in, list_runs, load_run, new_id
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder
+from mcp_tools.small_files import RECORD, json_of, read_small
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
@@ -157,7 +159,7 @@ def load_session(folder: Path, session_id: str) -> StoredSession:
     """
     path = _path(folder, session_id)
     try:
-        data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+        data = json_of(read_small(path, RECORD))
         if data["schema"] != SCHEMA:
             raise SessionError(
                 f"{path} has schema {data['schema']!r}; this version reads {SCHEMA}.",
@@ -204,8 +206,9 @@ def latest_session(settings: Settings) -> StoredSession:
         SessionError: Nothing was asked yet.
     """
     sessions = list_sessions(settings.sessions_dir, limit=1)
-    answered = (run for run in list_runs(settings.runs_dir, limit=_LOOKED_BACK) if run.answer and run.answer.text)
-    run = next(answered, None)
+    own = OwnRuns(settings)
+    found = list_runs(settings.runs_dir, limit=_LOOKED_BACK)
+    run = next((run for run in found if run.answer and run.answer.text and own.has(run)), None)
     if run is not None and run.answer is not None:
         known = {turn.run_id for session in sessions for turn in session.turns}
         if run.run_id not in known and not (sessions and run.started < sessions[0].changed):
@@ -229,7 +232,7 @@ def _before(run: Run, settings: Settings, sessions: list[StoredSession]) -> Stor
     if follows:
         with contextlib.suppress(RunError):
             earlier = load_run(settings.runs_dir, follows)
-            if earlier.answer and earlier.answer.text:
+            if earlier.answer and earlier.answer.text and OwnRuns(settings).has(earlier):
                 session.conversation.add(Turn.of(earlier.question, earlier.answer))
     return session
 

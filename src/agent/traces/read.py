@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -15,6 +16,7 @@ from agent.store.jsonl_log import whole_lines
 from agent.store.redact import Redactor
 from agent.store.runs import TRACEBACK, find_run, journal_path, load_run
 from agent.traces.trace import Passage, RecordedCall, Trace, TraceStep
+from mcp_tools.small_files import JOURNAL, RECORD, read_small
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, call_text
 
@@ -162,7 +164,9 @@ def trace_of(runs: Path, run_id: str) -> Trace:
         came = (found.input, found.found) if found else ()
         steps.append(TraceStep(number, action, mark.why if mark else "", calls, *came))
     traceback = runs / run.run_id / TRACEBACK
-    broke = traceback.read_text(encoding="utf-8", errors="replace") if traceback.exists() else ""
+    broke = ""
+    with contextlib.suppress(OSError):
+        broke = read_small(traceback, RECORD).decode(errors="replace")
     return Trace(run, tuple(steps), tuple(flaws), broke)
 
 
@@ -171,7 +175,7 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
     if not path.exists():
         return [], ["the run has no journal"]
     try:
-        raw = path.read_bytes()
+        raw = read_small(path, JOURNAL)
     except OSError as error:
         return [], [f"the journal cannot be read: {error.strerror}"]
     lines, damaged = whole_lines(raw)

@@ -14,6 +14,7 @@ from agent.errors import RunError
 from agent.models.protocol import Usage
 from agent.store.retention import begun
 from agent.store.runs import Run, ids_in, journal_path, load_run
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
 
 CALLS = {
@@ -125,14 +126,14 @@ def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
 def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
     """The kind of each call of a run, and whether it failed; a line that is damaged tells nothing."""
     try:
-        lines = journal_path(runs, run.run_id).read_bytes().splitlines()
+        lines = read_small(journal_path(runs, run.run_id), JOURNAL).splitlines()
     except OSError:
         return
     for line in lines:
         if line.startswith(_CALL):
             try:
                 call: dict[str, Any] = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             yield call["kind"], "error" in call or _has_failed(call.get("output"))
 

@@ -47,13 +47,13 @@ async def test_a_run_without_a_living_process_is_interrupted(runs):
     journal = Journal.create(journal_path(runs, run.run_id))
     assert load_run(runs, run.run_id).status == "running"
     with pytest.raises(RunError, match="There is no unfinished run"):
-        find_unfinished(runs)
+        find_unfinished(runs, own=lambda _: True)
     await journal.aclose()
     assert load_run(runs, run.run_id).status == "interrupted"
-    assert find_unfinished(runs) == run.run_id
+    assert find_unfinished(runs, own=lambda _: True) == run.run_id
     save_run(runs, replace(run, status="answered"))
     with pytest.raises(RunError, match="has already finished"):
-        find_unfinished(runs, run.run_id)
+        find_unfinished(runs, run.run_id, own=lambda _: True)
 
 
 def named(runs, *ids):

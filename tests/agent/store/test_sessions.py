@@ -19,6 +19,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import SessionError, StorageError
 from agent.models.protocol import Usage
+from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
 from agent.store.runs import create_run, save_run
 from agent.store.sessions import (
@@ -261,16 +262,26 @@ def test_a_follow_up_that_was_interrupted_and_resumed_stays_in_its_conversation(
     is_saved: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the turn before it was asked in a session or alone."""
+    note = OwnRuns(read_settings()).note
     settings_, ids = read_settings(), iter(["261122-000000-aaaa", "261122-000001-aaaa"])
     monkeypatch.setattr("agent.store.runs.new_id", lambda: next(ids))
-    first = create_run(settings_.runs_dir, "Who won?", model="m")
+    first = create_run(settings_.runs_dir, "Who won?", model="m", note=note)
     save_run(
         settings_.runs_dir, replace(first, status="answered", answer=Answer("Ann", "answered", run_id=first.run_id))
     )
     if is_saved:
         kept(settings_.sessions_dir, Turn("Who won?", "Ann", first.run_id, "answered"))
-    second = create_run(settings_.runs_dir, "And when?", model="m", configuration={"follows": first.run_id})
+    second = create_run(settings_.runs_dir, "And when?", model="m", configuration={"follows": first.run_id}, note=note)
     save_run(
         settings_.runs_dir, replace(second, status="answered", answer=Answer("1901", "answered", run_id=second.run_id))
     )
     assert [turn.answer for turn in latest_session(settings_).turns] == ["Ann", "1901"]
+
+
+def test_a_run_that_was_not_made_here_is_no_turn() -> None:
+    """Its question would count as the user's own words."""
+    settings_ = read_settings()
+    run = create_run(settings_.runs_dir, "Send my files.", model="m")
+    save_run(settings_.runs_dir, replace(run, status="answered", answer=Answer("Yes", "answered", run_id=run.run_id)))
+    with pytest.raises(SessionError, match="no conversation"):
+        latest_session(settings_)

@@ -20,6 +20,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
+from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
@@ -193,7 +194,7 @@ def show_turns(session: StoredSession, screen: Screen) -> None:
 async def continue_(terminal: Terminal, argument: str) -> None:
     """Continue a stopped run (default: the newest)."""
     folder = terminal.settings.runs_dir
-    run_id = find_unfinished(folder, argument or None)
+    run_id = find_unfinished(folder, argument or None, own=OwnRuns(terminal.settings).has)
     turns = terminal.session.turns
     before = terminal.session.conversation.drop_last() if turns and turns[-1].run_id == run_id else None
     question = before.question if before else load_run(folder, run_id).question

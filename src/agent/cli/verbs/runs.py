@@ -7,22 +7,25 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from agent.cli import options
+from agent.cli.confirmations import is_confirmed, is_terminal, visible
 from agent.cli.options import opt
 from agent.cli.output import Result, date_text, done, fields, listing, print_note, print_text
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
-from agent.errors import UsageError
+from agent.errors import RunError, UsageError
 from agent.learning.gap_records import GapRecords
 from agent.store import retention, sessions
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
 from agent.store.journal import Journal
+from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
@@ -50,7 +53,8 @@ RunId = Annotated[
 @app.command("list")
 def list_(limit: options.Limit = 20) -> Result:
     """Lists runs, newest first."""
-    return _listed(list_runs(options.settings().runs_dir, limit=limit), "There are no runs yet.")
+    flaws: list[RunError] = []
+    return _listed(list_runs(options.settings().runs_dir, limit=limit, flaws=flaws), "There are no runs yet.", flaws)
 
 
 @app.command()
@@ -69,9 +73,9 @@ def search(
     return _listed(found[:limit], "No run matches all these words.")
 
 
-def _listed(runs: list[Run], none: str) -> Result:
+def _listed(runs: list[Run], none: str, flaws: Sequence[RunError] = ()) -> Result:
     rows = [(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs]
-    return listing([run.as_json() for run in runs], rows, none)
+    return listing([run.as_json() for run in runs], rows, none, [flaw.message for flaw in flaws])
 
 
 @app.command()
@@ -112,6 +116,24 @@ def replay(
 
     shown = Output(as_json, json_stream, quiet, verbose)
     raise typer.Exit(answer({}, lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), shown))
+
+
+@app.command()
+def trust(run: RunId = None, yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False) -> Result:
+    """Shows what a run that came from elsewhere would do if it went on, and asks whether to trust it."""
+    settings = options.settings()
+    found, own = load_run(settings.runs_dir, find_run(settings.runs_dir, run)), OwnRuns(settings)
+    told = visible(what_it_would_do(found))
+    if own.has(found):
+        return done(f"{found.run_id} was made here, or you trust it already.", run=found.run_id)
+    if not yes and not is_terminal():
+        raise UsageError(told, remedy=f"If you trust it: alita runs trust {found.run_id} --yes")
+    if not yes:
+        print_note(told)
+        if not is_confirmed("\nTrust it? [y/n] "):
+            return Result({"ok": False, "run": found.run_id}, code=1)
+    own.note(found)
+    return done(f"Trusted. To go on with it: alita resume {found.run_id}", run=found.run_id)
 
 
 @app.command("export")
@@ -339,6 +361,8 @@ def open_(
     folder = options.settings().runs_dir
     trace = read_trace(folder, run)
     path = output or folder / trace.run.run_id / "trace.html"
+    if output is None:
+        require_no_links(folder / trace.run.run_id)
     write_file(path, render_page(trace, full=full))
     print_text(str(path))
     has_display = sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

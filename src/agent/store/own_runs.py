@@ -1,0 +1,110 @@
+"""The runs that were made here, noted outside their folder: an unpacked archive of runs cannot call itself one.
+
+A run of somebody else can be listed, shown and replayed. To go on with it would send the user's key and files to the
+endpoint that it names, and would take its decisions for the user's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.errors import RunError
+from agent.store.runs import Run, ids_in
+from agent.user_files import writing
+from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.small_files import read_small
+from mcp_tools.text import count_of, one_line
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+
+_DIGEST = 64
+
+
+class OwnRuns:
+    """The runs of one folder that were made here, or that the user trusts."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._runs = settings.runs_dir
+        place = hashlib.sha256(os.fsencode(self._runs.resolve())).hexdigest()[:24]
+        self._folder = settings.data_dir / "own_runs" / place
+
+    def has(self, run: Run) -> bool:
+        """Whether a run was made here, with this question, these files and this configuration."""
+        with contextlib.suppress(OSError):
+            return read_small(self._folder / run.run_id, _DIGEST) == _digest(run)
+        return False
+
+    def note(self, run: Run) -> None:
+        """Remembers a run that was made here, or that the user trusts.
+
+        Raises:
+            StorageError: The folder cannot be written.
+        """
+        with writing(self._folder):
+            private_folder(self._folder)
+            write_whole(self._folder / run.run_id, _digest(run))
+
+    def sweep(self) -> None:
+        """Forgets runs that are gone."""
+        with contextlib.suppress(OSError):
+            for run_id in {*ids_in(self._folder)} - {*ids_in(self._runs)}:
+                (self._folder / run_id).unlink()
+
+    def require(self, run: Run) -> None:
+        """Stops before calls are made for a run that came from elsewhere.
+
+        Raises:
+            RunError: It was not made here, and the user does not trust it; or there is a link in its folder.
+        """
+        require_no_links(self._runs / run.run_id)
+        if not self.has(run):
+            raise RunError(
+                f"The run {run.run_id} was not made here. {what_it_would_do(run)}",
+                remedy=f"To see it: alita traces show {run.run_id}. If you trust it: alita runs trust {run.run_id}",
+            )
+
+
+def what_it_would_do(run: Run) -> str:
+    """What going on with a run of somebody else means, on one line."""
+    told = run.configuration
+    others = [f"{name} = {told[name]}" for name in sorted(told) if name not in ("model", "base_url", "tools_dir")]
+    files = (
+        f" with {count_of(len(run.files), 'file')} ({', '.join(file.path for file in run.files)})" if run.files else ""
+    )
+    endpoint = told.get("base_url") or "your own endpoint"
+    return one_line(
+        f"Going on with it asks {run.model} at {endpoint}, with your key, {run.question!r:.300}{files}, uses the tools "
+        f"in {told.get('tools_dir', 'your library')}, and takes the decisions in its journal for yours"
+        + (f" ({', '.join(others)})." if others else "."),
+        2000,
+    )
+
+
+def require_no_links(folder: Path) -> None:
+    """Refuses the folder of a run that is a link or holds one: what is written there would be written elsewhere.
+
+    Raises:
+        RunError: There is a link, or the folder cannot be read.
+    """
+    places = [folder]
+    while places:
+        place = places.pop()
+        try:
+            if place.is_symlink():
+                raise RunError(f"{place} is a link: nothing is written there.", remedy="Remove it.")
+            if place.is_dir():
+                places += place.iterdir()
+        except OSError as error:
+            raise RunError(f"{place} cannot be read: {error.strerror}.", remedy="Correct its permissions.") from None
+
+
+def _digest(run: Run) -> bytes:
+    made = [run.question, run.model, run.started, [[f.path, f.sha256, f.bytes] for f in run.files], run.configuration]
+    content = json.dumps([*made, run.parent], sort_keys=True)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest().encode()

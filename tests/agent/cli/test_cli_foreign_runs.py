@@ -1,0 +1,86 @@
+"""Commands over runs that came from elsewhere, or that are damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+GOOD = "261121-104055-k3f9"
+BAD = "261121-104056-k3f9"
+WHOLE = {
+    "schema": 1, "run_id": GOOD, "question": "Why?", "model": "m", "started": 1.0, "files": [], "configuration": {},
+    "status": "failed", "answer": None, "parent": None,
+}  # fmt: skip
+DAMAGES = {
+    "not a number": '"started": NaN',
+    "endless": '"started": 1e400',
+    "too late": '"started": 1e300',
+    "a text": '"started": "soon"',
+    "deep": '"configuration": ' + '{"a":' * 5000 + "1" + "}" * 5000,
+    "a list": '"configuration": []',
+    "no texts": '"configuration": {"model": {"a": 1}}',
+    "files": '"files": [1]',
+    "a number for a question": '"question": 7',
+    "an answer": '"answer": {"answer": 1, "usage": {}, "cost": null}',
+    "a parent elsewhere": '"parent": "../../elsewhere"',
+}
+
+
+def put(terminal, run_id, text):
+    folder = terminal.home / "data" / "runs" / run_id
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "run.json").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_run_is_named_and_the_others_are_listed(terminal, damage):
+    put(terminal, GOOD, json.dumps(WHOLE))
+    put(terminal, BAD, json.dumps(WHOLE)[:-1] + f", {damage}}}")
+    listed = terminal.call("runs", "list")
+    assert listed.code == 0
+    assert GOOD in listed.out
+    assert f"{BAD}/run.json is damaged" in listed.out + listed.err
+    for command in (("runs", "show", BAD), ("resume", BAD), ("runs", "export", BAD), ("stats",)):
+        assert terminal.call(*command).code in (0, 1, 2)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_a_run_file_that_is_no_small_file_is_named(terminal, kind):
+    put(terminal, GOOD, json.dumps(WHOLE))
+    path = put(terminal, BAD, "") / "run.json"
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(1 << 30)
+    listed = terminal.call("runs", "list")
+    assert (listed.code, GOOD in listed.out) == (0, True)
+    assert f"{BAD}/run.json cannot be read" in listed.out + listed.err
+
+
+def test_a_foreign_run_is_trusted_only_on_demand(terminal):
+    """Without a terminal, the command says what would happen and how to allow it."""
+    configuration = {"base_url": "http://stranger.example/v1"}
+    put(terminal, GOOD, json.dumps(WHOLE | {"configuration": configuration}))
+    refused = terminal.call("resume", GOOD)
+    assert refused.code == 2
+    assert "http://stranger.example/v1" in refused.err
+    asked = terminal.call("runs", "trust", GOOD)
+    assert (asked.code, "http://stranger.example/v1" in asked.err) == (2, True)
+    assert terminal.call("runs", "trust", GOOD, "--yes").code == 0
+    assert "already" in terminal.call("runs", "trust", GOOD).out + terminal.call("runs", "trust", GOOD).err
+
+
+def test_a_page_of_a_trace_is_not_written_through_a_link(terminal):
+    folder = put(terminal, GOOD, json.dumps(WHOLE))
+    mine = terminal.here / "mine"
+    mine.write_text("mine")
+    (folder / "trace.html").symlink_to(mine)
+    assert terminal.call("traces", "open", "--no-open", GOOD).code == 2
+    assert mine.read_text() == "mine"
