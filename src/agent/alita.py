@@ -53,6 +53,7 @@ from agent.store.runs import (
     load_run,
 )
 from agent.store.transcripts import transcript_of
+from agent.user_files import require_readable
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -179,8 +180,7 @@ class Alita:
 
         Args:
             question: What is asked.
-            files: Files that come with it. What cannot be read of them is told to the model, and the question is
-                asked all the same.
+            files: Files that come with it. If their content cannot be understood, the model is told why.
             on_event: Told what happens, step by step.
             conversation: The turns before this question, which may refer to them. Those of a long conversation are
                 folded into its summary; nothing is added to it.
@@ -190,11 +190,12 @@ class Alita:
             rules: Of a benchmark, for the form of the answer; the small strategy does not read them.
 
         Raises:
-            UsageError: The question is empty or too long.
+            UsageError: The question is empty or too long, or a file cannot be opened.
             UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
         """
         self._listener = on_event or _silent
         question = usable(question)
+        await asyncio.to_thread(require_readable, files)
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean

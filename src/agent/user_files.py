@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.errors import StorageError
+from agent.errors import StorageError, UsageError
 from mcp_tools import atomic
 from mcp_tools.errors import os_errors_as
 
@@ -43,6 +43,24 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         is_stream = path.exists() and not path.is_file()  # a device or a pipe: written to, never replaced
         with path.open("wb") if is_stream else atomic.whole_file(path.resolve(), keep_mode=True) as file:
             yield file
+
+
+def require_readable(paths: Iterable[Path]) -> None:
+    """Checks the files that come with a question before anyone is asked. An empty file is one, too.
+
+    Raises:
+        UsageError: One is missing, is no regular file, or may not be read.
+    """
+    for path in paths:
+        with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path, or ask without it."):
+            if path.is_dir():
+                remedy = "Attach its files one by one, or an archive of it."
+                raise UsageError(f"The file {path} cannot be read: it is a folder.", remedy=remedy)
+            if path.exists() and not path.is_file():  # a pipe would be waited for, and a device may have no end
+                raise UsageError(
+                    f"The file {path} cannot be read: it is a pipe or a device.", remedy="Attach a copy in a file."
+                )
+            path.open("rb").close()
 
 
 def numbered_folder(parent: Path) -> Path:

@@ -2,12 +2,14 @@
 
 import base64
 import json
+import os
 import re
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from agent.errors import UsageError
 from agent.events import FileRead, ToolCalled, TrialFinished
 from support.fibonacci import call_of, decide, text_of
 from support.openai_server import Step
@@ -47,27 +49,13 @@ async def test_a_table_is_computed_over_with_pandas_by_the_path_that_is_shown(de
 
 
 @pytest.mark.usefixtures("in_process")
-async def test_a_question_is_asked_without_a_file_that_is_missing(desk, tmp_path):
-    lines = [
-        decide("answer", answer="6", when="6"),
-        decide(
-            "run_code", code="print(1 + 2 + 3)", when="It cannot be read: none.csv: There is no such file.\n</data>"
-        ),
-    ]
-    answer = await desk.plays(*lines).ask("What is the sum of 1, 2 and 3 in none.csv?", files=[tmp_path / "none.csv"])
-    assert (answer.text, answer.status) == ("6", "answered")
-    assert [(e.name, e.ok) for e in desk.of(FileRead)] == [("none.csv", False)]
-    assert (await desk.replay(answer.run_id)).text == "6"
-
-
-@pytest.mark.usefixtures("in_process")
-async def test_beside_a_missing_file_the_other_one_is_computed_over(desk, sales, tmp_path):
-    lines = [
-        decide("answer", answer="130.75", when="130.75"),
-        decide("run_code", code=sum_of(sales), when="There is no such file."),
-    ]
-    answer = await desk.plays(*lines).ask("Revenue of Tea in the South?", files=[tmp_path / "rates.csv", sales])
-    assert answer.text == "130.75"
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe"])
+async def test_a_file_that_cannot_be_opened_is_an_error_before_anyone_is_asked(desk, sales, tmp_path, kind):
+    path = tmp_path / "rates"
+    {"missing": lambda: None, "folder": path.mkdir, "pipe": lambda: os.mkfifo(path)}[kind]()
+    with pytest.raises(UsageError, match=f"The file {re.escape(str(path))} cannot be read"):
+        await desk.plays(decide("answer", answer="6")).ask("What is the sum?", files=[sales, path])
+    assert desk.of(FileRead) == []
 
 
 @pytest.mark.usefixtures("in_process")

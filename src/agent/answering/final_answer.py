@@ -15,15 +15,35 @@ from agent.answering.answer_format import AnswerForm, asked_of
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
 _WRAPPED = (
     re.compile(r"\*\*([^*]+)\*\*", re.DOTALL),
+    re.compile(r"\*([^*\s][^*\n]*)\*"),
     re.compile(r"`+([^`]+)`+", re.DOTALL),
     re.compile(r'"([^"]+)"', re.DOTALL),
     re.compile(r"“([^“”]+)”", re.DOTALL),
     re.compile(r"\[([^][,;]+)\]"),
-    re.compile(r"\\boxed\{([^{}]+)\}"),
     re.compile(r"\$(\d[\d.,]*)\$"),
-    re.compile(r"(?:the )?(?:final )?answer(?: is)?\s*:\s*(.+)", re.IGNORECASE | re.DOTALL),
+    re.compile(r"\**(?:the )?(?:final )?answer(?: is)?\s*\**:\**\s*(.+)", re.IGNORECASE | re.DOTALL),
     re.compile(r"(?:the )?(?:final )?answer is ([-+]?\d[\d.,]*)", re.IGNORECASE),
 )
+_TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)+)</answer>\s*[.]?(?=\s*(?:\n|\Z))", re.IGNORECASE | re.DOTALL)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_AFTER_BOX = re.compile(r"[\s.$*]*(?:\\[\])])?[\s.$*]*")
+_LATEX = (
+    (re.compile(r"\\(?:text|textbf|mathrm|mathbf|operatorname)\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}"), r"\1/\2"),
+    (re.compile(r"\\([%$&#_])"), r"\1"),
+    (re.compile(r"\\[,;! ]|\{,\}(?=\d{3})"), ""),
+)
+_SOURCES = re.compile(
+    r"\n\s*[*_#]*(?:sources?|references?|citations?)[*_]*\s*:[*_]*\s*(?:\[\d{1,3}\]|https?://|\n|[-*•]).*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_CITED = re.compile(r"(?<=[^\s,;:(\[=])(?:\s*\[[1-9]\d?(?:\s*,\s*[1-9]\d?)*\])+(\.?)\Z")
+_ABOUT_MARKS = re.compile(
+    r"<answer|\b(?:xml|html|tags?|markup|markdown|latex|boxed|brackets?|index(?:es)?|array|footnotes?|citations?|sources?"
+    r"|references?|expression|code|python|syntax)\b",
+    re.IGNORECASE,
+)
+"""Questions in which the marks around an answer may be its content."""
 _SHORTENED = re.compile(
     r"inc|ltd|corp|bros|etc|prof|gen|col|capt|sgt|hon|rev|est|dept|univ|assn|intl|approx|vol|fig|eds|misc",
     re.IGNORECASE,
@@ -71,7 +91,42 @@ _EVERYDAY = frozenset({"a", "am", "as", "at", "i", "in"})
 _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
 
 
-def final_answer(text: str) -> str:
+def final_answer(text: str, question: str | None = None) -> str:
+    """The text after the last `FINAL ANSWER:`, in the last `<answer>` or `\\boxed{}`, without sources behind it.
+
+    Where the question is about such marks, or is not known, they stay.
+    """
+    said = _marked(text)
+    return said if question is None or _ABOUT_MARKS.search(question) else _unmarked(said)
+
+
+def _unmarked(text: str) -> str:
+    """The content of the last tag or box, without a list of sources and citations at its end."""
+    if tagged := _TAGGED.findall(text):
+        text = tagged[-1].strip()
+    text = _boxed(_SOURCES.sub("", text).strip())
+    return _CITED.sub(r"\1", text).strip()
+
+
+def _boxed(text: str) -> str:
+    """The content of the box that the text ends with, whose braces may be nested; else the text."""
+    boxes = list(_BOX.finditer(text))
+    if not boxes:
+        return text
+    start, depth = boxes[-1].end(), 1
+    for at in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0) if text[at - 1] != "\\" else 0
+        if depth == 0:
+            if not _AFTER_BOX.fullmatch(text[at + 1 :]):
+                return text
+            inside = text[start:at].strip()
+            for pattern, plain in _LATEX:
+                inside = pattern.sub(plain, inside)
+            return inside.strip() or text
+    return text
+
+
+def _marked(text: str) -> str:
     """The text after the last `FINAL ANSWER:` that something follows, else what is before it, or the text itself."""
     marks = list(_MARK.finditer(text))
     if not marks:
@@ -106,6 +161,8 @@ def _bare(text: str) -> str:
     """Without quotes, emphasis, an announcement or a full stop around the whole."""
     while True:
         inner = next((found[1].strip() for form in _WRAPPED if (found := form.fullmatch(text))), "")
+        if not inner and _BOX.match(text.lstrip("$")) and (boxed := _boxed(text)) != text:
+            inner = boxed
         if not inner and _ends_a_sentence(text):
             inner = text[:-1].rstrip()
         if not inner:

@@ -41,9 +41,18 @@ _FORM = '{"task_id": "…", "model_answer": "…"}'
 
 
 def results_of(
-    dataset: Dataset, fingerprint: Fingerprint, selected: Sequence[Task], attempts: Sequence[Attempt], *, epochs: int
+    dataset: Dataset,
+    fingerprint: Fingerprint,
+    selected: Sequence[Task],
+    attempts: Sequence[Attempt],
+    *,
+    epochs: int,
+    wall: float | None = None,
 ) -> dict[str, Json]:
-    """The results as JSON: no question and no true answer is in them. What is selected counts, answered or not."""
+    """The results as JSON: no question and no true answer is in them. What is selected counts, answered or not.
+
+    `seconds` is the sum over attempts, which may run in parallel; `wall_seconds` is the time of the last command.
+    """
     is_scored = any(attempt.correct is not None for attempt in attempts)
     group = group_of("all", counted(attempts, selected, epochs), is_scored=is_scored)
     return {
@@ -54,14 +63,17 @@ def results_of(
         "selected": len(selected),
         "epochs": epochs,
         "attempted": group.attempted,
-        "right": group.right,
-        "wrong": group.wrong,
+        "answered": sum(bool(attempt.answer) for attempt in attempts),
+        "scored": sum(attempt.correct is not None for attempt in attempts),
+        "right": group.right if is_scored else None,
+        "wrong": group.wrong if is_scored else None,
         "errors": group.errors,
         "interrupted": group.interrupted,
         "accuracy": group.accuracy,
         "tokens": group.effort.input_tokens + group.effort.output_tokens,
         "cost": group.effort.cost,
         "seconds": round(group.effort.seconds, 3),
+        "wall_seconds": None if wall is None else round(wall, 3),
         "results": [attempt.as_json() for attempt in attempts],
     }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from agent.gaia.attempt import DONE, Attempt, Task
-from agent.gaia.report.tables import price, seconds_text
+from agent.gaia.report.tables import cost_text, seconds_text
 from mcp_tools.text import count_of, one_line
 
 _ANSWER_WIDTH = 60
@@ -59,15 +59,24 @@ class Display:
         return f", about {seconds_text(left)} left" if left >= 1 else ""
 
     def _line_of(self, attempt: Attempt) -> str:
-        verdict = {True: "right", False: "wrong", None: "answered"}[attempt.correct]
+        verdict = {True: "right", False: "wrong", None: "answered, not scored"}[attempt.correct]
         if attempt.status != "ok":
             verdict = attempt.status + (f" ({verdict})" if attempt.status == "limit" else "")
         said = one_line(attempt.error or attempt.answer, _ANSWER_WIDTH) or "no answer"
         epoch = f" epoch {attempt.epoch}" if attempt.epoch > 1 else ""
         tokens = attempt.input_tokens + attempt.output_tokens
-        right = sum(latest.correct is True for latest in self._latest.values())
+        of = len(self._tasks) * self._epochs
+        so_far = score_text(self._latest.values(), of)
         return (
             f"[{self._made}/{self._todo}] {attempt.task_id}{epoch}: {verdict}: {said}"
-            f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {price(attempt.cost)})"
-            f"; {right} right of {len(self._tasks) * self._epochs}{self._left()}"
+            f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {cost_text(attempt.cost)})"
+            f"; {so_far}{self._left()}"
         )
+
+
+def score_text(attempts: Iterable[Attempt], of: int) -> str:
+    """The number of right answers; where no true answer is known, that of the answers."""
+    latest = list(attempts)
+    if any(attempt.correct is not None for attempt in latest):
+        return f"{sum(attempt.correct is True for attempt in latest)} right of {of}"
+    return f"{sum(bool(attempt.answer) for attempt in latest)} answered of {of}, not scored"

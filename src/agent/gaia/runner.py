@@ -96,6 +96,10 @@ def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list
     return [todo for todo in left if todo.task.task_id in set(wanted)]
 
 
+def _lacks_file(attempt: Attempt | None) -> bool:
+    return attempt is not None and attempt.status == "missing-file"
+
+
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
 `stopped`: by a failure that every question would meet."""
@@ -148,6 +152,8 @@ class BenchmarkOutcome:
     message: str = ""
     unlearned: tuple[str, ...] = ()
     """Why nothing was learned from wrong attempts of this run, a sentence for each."""
+    wall: float = 0.0
+    """Seconds of this run, in which attempts were made in parallel."""
 
 
 class Benchmark:
@@ -237,7 +243,7 @@ class Benchmark:
                 await self._lessons.aclose()
             done = newest(ledger.attempts)
         ids = {task.task_id for task in chosen}
-        left = still_to_do(Selection(epochs=epochs), tasks, done)
+        left = [todo for todo in still_to_do(Selection(epochs=epochs), tasks, done) if not _lacks_file(todo.before)]
         return BenchmarkOutcome(
             how=self._how,
             selected=tasks,
@@ -248,6 +254,7 @@ class Benchmark:
             fingerprint=self._fingerprint,
             message=self._message,
             unlearned=tuple(self._lessons.unlearned),
+            wall=time.monotonic() - self._began,
         )
 
     def _counting(self, before: CountedTasks | None, done: Done) -> tuple[tuple[Task, ...], int]:
@@ -306,25 +313,28 @@ class Benchmark:
     async def _attempt(self, todo: Todo, ledger: Ledger) -> None:
         task, before = todo.task, todo.before
         found = await asyncio.to_thread(self._attachments.resolve, task)
-        if found.status == "missing" and before is not None and before.status == "missing-file" and before.run_id:
-            self._display.end(before)  # it was asked without its file, which is still not there
+        if found.status == "missing":
+            attempt = Attempt(task.task_id, todo.epoch, status="missing-file", error=found.message, cost=0.0)
+            if before is None or before.status != "missing-file":  # else the ledger has it
+                self._keep(self._scored(task, attempt), ledger)
+            self._display.end(attempt)
             return
-        file = str(found.path or self._attachments.place_of(task)) if task.file_name else ""
+        file = str(found.path) if found.path else ""
         own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
         assert self._pool is not None
         result = await self._pool.do(AttemptJob(task.task_id, todo.epoch, task.question, file, own, begun))
-        attempt = result.attempt
-        if found.status == "missing" and attempt.status in {"ok", "limit"}:
-            attempt = replace(attempt, status="missing-file", error=found.message)
         if result.stops and self._how == "finished":
             self._how, self._message = "stopped", result.stops
-        attempt = self._scored(task, attempt)
+        attempt = self._scored(task, result.attempt)
         if attempt.status != "interrupted" or attempt.run_id:  # otherwise it never began
-            ledger.append(attempt)
-            self._made.append(attempt)
-            self._lessons.heard(attempt)
+            self._keep(attempt, ledger)
         self._display.end(attempt)
+
+    def _keep(self, attempt: Attempt, ledger: Ledger) -> None:
+        ledger.append(attempt)
+        self._made.append(attempt)
+        self._lessons.heard(attempt)
 
     def _taken(self, task: Task) -> Attempt:
         answer = self._answers[task.task_id]

@@ -151,7 +151,9 @@ class _Question:
             status, error = "timeout", f"it did not end within {self._hard_seconds:g} s of work"
         told = {
             "status": status,
-            "answer": in_asked_format(final_answer(answer.text), self._job.question) if answer.text else "",
+            "answer": in_asked_format(final_answer(answer.text, self._job.question), self._job.question)
+            if answer.text
+            else "",
             "raw_answer": answer.text,
             "seconds": round(answer.seconds, 3),
             "waited": round(answer.waited, 3),

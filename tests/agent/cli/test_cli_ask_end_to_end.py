@@ -81,19 +81,14 @@ def test_a_megabyte_from_a_pipe_is_refused_before_anything_is_kept(terminal):
     assert terminal.runs == []
 
 
-def test_a_missing_file_is_told_to_the_model_where_nobody_is_at_the_keyboard(terminal):
-    lines = [decide("answer", answer="The file is missing.", when="none.csv: There is no such file.")]
-    got = terminal.call("--file", "none.csv", "--model", terminal.script(*lines), "Sum it")
-    assert (got.code, got.out) == (0, "The file is missing.\n")
-    assert "none.csv" in got.err
-
-
-@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_pipe_or_a_device_that_is_attached_is_not_waited_for(terminal, name):
+@pytest.mark.parametrize("flags", [(), ("--json",), ("-c",)], ids=["plain", "json", "continued"])
+@pytest.mark.parametrize("name", ["none.csv", ".", "pipe", "/dev/zero"])
+def test_a_file_that_cannot_be_opened_ends_the_command_before_a_model_is_asked(terminal, name, flags):
     os.mkfifo(terminal.here / "pipe")
-    lines = [decide("answer", answer="No file.", when="is a pipe or a device, not a file.")]
-    got = terminal.run("--file", name, "--model", terminal.script(*lines), "Sum it")
-    assert (got.code, got.out) == (0, "No file.\n")
+    got = terminal.run("--file", name, "--model", terminal.script(decide("answer", answer="6")), *flags, "Sum it")
+    assert got.code == 2
+    assert f"The file {name} cannot be read" in got.err
+    assert terminal.runs == []
 
 
 @pytest.mark.parametrize("name", ["none.csv", "."])

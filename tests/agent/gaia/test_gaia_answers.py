@@ -44,6 +44,45 @@ def test_the_last_final_answer_counts(text: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I add them.\n<answer>42</answer>", "42"),
+        ("<answer>41</answer> was wrong.\n<answer>\n42\n</answer>\n", "42"),
+        ("So it is <answer>New York</answer>.", "New York"),
+        ("The element <answer>5</answer> stands first in it.", "The element <answer>5</answer> stands first in it."),
+        ("Therefore $\\boxed{\\frac{107}{250}}$.", "107/250"),
+        ("\\[\\boxed{\\text{Ard}}\\]", "Ard"),
+        ("\\boxed{f(\\{1, 2\\})}", "f(\\{1, 2\\})"),
+        ("\\boxed{12\\%}", "12%"),
+        ("First \\boxed{1}, then more of it.", "First \\boxed{1}, then more of it."),
+        ("Paris\nSources: [1]", "Paris"),
+        ("Paris\n\n**Sources:**\n- https://example.org/a\n- https://example.org/b", "Paris"),
+        ("Paris [1][2]", "Paris"),
+        ("Paris[1].", "Paris."),
+        ("3, 5, [7]", "3, 5, [7]"),
+        ("[1]", "[1]"),
+        ("FINAL ANSWER: Ard [3]", "Ard"),
+        ("Sources: [1]", "Sources: [1]"),
+    ],
+)
+def test_marks_around_an_answer_are_removed(text, answer):
+    assert final_answer(text, "Which one is it?") == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("<answer>42</answer>", "Which XML tag holds the result?"),
+        ("x [1]", "Which expression gives the second element?"),
+        ("\\boxed{42}", "How is 42 boxed in LaTeX?"),
+        ("Paris\nSources: [1]", "Where is it? Give your sources."),
+    ],
+)
+def test_marks_that_the_question_is_about_stay(text, question):
+    assert final_answer(text, question) == text
+
+
+@pytest.mark.parametrize(
     ("answer", "question", "form"),
     [
         # around the whole
@@ -51,6 +90,9 @@ def test_the_last_final_answer_counts(text: str, answer: str) -> None:
         ('"Paris."', "Which city?", "Paris"),
         ("The answer is: Paris", "Which city?", "Paris"),
         ("\\boxed{42}", "Which one?", "42"),
+        ("$\\boxed{\\text{Ard}}$", "Which town?", "Ard"),
+        ("*Hamlet*", "Which play?", "Hamlet"),
+        ("**Answer:** Ard", "Which town?", "Ard"),
         ("Washington D.C.", "Which city?", "Washington D.C."),
         ("Acme Inc.", "Which firm?", "Acme Inc."),
         ("[42]", "Which one?", "42"),

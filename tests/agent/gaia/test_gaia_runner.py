@@ -191,20 +191,18 @@ async def test_epochs_have_seeds_of_their_own_and_what_it_goes_without_is_not_of
 
 
 @pytest.mark.parametrize("file_name", ["cards.txt", "../../etc/passwd"])
-async def test_a_question_is_asked_without_its_missing_file_once_until_it_is_there(
+async def test_a_question_is_not_asked_without_its_file_and_counts_as_wrong(
     bench, openai_server, tmp_path, file_name, monkeypatch
 ):
     bench.questions = question_file(tmp_path, 2, file_name=file_name)
     first = await bench.run()
-    asked = len(openai_server.requests)
     again = await bench.run(resume=True)
     assert [a.status for a in first.attempts] == ["missing-file"] * 2
-    assert all(a.correct is not None and a.answer and "is missing" in a.error for a in first.attempts)
-    assert again.left == 2
+    assert all(a.correct is False and not a.answer and "is missing" in a.error for a in first.attempts)
+    assert (first.left, again.left, len(again.selected)) == (0, 0, 2)
     assert len(bench.records.attempts) == 2
-    assert len(openai_server.requests) == asked
+    assert openai_server.requests == []
     name = Path(file_name).name
-    assert f"It cannot be read: {name}: There is no such file." in openai_server.requests[0]["messages"][-1]["content"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gaia_files").mkdir()
     (tmp_path / "gaia_files" / name).write_text("ace")

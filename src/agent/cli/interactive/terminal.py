@@ -207,8 +207,10 @@ class Terminal:
         question, named, missing = mentioned(text, Path.cwd())
         marked = files_named(text)
         named = (*named, *(path for path in marked if path.is_file()))
-        for name in [*missing, *(str(path) for path in marked if not path.is_file())]:
-            self.screen.note(f"There is no file {one_line(name)}; it stays text.")
+        if lacking := [*missing, *(str(path) for path in marked if not path.is_file())]:
+            names = ", ".join(map(one_line, lacking))
+            self.screen.note(f"No such file: {names}. The message was not sent; Up brings it back.")
+            return
         files = tuple(dict.fromkeys([*self.attached, *named]))
         if files:
             self.screen.note(f"With {', '.join(one_line(path.name) for path in files)}.")

@@ -25,7 +25,7 @@ from agent.cli.verbs.completion import run_ids
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, files_named, usable
-from agent.user_files import write_file
+from agent.user_files import require_readable, write_file
 from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
@@ -73,10 +73,7 @@ def ask(
     choose_color(color)
     words = question or []
     files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
-    for path in files if _at_keyboard() else ():  # a program's question is asked all the same
-        with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path."):
-            if not path.is_fifo():  # it would be waited for
-                path.open("rb").close()
+    require_readable(files)
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
         for_one = {"-o": output, "--json": as_json, "--json-stream": json_stream, "--schema": schema, "--quiet": quiet}

@@ -31,7 +31,7 @@ from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
-from agent.gaia.progress import Display
+from agent.gaia.progress import Display, score_text
 from agent.gaia.report import tables
 from agent.gaia.report.comparison import compare as compared
 from agent.gaia.report.figures import counted, group_of, open_results, report_of
@@ -67,6 +67,7 @@ Concurrency = Annotated[
     opt("--concurrency N", "Questions to run in parallel (default 4; 1 with the embedded model).", min=1, max=1000),
 ]
 _ATTACHED = "--attached_files_dir --attached-files-dir DIR"
+_NAMED = 10
 _LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong answers)."
 _LIBRARY = "cold: each question starts without tools; warm: one library grows; read-only: use it unchanged."
 
@@ -351,7 +352,9 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
 
 def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
     steps = Steps(choices.places.runs, redactor)
-    results = results_of(dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs)
+    results = results_of(
+        dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs, wall=outcome.wall
+    )
     write_file(choices.places.output, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
     if choices.details:
         write_details(choices.details, dataset, outcome.attempts, steps)
@@ -363,12 +366,15 @@ def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redac
 
 def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
     group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
-    known = group.accuracy is not None and group.right + group.wrong
-    share = f", {100 * (group.accuracy or 0):.1f} % of all selected" if known else ""
+    latest = outcome.attempts
+    is_scored = any(attempt.correct is not None for attempt in latest)
+    share = f", {100 * (group.accuracy or 0):.1f} % of all selected; {group.wrong} wrong" if is_scored else ""
+    lacking = [attempt.task_id for attempt in latest if attempt.status == "missing-file"]
+    without = f", {len(lacking)} without their file" if lacking else ""
     tokens = group.effort.input_tokens + group.effort.output_tokens
     lines = [
-        f"{group.right} right of {group.of}{share}; {group.wrong} wrong, {group.errors} errors, {outcome.left} left;"
-        f" {tokens:,} tokens, {tables.price(group.effort.cost)}",
+        f"{score_text(latest, group.of)}{share}, {group.errors} errors{without}, {outcome.left} left;"
+        f" {tokens:,} tokens, {tables.cost_text(group.effort.cost)}",
         f"results: {choices.places.output}",
         f"ledger:  {choices.places.ledger}",
     ]
@@ -376,6 +382,10 @@ def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
     if outcome.unlearned:
         count = len(outcome.unlearned)
         lines.append(f"Nothing was learned from {count} of the wrong attempts. The first: {outcome.unlearned[0]}")
+    if lacking:
+        names = ", ".join(lacking[:_NAMED]) + (" …" if lacking[_NAMED:] else "")
+        remedy = "Add the files to --attached_files_dir, and use --resume."
+        lines.append(f"Not asked, because their file is missing: {names}. {remedy}")
     if outcome.message:
         lines.append(f"The benchmark ended early: {outcome.message}")
     if outcome.reachable:

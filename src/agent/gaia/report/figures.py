@@ -167,7 +167,7 @@ def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, rig
         accuracy=right / of if of and is_scored else None,
         interval95=wilson(min(right * questions / of, questions) if of else 0, questions) if is_scored else None,
         attempted=sum(cell.attempted for cell in cells),
-        wrong=sum(a.correct is False and a.status != "error" for a in last),
+        wrong=sum(a.correct is False and a.status not in {"error", "missing-file"} for a in last),
         errors=sum(a.status == "error" for a in last),
         interrupted=sum(a.status == "interrupted" for a in last),
         effort=effort_of(last),

@@ -39,6 +39,11 @@ def price(dollars: float | None) -> str:
     return "$0" if dollars == 0 else f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
 
 
+def cost_text(dollars: float | None) -> str:
+    """One price in a sentence."""
+    return "cost unknown" if dollars is None else price(dollars)
+
+
 def seconds_text(seconds: float | None) -> str:
     """A time; one that there is not is a dash."""
     return "–" if seconds is None else duration(seconds)
