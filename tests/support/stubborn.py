@@ -24,7 +24,7 @@ class Alita:
         self.seconds = 0.0
 
     @classmethod
-    async def open(cls, settings: Any, *, streams: bool = False, confirm: Any = None) -> Alita:
+    def open(cls, settings: Any, *, streams: bool = False, confirm: Any = None) -> Alita:
         return cls()
 
     async def __aenter__(self) -> Alita:

@@ -92,7 +92,7 @@ _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.
 
 
 def final_answer(text: str, question: str | None = None) -> str:
-    """The text after the last `FINAL ANSWER:`, in the last `<answer>` or `\\boxed{}`, without sources behind it.
+    r"""The text after the last `FINAL ANSWER:`, in the last `<answer>` or `\boxed{}`, without sources behind it.
 
     Where the question is about such marks, or is not known, they stay.
     """

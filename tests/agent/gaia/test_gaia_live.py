@@ -22,7 +22,7 @@ def test_lines_are_one_for_each_attempt_and_steer_no_terminal(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[0] == "3 questions, 1 done before; 3 attempts to make."
-    assert lines[1].startswith("[1/3] c: error: no connection (0 ms, 0 tokens, unknown); 1 right of 3")
+    assert lines[1].startswith("[1/3] c: error: no connection (0 ms, 0 tokens, cost unknown); 1 right of 3")
 
 
 def test_verbose_tells_every_step(capsys):
