@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import shutil
 import signal
 import sys
@@ -17,6 +18,7 @@ from typing import Any, TypeAlias
 from agent.files.contents import FileProblem, ReadLimits, too_large
 from mcp_tools import child
 from mcp_tools.sandbox.environment import system_paths
+from mcp_tools.sandbox.inside.scratch import bytes_in
 from mcp_tools.worker import Worker
 
 Serve: TypeAlias = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -27,6 +29,7 @@ _SYSTEM = (
 )
 """What libraries read besides themselves: fonts, kinds of files, how many cores there are."""
 _GRACE_SECONDS = 2.0  # how long after its own deadline a process is given to be gone
+_WATCH_SECONDS = 0.25
 _AT_ONCE = 3
 
 
@@ -51,6 +54,9 @@ class ReadingProcess(Worker):
     It reads its libraries and what its first request grants, writes its own folder, starts no process and has no
     network.
     """
+
+    _is_overfull = False
+    """Whether it was ended for what it wrote."""
 
     @classmethod
     async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:
@@ -92,6 +98,7 @@ class ReadingProcess(Worker):
             FileProblem: The file cannot be read, or the process came to no good end.
         """
         granted = {"read": _granted(read), "write": [str(self.folder), *write]}
+        watching = asyncio.create_task(self._watch(granted["write"], 2 * limits.unpacked))
         try:
             async with asyncio.timeout(limits.seconds + _GRACE_SECONDS):
                 await self.say({**request, "limits": asdict(limits), "granted": granted})
@@ -102,14 +109,32 @@ class ReadingProcess(Worker):
             if isinstance(error, TimeoutError):
                 raise _death(-signal.SIGALRM, request, limits) from None
             raise
+        finally:
+            watching.cancel()
         if told is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), _GRACE_SECONDS)
             await self.aclose()
+            if self._is_overfull:
+                said = f"Reading {request['name']} took more than {2 * limits.unpacked:,} bytes of disk space."
+                raise FileProblem("too_large", said)
             raise _death(self.process.returncode or 0, request, limits)
         if problem := told.get("problem"):
             raise FileProblem(problem["reason"], problem["message"], remedy=problem["remedy"])
         return told
+
+    async def _watch(self, folders: Sequence[str], most: int) -> None:
+        """Ends the process when it has written more than so many bytes into its folders, all files together."""
+
+        def taken() -> int:
+            return sum(bytes_in(folder, self.process.pid) for folder in folders)
+
+        before = await asyncio.to_thread(taken)
+        while await asyncio.to_thread(taken) - before <= most:  # noqa: ASYNC110 - a folder tells nobody
+            await asyncio.sleep(_WATCH_SECONDS)
+        self._is_overfull = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     async def aclose(self) -> None:
         """Ends it, and removes its folder."""

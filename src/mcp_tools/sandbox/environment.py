@@ -59,9 +59,8 @@ class Grant:
         Raises:
             GrantError: Nothing, or nothing that can be granted.
         """
-        real = os.path.realpath(path)
         try:
-            found = Path(real).stat()
+            real, found = _opened(path)
         except (OSError, ValueError):
             raise GrantError(f"the granted path {path!r} does not exist") from None
         folder = stat.S_ISDIR(found.st_mode)
@@ -138,6 +137,21 @@ class Environment:
         """Packages that cannot be imported although they may stand beside the named ones, which do not require them."""
         own = {name for package in self.packages for name in (package, *required(package))}
         return tuple(sorted(_ONLY_NAMED - {import_name(name).lower() for name in own}))
+
+
+def _opened(path: str) -> tuple[str, os.stat_result]:
+    """Where a path leads, and what stands there, of one and the same file: somebody may be swapping it for a link.
+
+    Raises:
+        OSError: There is nothing.
+    """
+    if not hasattr(os, "O_PATH"):
+        return os.path.realpath(path), Path(path).stat()
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        return str(Path(f"/proc/self/fd/{descriptor}").readlink()), os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _grants(read: Iterable[Path]) -> tuple[Grant, ...]:

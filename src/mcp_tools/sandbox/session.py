@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ LARGEST_ANSWER = 32_000_000
 """Bytes of JSON that a function of the host may answer."""
 MOST_UNREAD = 2 * LARGEST_ANSWER
 """Bytes of answers that code may leave unread."""
+_LOOK_SECONDS = 1.0
 _IMPORTS_MB = 384
 """Address space that importing every package takes: the memory limit is for what code makes of them."""
 
@@ -117,12 +119,18 @@ class _Block:
         """Whether its time is over."""
         self.timer: asyncio.TimerHandle | None = None
         """For the end of its time, then for the end of its process after an interrupt that did not help."""
+        self.watch: asyncio.TimerHandle | None = None
+        """For the next look at how long it has computed."""
         self.done = False
         self.value = ""
         self.data: Result | None = None
         self.problem: Problem | None = None
         self.error: Exception | None = None
         """A bug of the host's functions."""
+        self.has_waited = False
+        """Whether it has called the host: meanwhile its threads may compute."""
+        self.cpu: float | None = None
+        """The processor time of its process at its beginning."""
         self._spent = 0.0
         self._since: float | None = None
 
@@ -167,6 +175,7 @@ class _Process:
         try:
             either: list[asyncio.Future[Any]] = [self._zygote.resume(self._call), self._gone]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            self._look(block)
             self._pipes.messages.send({"run": number, "code": code, "modules": modules})
             await block.settled.wait()
         except BaseException:
@@ -189,8 +198,8 @@ class _Process:
 
     async def _finish(self, block: _Block) -> None:
         block.run_clock(run=False)
-        if block.timer is not None:
-            block.timer.cancel()
+        for timer in filter(None, (block.timer, block.watch)):
+            timer.cancel()
         tasks, block.tasks = block.tasks, {}
         for asked, task in tasks.items():
             self._pipes.messages.send({"answer": asked, "error": "the block ended before the answer came"})
@@ -239,6 +248,20 @@ class _Process:
         self._pipes.messages.send({"interrupt": block.number})
         block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
+    def _look(self, block: _Block) -> None:
+        """Asks once a second how long a block has computed: the clock stands still for the host's work alone."""
+        if self._block is block and not self.ended:
+            self._zygote.ask_time(self._call, partial(self._computed, block))
+            block.watch = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look, block)
+
+    def _computed(self, block: _Block, seconds: float) -> None:
+        block.cpu = seconds if block.cpu is None else block.cpu
+        if self._block is block and block.has_waited and seconds - block.cpu > block.limits.wall_seconds:
+            if block.timer is not None and not block.late:
+                block.timer.cancel()
+            if not block.late:
+                self._interrupt(block)
+
     def _take(self, body: bytes) -> None:
         block, message = self._block, decoded(body)
         if block is None or not isinstance(message, dict):
@@ -272,6 +295,7 @@ class _Process:
         # an interrupt ends the wait for an answer inside, though not the work for it
         if number in block.tasks or name not in self._names or len(block.tasks) >= 2 * CALLS_AT_ONCE:
             raise FrameError
+        block.has_waited = True
         self._set_clock(block, run=False)
         block.tasks[number] = asyncio.create_task(self._answer(block, number, name, arguments))
 

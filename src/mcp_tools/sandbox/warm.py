@@ -140,7 +140,10 @@ class WarmSandbox:
         except GrantError as error:
             return self._refusal("denied", str(error))
         async with self._places:
-            zygote = await self._zygote(environment)
+            try:
+                zygote = await self._zygote(environment)
+            except GrantError as error:
+                return self._refusal("denied", str(error))
             try:
                 call = WatchedCall(zygote, self.next_call(), job, what)
             except (TypeError, ValueError, RecursionError) as error:
@@ -178,8 +181,15 @@ class WarmSandbox:
 
     async def _start(self, environment: Environment) -> Zygote:
         zygote = self._create(environment)
-        ready = await zygote.start()
         try:
+            ready = await zygote.start()
+        except IsolationError as error:
+            if any(grant.real in error.message for grant in environment.read):  # it was not there at this moment
+                raise GrantError(error.message) from error
+            raise
+        try:
+            if ready.changed:
+                raise GrantError(f"the granted path {ready.changed[0]!r} was replaced while it was opened")
             isolation = self._judge(ready)
             known = self._isolation
             if known is not None and isolation != known:
@@ -188,7 +198,7 @@ class WarmSandbox:
                     f"{isolation.level} ({', '.join(isolation.layers)})",
                     remedy="alita doctor",
                 )
-        except IsolationError:
+        except (IsolationError, GrantError):
             await zygote.end()
             raise
         self._isolation = isolation

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         **_DEFAULTS,
         **settings,
         "readable": environment.readable,
-        "granted": environment.paths,
+        "granted": [(grant.path, grant.device, grant.inode) for grant in environment.read],
         "devices": DEVICES,
         "packages": () if environment.live else [*map(import_name, environment.packages)],
         "absent": environment.absent,
@@ -96,6 +97,8 @@ class Ready:
     """Whether calls run as root of the whole machine, or as what a namespace makes of it."""
     faults: list[str]
     """Layers that could not be put on, or did not hold."""
+    changed: list[str]
+    """Granted paths at which another file stands than the one that was granted."""
 
 
 class Zygote:
@@ -118,6 +121,7 @@ class Zygote:
         self._faulty = False
         self._due: dict[int, asyncio.TimerHandle] = {}
         self._resumed: dict[int, asyncio.Future[None]] = {}
+        self._used: dict[int, Callable[[float], None]] = {}
         self._end: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Ready] | None = None
 
@@ -185,6 +189,11 @@ class Zygote:
         resumed = self._resumed[call] = asyncio.get_running_loop().create_future()
         self._tell(b"c %d" % call)
         return resumed
+
+    def ask_time(self, call: int, then: Callable[[float], None]) -> None:
+        """Asks for the processor time that a call has used, in seconds; nothing comes of one that has ended."""
+        self._used[call] = then
+        self._tell(b"u %d" % call)
 
     def release(self, call: int) -> None:
         """Leaves the child of an answered call a moment to end by itself, which saves a message, then kills it."""
@@ -265,6 +274,10 @@ class Zygote:
             self._ended(call, Ending(status, milliseconds / 1000, bool(over)))
         elif verb == b"c":
             self._resumed.pop(int(rest)).set_result(None)
+        elif verb == b"u":
+            call, milliseconds = map(int, rest.split())
+            if then := self._used.pop(call, None):
+                then(milliseconds / 1000)
         elif verb == b"x":
             self._faulty = True
 

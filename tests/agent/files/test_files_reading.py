@@ -58,6 +58,11 @@ def run(path):
     if does == "hang":
         Path(path.parent, "written", "pid").write_text(str(os.getpid()))
         time.sleep(600)
+    if does == "fill":
+        for number in range(400):
+            Path(path.parent, "written", str(number)).write_bytes(bytes(500_000))
+            time.sleep(0.005)
+        time.sleep(60)
     if does == "grow":
         grown = bytearray(4 << 30)
     if does == "print":
@@ -167,6 +172,14 @@ async def test_more_memory_than_allowed_is_a_problem(odd: Path) -> None:
     with pytest.raises(FileProblem, match="more than 1,024 MiB of memory") as raised:
         await does(odd, "grow", ReadLimits(memory=1 << 30))
     assert raised.value.reason == "too_large"
+
+
+async def test_many_files_count_together(odd: Path) -> None:
+    """The limit of a file alone would let a parser that was taken over fill the disk."""
+    with pytest.raises(FileProblem, match="took more than 20,000,000 bytes of disk space") as raised:
+        await does(odd, "fill", ReadLimits(seconds=50, unpacked=10_000_000))
+    assert raised.value.reason == "too_large"
+    assert sum(file.stat().st_size for file in (odd / "written").iterdir()) < 190_000_000
 
 
 async def test_what_a_parser_raises_or_prints_stays_with_it(odd: Path) -> None:

@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable
@@ -275,6 +276,44 @@ async def links_made_after_consent(sandbox: WarmSandbox, folder: Path) -> None:
         needs("is now a link to" in str(outcome.problem), outcome)
 
 
+async def swapped_grants(sandbox: WarmSandbox, folder: Path) -> None:
+    """A process of the user swaps the granted file for a link, over and over, while calls begin."""
+    if sandbox.isolation.backend == "none":
+        return
+    secret, honest, path, new = (folder / name for name in ("secret", "honest", "granted.txt", "new"))
+    secret.write_text("canary")
+    honest.write_text("hello")
+    for one in (secret, honest):
+        one.chmod(0o644)
+    os.link(honest, path)
+    needs((await read(sandbox, path)).value == "hello")
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            for make, target in ((os.symlink, secret), (os.link, honest)):
+                make(target, new)
+                new.replace(path)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    kinds = set()
+    try:
+        started = time.monotonic()
+        while time.monotonic() - started < 3:
+            outcome = await read(sandbox, path)
+            needs("canary" not in str(outcome), outcome)
+            kinds.add(outcome.problem.kind if outcome.problem else "read")
+            if held := sandbox._zygotes:  # so that each call opens the file again
+                for environment, task in list(held.items()):
+                    if environment.read and task.done() and not task.exception():
+                        sandbox.retire(environment, task.result())
+    finally:
+        done.set()
+        swapper.join()
+    needs(kinds <= {"read", "denied", "exception"}, kinds)
+
+
 async def impossible_grants(sandbox: WarmSandbox, folder: Path) -> None:
     fifo, closed = folder / "fifo", folder / "closed"
     os.mkfifo(fifo)
@@ -303,6 +342,7 @@ ATTACKS: dict[str, Attack] = {
         signals_by_descriptor,
         replaced_files,
         links_made_after_consent,
+        swapped_grants,
         impossible_grants,
         *SESSION_ATTACKS,
     )

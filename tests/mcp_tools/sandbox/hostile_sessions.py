@@ -36,6 +36,7 @@ FORGED = {
     "another block's end": "frame({'end': 10**9, 'value': '', 'problem': None}); time.sleep(50)",
     "value is a list": "frame({'end': 2, 'value': [], 'problem': None}); time.sleep(50)",
     "problem without fields": "frame({'end': 2, 'value': '', 'problem': {'kind': 'exit'}}); time.sleep(50)",
+    "large call": "frame({'ask': 1, 'name': 'echo', 'arguments': {'text': 'x' * 3_900_000}}); time.sleep(50)",
     "flood of calls": "[frame({'ask': n, 'name': 'wait', 'arguments': {}}) for n in range(10**6)]",
     "flood of quick calls": "import itertools\n[frame({'ask': n, 'name': 'echo', 'arguments': {}}) for n in itertools.count(10**6)]",
 }
@@ -208,6 +209,16 @@ async def endless_questions(sandbox: WarmSandbox, folder: Path) -> None:
         beating.cancel()
 
 
+async def computing_beside_questions(sandbox: WarmSandbox, folder: Path) -> None:
+    """The clock stands still for the host's work, and for nothing that threads compute meanwhile."""
+    async with opened(sandbox) as (session, _):
+        await run(session, "import threading")
+        forged = f"{FRAME}frame({{'ask': 77, 'name': 'wait', 'arguments': {{}}}})\nwhile True: pass"
+        for code in ("threading.Thread(target=wait, daemon=True).start()\nwhile True: pass", forged):
+            outcome = await run(session, code, wall_seconds=1)
+            needs(outcome.problem is not None and outcome.problem.kind == "wall_time", outcome)
+
+
 async def many_threads(sandbox: WarmSandbox, folder: Path) -> None:
     if sandbox.isolation.backend == "none":
         return
@@ -258,6 +269,7 @@ SESSION_ATTACKS = (
     survived_blocks,
     floods_of_output,
     endless_questions,
+    computing_beside_questions,
     many_threads,
     full_folders,
     reaching_outside,

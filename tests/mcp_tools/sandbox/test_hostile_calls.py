@@ -30,6 +30,7 @@ OF_ALL = (
     "signals_by_descriptor",
     "replaced_files",
     "links_made_after_consent",
+    "swapped_grants",
     "impossible_grants",
     "reaching_outside",
 )

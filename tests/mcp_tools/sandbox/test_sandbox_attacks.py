@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from mcp_tools.sandbox.backends import BubblewrapSandbox, SandlockSandbox
+from mcp_tools.sandbox.environment import Environment
 from mcp_tools.sandbox.protocol import Job, Limits
 from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.sandbox.zygote import Zygote
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -267,3 +270,35 @@ def f():
     assert outcome.value == 1
     assert outcome.seconds < 5
     assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize("kind", [BubblewrapSandbox, SandlockSandbox])
+async def test_a_file_that_is_swapped_while_it_is_opened_is_not_granted(
+    kind: type[WarmSandbox], open_folder: Path
+) -> None:
+    """Between the look at a grant and the start of its interpreter, somebody puts a link in its place."""
+    secret, granted = open_folder / "secret", open_folder / "granted.txt"
+    for path, text in ((secret, "canary"), (granted, "hello")):
+        path.write_text(text)
+        path.chmod(0o644)
+
+    swapped: list[Path] = []
+
+    class Swapping(kind):  # type: ignore[misc, valid-type] # each back end in turn
+        def _create(self, environment: Environment) -> Zygote:
+            if environment.read and not swapped:
+                swapped.append(granted)
+                granted.unlink()
+                granted.symlink_to(secret)
+            return super()._create(environment)  # type: ignore[no-any-return]
+
+    source = "def f(path):\n    return open(path).read()"
+    async with Swapping() as sandbox:
+        outcome = await sandbox.run(Job(source, "f", {"path": str(granted)}, read=(granted,)))
+        assert outcome.problem is not None
+        assert (outcome.value, outcome.problem.kind) == (None, "denied")
+        granted.unlink()
+        granted.write_text("hello")
+        granted.chmod(0o644)
+        again = await sandbox.run(Job(source, "f", {"path": str(granted)}, read=(granted,)))
+        assert again.value == "hello"

@@ -235,6 +235,17 @@ async def test_the_clock_stands_still_while_the_host_works(sandbox: WarmSandbox)
         assert told(await run(session, "slow(0.2)\nwhile True: pass", wall_seconds=0.4))[0] == "wall_time"
 
 
+async def test_computing_counts_while_the_host_works(isolated: WarmSandbox) -> None:
+    async with opened(isolated) as (session, _):
+        await run(session, "import threading\nsum(n for n in range(10**6))")
+        code = "threading.Thread(target=slow, args=(25,), daemon=True).start()\nwhile True: pass"
+        started = time.monotonic()
+        assert told(await run(session, code, wall_seconds=0.5))[0] == "wall_time"
+        assert time.monotonic() - started < 15
+        outcome = await run(session, "slow(1.5)", wall_seconds=0.5)
+        assert outcome.ok, "waiting is no computing"
+
+
 async def test_threads_may_call_the_host_at_the_same_time(sandbox: WarmSandbox) -> None:
     async with opened(sandbox) as (session, desk):
         code = (

@@ -48,11 +48,17 @@ def landlock_abi() -> int:
 class Grants:
     """The paths a child may reach, opened once so that a call only has to name their descriptors.
 
+    `expected` has the device and inode of paths that someone allowed: what stands there by now may be another file.
+
     Raises:
         OSError: A path cannot be opened, or the kernel has no Landlock.
     """
 
-    def __init__(self, readable: list[str], devices: list[str]) -> None:
+    def __init__(
+        self, readable: list[str], devices: list[str], expected: dict[str, tuple[int, int]] | None = None
+    ) -> None:
+        self.changed: list[str] = []
+        """Allowed paths at which another file stands; no child may read it."""
         self.abi = landlock_abi()
         if self.abi < 1:
             raise OSError(38, "Landlock: not offered by this kernel")
@@ -63,9 +69,12 @@ class Grants:
         self._attributes = struct.pack(f"={len(known)}Q", *known)
         rules = {}
         for path, rights in [(path, _READ) for path in readable] + [(path, _DEVICE) for path in devices]:
-            status = os.stat(path)
+            rule, *file = self._rule(path, rights)
+            if expected and path in expected and file != [*expected[path]]:
+                self.changed.append(path)
+                continue
             # one folder often has two names, as /lib and /usr/lib: a rule for each would be paid in every call
-            rules[status.st_dev, status.st_ino, rights] = self._rule(path, rights)
+            rules[(*file, rights)] = rule
         self._rules = list(rules.values())
 
     def confine(self, *scratch: str) -> None:
@@ -75,18 +84,20 @@ class Grants:
             OSError: The kernel refused a rule: the child must not run.
         """
         ruleset = _landlock(_CREATE, self._attributes, len(self._attributes), 0)
-        for rule in (*self._rules, *(self._rule(folder, _SCRATCH) for folder in scratch)):
+        for rule in (*self._rules, *(self._rule(folder, _SCRATCH)[0] for folder in scratch)):
             _landlock(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
         if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "no_new_privs")
         _landlock(_RESTRICT, ruleset, 0)
         os.close(ruleset)
 
-    def _rule(self, path: str, rights: int) -> bytes:
+    def _rule(self, path: str, rights: int) -> tuple[bytes, int, int]:
+        """The rule for what stands at a path, with its device and inode."""
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISDIR(status.st_mode):
             rights &= _FILE_RIGHTS
-        return struct.pack("=Qi", rights & self._handled, descriptor)
+        return struct.pack("=Qi", rights & self._handled, descriptor), status.st_dev, status.st_ino
 
 
 def _landlock(number: int, *arguments: int | bytes) -> int:
@@ -116,13 +127,23 @@ class Confinement:
         wanted: Which layers to prepare: `landlock`, `seccomp`.
         metadata: Whether the filter must deny changes of modes, owners and times too.
         capped: Whether a process limit makes sense for this user.
+        expected: The device and inode of each path that someone allowed.
     """
 
     def __init__(
-        self, readable: list[str], devices: list[str], wanted: list[str], *, metadata: bool, capped: bool
+        self,
+        readable: list[str],
+        devices: list[str],
+        wanted: list[str],
+        *,
+        metadata: bool,
+        capped: bool,
+        expected: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self.errors: dict[str, str] = {}
         """Why a wanted layer is not there."""
+        self.changed: list[str] = []
+        """Allowed paths at which another file stands by now."""
         self.used = 0
         """Address space that is taken before a call, in bytes."""
         self.granted: list[str] = []
@@ -134,7 +155,8 @@ class Confinement:
         self._filter: seccomp.Filter | None = None
         if "landlock" in wanted:
             try:
-                self._grants = Grants(readable, devices)
+                self._grants = Grants(readable, devices, expected)
+                self.changed = self._grants.changed
             except OSError as error:
                 self.errors["landlock"] = str(error)
         if "seccomp" in wanted:

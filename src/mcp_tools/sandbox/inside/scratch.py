@@ -27,6 +27,11 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
     return files > QUOTA_FILES or size + _deleted(folder, pid) > QUOTA_BYTES
 
 
+def bytes_in(folder: str, pid: int) -> int:
+    """Bytes below a folder, with those that a process deleted there and still holds."""
+    return _content(folder)[0] + _deleted(folder, pid)
+
+
 def _content(folder: str) -> tuple[int, int]:
     """Bytes and entries below a folder. One that its own user cannot list has more than may be there."""
     size = files = 0

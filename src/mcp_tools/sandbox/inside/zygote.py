@@ -2,7 +2,8 @@
 
 It is started afresh with an empty environment. Over its control socket, which is its standard input, the host sends
 `r CALL` with four descriptors (job, result, output, errors) and `k CALL` to kill; for a session, whose child stays,
-`p CALL` to pause it after a block of code and `c CALL` to let it continue, which it confirms. It answers `R {…}` once
+`p CALL` to pause it after a block of code, `c CALL` to let it continue, which it confirms, and `u CALL` to ask for the
+milliseconds of processor time that it has used. It answers `R {…}` once
 when it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` when what a call left behind cannot
 be removed. Its end is the end of every child.
 """
@@ -66,8 +67,9 @@ class Zygote:
             settings["layers"],
             metadata=not self._private,
             capped=settings["user_is_private"] and (os.getuid() != 0 or bool(settings["users"])),
+            expected={path: (device, inode) for path, device, inode in settings["granted"]},
         )
-        self._confinement.granted = settings["granted"]
+        self._confinement.granted = [path for path, _, _ in settings["granted"]]
         if settings["users"]:
             # after the grants were opened: a private home above them is closed to the user to be
             self._leave_root(settings["users"])
@@ -121,6 +123,7 @@ class Zygote:
             "layers": self._confinement.layers,
             "landlock_abi": landlock_abi(),
             "root": os.geteuid() == 0,
+            "changed": self._confinement.changed,
             "faults": [f"{layer}: {reason}" for layer, reason in self._confinement.errors.items()] + self._examined(),
         }
         self._control.send(b"R " + json.dumps(ready).encode())
@@ -179,6 +182,8 @@ class Zygote:
             self._hand_over()
         elif verb == "k":
             self._kill(call, running)
+        elif verb == "u":
+            self._control.send(b"u %d %d" % (call, _cpu_milliseconds(running) if running else 0))
         elif running:
             self._children[running].paused = verb == "p"
             os.kill(running, signal.SIGSTOP if verb == "p" else signal.SIGCONT)
@@ -287,6 +292,13 @@ class Zygote:
         os.rmdir(folder)
         faults: list[str] = json.loads(found or b'["the trial child ended without a word"]')
         return faults
+
+
+def _cpu_milliseconds(pid: int) -> int:
+    """The processor time that all threads of a process have used; needs no /proc."""
+    with contextlib.suppress(OSError):
+        return int(time.clock_gettime(~pid << 3 | 2) * 1000)  # CPUCLOCK_SCHED of a process, see clock_getcpuclockid(3)
+    return 0
 
 
 def _remove(folder: str) -> NoReturn:
