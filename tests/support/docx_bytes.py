@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
@@ -56,3 +57,12 @@ def paragraph(text: str, *, style: str = "", properties: str = "") -> str:
     named = f'<w:pStyle w:val="{style}"/>' if style else ""
     inner = text if text.startswith("<") else f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
     return f"<w:p><w:pPr>{named}{properties}</w:pPr>{inner}</w:p>"
+
+
+def rewritten(package: bytes, change: Callable[[str, bytes], tuple[str, bytes]]) -> bytes:
+    """The same zip file with other names and contents of its members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            new.writestr(*change(name, old.read(name)))
+    return out.getvalue()

@@ -55,7 +55,10 @@ def test_everything_on_the_slides(open_file: Open, show: Presentation) -> None:
         "[bar chart]\n|  | Q1 | Q2 |\n| --- | --- | --- |\n| East | 1.5 | 3 |\n| West |  | 4 |",
         "(an empty slide)",
     ]
-    assert contents.summary == "Presentation of 3 slides, 1 of them hidden.\nSlides: 1 Plan; 2 Figures; 3 (no title)"
+    first, properties, slides = contents.summary.splitlines()
+    assert first == "Presentation of 3 slides, 1 of them hidden."
+    assert properties.startswith("Properties: description generated")
+    assert slides == "Slides: 1 Plan; 2 Figures; 3 (no title)"
     assert contents.lost[0] == "Hidden in the show, but read like the others: slide 2."
 
 

@@ -8,38 +8,61 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, in_sections, table
-from agent.files.documents.package import Drawings, open_package, parse_xml
-from mcp_tools.text import one_line
+from agent.files.documents.ooxml import Package, Part
+from agent.files.documents.package import Drawings
+from agent.files.documents.symbols import has_private, is_symbol_font, symbol, symbols
 
-_MACROS = "application/vnd.ms-word.document.macroEnabled.main+xml"
-_TEMPLATE = "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_INSIDE = frozenset(
+_SKIPPED = frozenset(
     {
-        *("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "fldSimple", "ruby", "rubyBase", "rt", "r"),
-        *("dir", "bdo", "Choice", "AlternateContent", "oMathPara", "txbxContent", "hyperlink"),
+        *("rPr", "pPr", "sectPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"),
+        *("instrText", "delInstrText", "delText", "ctrlPr", "fldData", "rubyPr"),
+        *(
+            f"{name}Pr"
+            for name in ("f", "rad", "nary", "d", "sSup", "sSub", "sSubSup", "acc", "bar", "m", "func", "limLow")
+        ),
     }
 )
-"""Elements that only contain others."""
+"""Elements that hold no text of the document. All others that are not known are read for what they contain."""
+_DELETED = ("del", "moveFrom")
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+_OFF = ("0", "false", "off")
+_LINK = re.compile(r'\s*HYPERLINK\s+"([^"]+)"')
+_FORMULAS = {
+    "f": "({num})/({den})",
+    "sSup": "{e}^({sup})",
+    "sSub": "{e}_({sub})",
+    "sSubSup": "{e}_({sub})^({sup})",
+    "rad": "√^({deg})({e})",
+    "nary": "{n}_({sub})^({sup}) {e}",
+    "d": "{open}{all}{close}",
+}
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
+_ROMAN = [
+    ["", *one.split()]
+    for one in (
+        "i ii iii iv v vi vii viii ix",
+        "x xx xxx xl l lx lxx lxxx xc",
+        "c cc ccc cd d dc dcc dccc cm",
+        "m mm mmm",
+    )
+]
 _STRUCK_ON = re.compile(r"(?<=[^~])~~~~(?=[^~])")
 """Between two parts of a text that is struck through."""
 
 
 def open_docx(source: Source, limits: ReadLimits) -> Contents:
     """Reads a Word document."""
-    open_package(source, limits).close()
-    from docx.opc.part import PartFactory
-    from docx.package import Package
-    from docx.parts.document import DocumentPart
+    with Package(source, limits) as package:
+        part = package.main("word/document.xml")
+        body = part.root.find(f"{_W}body")
+        if body is None:
+            raise damaged(source.name, "docx", "its main part is another kind of document")
+        return _read(package, part, limits)
 
-    for like_a_document in (_MACROS, _TEMPLATE):
-        PartFactory.part_type_for.setdefault(like_a_document, DocumentPart)
-    part = Package.open(str(source.path)).main_document_part
-    if not isinstance(part, DocumentPart):
-        raise damaged(source.name, "docx", "its main part is another kind of document")
+
+def _read(package: Package, part: Part, limits: ReadLimits) -> Contents:
     reading = _Reading(part)
     blocks = reading.blocks()
     counts = {
@@ -49,12 +72,15 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
         "pictures": len(reading.drawings.pictures),
         "tracked changes": len(reading.changes),
     }
-    title = f" “{one_line(part.core_properties.title, 300)}”" if part.core_properties.title else ""
+    title = f" “{given}”" if (given := package.properties().get("title")) else ""
     summary = f"Word document{title} of {sum(len(block.split()) for block in blocks):,} words."
+    summary += package.described()
     if has := [f"{count} {name}" for name, count in counts.items() if count]:
         summary += f"\nIt has {', '.join(has)}."
     sections = in_sections(blocks, limits.section)
-    return TextContents("docx", summary, sections, lost=reading.lost(), data=reading.drawings.pictures)
+    return TextContents(
+        "docx", summary, sections, lost=[*reading.lost(), *package.unread()], data=reading.drawings.pictures
+    )
 
 
 class _Reading:
@@ -68,6 +94,8 @@ class _Reading:
         """By style: levels of headings; numbers of lists with the level."""
         self.notes: dict[str, str] = {}
         """The text of notes and comments by mark: `^1`."""
+        self.called: set[str] = set()
+        """Marks of the notes and comments that the text refers to."""
         self.changes: list[str] = []
         self.told: list[str] = []
 
@@ -80,7 +108,9 @@ class _Reading:
                         said = [note.get(f"{_W}author", ""), note.get(f"{_W}date", "")[:10]]
                         by = f"{', '.join(filter(None, said))}: " if any(said) else ""
                         self.notes[f"{mark}{note.get(f'{_W}id', '')}"] = by + _Part(part, self).line(note).strip()
-        blocks = list(_Part(self._part, self).blocks(self._part.element.body))
+        blocks = list(_Part(self._part, self).blocks(self._part.root.find(f"{_W}body")))
+        if left := [f"[{mark}]: {text}" for mark, text in self.notes.items() if mark not in self.called and text]:
+            blocks += ["## Notes and comments without a place in the text", *left]
         margins = dict.fromkeys(
             f"[{kind}] {text}"
             for kind in ("header", "footer")
@@ -102,9 +132,7 @@ class _Reading:
 
     def _roots(self, name: str) -> list[tuple[Any, Any]]:
         """The parts of a kind, such as `footnotes`, each with its XML."""
-        relations = self._part.rels.values()
-        parts = [r.target_part for r in relations if not r.is_external and r.reltype.endswith(f"/{name}")]
-        return [(part, parse_xml(part.blob)) for part in parts]
+        return [(part, part.root) for part in self._part.parts(name)]
 
 
 def _styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]]:
@@ -162,10 +190,19 @@ class _Lists:
         for at in range(level + 1):
             start, style, _ = levels.get(at, (1, "", ""))
             count = start - 1 + max(counts[at], 1)
-            letter = chr(ord("a") + (count - 1) % 26)
-            spelt = {"lowerLetter": letter, "upperLetter": letter.upper()}.get(style, str(count))
-            text = text.replace(f"%{at + 1}", spelt)
+            text = text.replace(f"%{at + 1}", _spelt(count, style))
         return text.strip()
+
+
+def _spelt(count: int, style: str) -> str:
+    """A number as a list shows it: `3`, `03`, `c`, `III`."""
+    if style.endswith("Letter"):
+        spelt = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 10)
+    elif style.endswith("Roman") and count < 4000:
+        spelt = "".join(tens[count // 10**at % 10] for at, tens in reversed(list(enumerate(_ROMAN))))
+    else:
+        return f"{count:02}" if style == "decimalZero" else str(count)
+    return spelt.upper() if style.startswith("upper") else spelt
 
 
 class _Part:
@@ -175,23 +212,56 @@ class _Part:
         self._part, self._reading = part, reading
         self._called: list[str] = []
         self._boxes: list[str] = []
+        self._fields: list[str] = []
+        """The codes of the fields that are open here, and whether their result has begun."""
 
     def blocks(self, parent: Any) -> Iterator[str]:
         """Paragraphs and tables in order, each followed by the text boxes in it and the notes that it refers to."""
+        joined = ""
         for child in parent:
             name = _name(child)
             if name in ("p", "tbl"):
-                rows = [list(self._cells(row)) for row in _below(child, "tr")] if name == "tbl" else []
-                text = table(rows) if name == "tbl" else self._paragraph(child)
+                text = joined + (table(self._rows(child)) if name == "tbl" else self._paragraph(child))
+                joined = ""
+                if name == "p" and child.find(f"{_W}pPr/{_W}rPr/{_W}del") is not None:
+                    joined = text  # its end is deleted, so the next paragraph continues it
+                    continue
                 boxes, self._boxes = self._boxes, []
                 called, self._called = self._called, []
                 if text.strip():
                     yield text
                 yield from boxes
+                self._reading.called.update(called)
                 for mark in dict.fromkeys(called):
                     yield f"[{mark}]: {self._reading.notes.get(mark, '(missing)')}"
-            elif name in _INSIDE:
+            elif name in _DELETED:
+                self._changed("deleted", child, _all_text(child))
+            elif name == "altChunk":
+                yield self._reading.drawings.embedded(self._part, child.get(f"{_R}id"), "a part of the text", "text")
+            elif name == "subDoc":
+                self._reading.told.append(f"The subdocument {self._part.address(child.get(f'{_R}id'))} is not read.")
+            elif name not in _SKIPPED and not (name == "Fallback" and child.getprevious() is not None):
                 yield from self.blocks(child)
+        if joined.strip():
+            yield joined
+
+    def _rows(self, child: Any) -> list[list[str]]:
+        """The rows of a table as if all changes were accepted."""
+        rows = []
+        for row in _below(child, "tr"):
+            gone, added = (row.find(f"{_W}trPr/{_W}{mark}") for mark in ("del", "ins"))
+            if gone is not None:
+                cells = [" ".join(_all_text(cell).split()) for cell in _below(row, "tc")]
+                self._changed("row deleted", gone, " | ".join(cells))
+                continue
+            rows.append(list(self._cells(row)))
+            if added is not None:
+                self._changed("row inserted", added, " | ".join(filter(None, rows[-1])))
+        return [row for row in rows if row]
+
+    def _changed(self, what: str, node: Any, text: str) -> None:
+        if text.strip():
+            self._reading.changes.append(f"[{what} by {node.get(f'{_W}author')}: {text.strip()}]")
 
     def line(self, parent: Any) -> str:
         """All paragraphs, each on a line, for a note or a cell."""
@@ -213,38 +283,118 @@ class _Part:
     def _inline(self, node: Any) -> str:
         name, reading = _name(node), self._reading
         if name == "t":
-            return node.text or ""
-        if name in ("del", "moveFrom"):
-            deleted = "".join(t.text or "" for t in node.iter(f"{_W}delText", f"{_W}t"))
-            reading.changes += [f"[deleted by {node.get(f'{_W}author')}: {deleted}]"] if deleted.strip() else []
+            return self._text(node)
+        if name in _DELETED:
+            self._changed("deleted" if name == "del" else "moved from here", node, _all_text(node))
             return ""
-        if name in _INSIDE:
-            return self._container(node, name)
         if name in _REFERENCES:
             self._called.append(_REFERENCES[name] + node.get(f"{_W}id", ""))
             return f"[{self._called[-1]}]"
         if name in ("drawing", "pict", "object"):
             return self._drawing(node)
+        if name == "sym":
+            return symbol(int(node.get(f"{_W}char") or "0", 16), node.get(f"{_W}font") or "")
+        if name in ("fldChar", "instrText"):
+            return self._field(node, name)
+        if name == "AlternateContent":
+            return self._chosen_content(node)
         if name == "oMath":
-            reading.told.append("Of formulas only the letters are shown, not fractions and powers.")
-            return "".join(one.text or "" for one in node.iter("{*}t"))
-        return _SIGNS.get(name, "")
+            reading.told.append(
+                "Formulas are shown on a line: their fractions, powers and roots as `(a)/(b)`, `x^(2)`."
+            )
+        if name in _SIGNS or name in _SKIPPED:
+            return _SIGNS.get(name, "")
+        return self._formula(node, name) or self._container(node, name)
+
+    def _chosen_content(self, node: Any) -> str:
+        """The first of several versions that shows something."""
+        boxes = len(self._boxes)
+        for version in node:
+            if (text := self._inside(version)) or len(self._boxes) > boxes:
+                return text
+        return ""
+
+    def _inside(self, node: Any) -> str:
+        return "".join(self._inline(child) for child in node)
+
+    def _text(self, node: Any) -> str:
+        text, run = node.text or "", node.getparent()
+        fonts = run.find(f"{_W}rPr/{_W}rFonts")
+        font = fonts.get(f"{_W}ascii") or fonts.get(f"{_W}hAnsi") if fonts is not None else ""
+        if is_symbol_font(font) or has_private(text):
+            text = symbols(text, font or "")
+        return text
+
+    def _field(self, node: Any, name: str) -> str:
+        """The state of a form field, and the address of a link; the result of other fields is text of its own."""
+        if name == "instrText":
+            self._fields[-1:] = [self._fields[-1] + (node.text or "")] if self._fields else []
+            return ""
+        kind = node.get(f"{_W}fldCharType")
+        if kind == "begin":
+            self._fields.append("")
+            return self._form(node)
+        if kind == "end" and self._fields:
+            link = _LINK.match(self._fields.pop())
+            return f" ({link[1]})" if link else ""
+        return ""
+
+    def _form(self, node: Any) -> str:
+        box, choice = node.find(f".//{_W}checkBox"), node.find(f".//{_W}ddList")
+        if box is not None:
+            states = [box.find(f"{_W}{state}") for state in ("checked", "default")]
+            state = next((one for one in states if one is not None), None)
+            return "☒" if state is not None and state.get(f"{_W}val", "1") not in _OFF else "☐"
+        if choice is not None:
+            entries = [one.get(f"{_W}val", "") for one in choice.iterfind(f"{_W}listEntry")]
+            chosen = _value(choice, "result") or _value(choice, "default") or "0"
+            return self._chosen(entries, entries[int(chosen)] if int(chosen) < len(entries) else "")
+        return ""
+
+    def _chosen(self, entries: list[str], chosen: str) -> str:
+        if others := [entry for entry in entries if entry != chosen]:
+            self._reading.told.append(
+                f"Not chosen in a list{f' with {chosen}' if chosen else ''}: {', '.join(others)}."
+            )
+        return chosen
+
+    def _formula(self, node: Any, name: str) -> str:
+        """The fractions, powers and roots of a formula on a line."""
+        parts = {_name(child): self._inside(child) for child in node} if name in _FORMULAS else {}
+        if not parts:
+            return ""
+        sign = node.find("{*}naryPr/{*}chr")
+        shown = "∫" if sign is None else next((v for k, v in sign.items() if k.endswith("val")), "")
+        ends = {_name(one): next(iter(one.values()), "") for one in node.iterfind("{*}dPr/*")}
+        fields = defaultdict(str, parts, n=shown, open=ends.get("begChr", "("), close=ends.get("endChr", ")"))
+        inner = self._inside(node)
+        fields["all"] = inner
+        return _FORMULAS[name].format_map(fields).replace("^()", "").replace("_()", "")
 
     def _container(self, node: Any, name: str) -> str:
-        text = "".join(self._inline(child) for child in node)
+        if name == "ruby":
+            return "{rubyBase}({rt})".format(
+                **({"rubyBase": "", "rt": ""} | {_name(one): self._inside(one) for one in node})
+            )
+        text = self._inside(node)
+        if name == "p":  # a paragraph inside something that is not known
+            text += "\n"
+        if name == "sdt":
+            listed = node.iterfind(f"{_W}sdtPr/*/{_W}listItem")
+            entries = [one.get(f"{_W}displayText") or one.get(f"{_W}value", "") for one in listed]
+            self._chosen(entries, text.strip())
         if name == "hyperlink":
-            relation = self._part.rels.get(node.get(f"{_R}id", ""))
-            target = relation.target_ref if relation is not None and relation.is_external else ""
+            target = self._part.address(node.get(f"{_R}id", ""))
             return f"[{text}]({target})" if target and target != text else text
         if name in ("ins", "moveTo") and text.strip():
-            self._reading.changes.append(f"[inserted by {node.get(f'{_W}author')}: {text}]")
+            self._changed("inserted" if name == "ins" else "moved to here", node, text)
         if name == "r" and text.strip() and node.find(f"{_W}rPr/{_W}vanish") is not None:
             self._reading.told.append("Hidden text is shown like the rest.")
         if name == "r" and text.strip():
             marks = [node.find(f"{_W}rPr/{_W}{mark}") for mark in ("strike", "dstrike")]
-            if any(mark is not None and mark.get(f"{_W}val") not in ("0", "false", "off") for mark in marks):
+            if any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in marks):
                 return f"~~{text}~~"
-        return f"({text})" if name == "rt" else text
+        return text
 
     def _drawing(self, node: Any) -> str:
         """The names of pictures; text boxes, charts and diagrams are kept for after the paragraph."""
@@ -263,18 +413,31 @@ class _Part:
                 words.append(drawings.picture(self._part, one.get(f"{_R}embed", ""), alt, "picture"))
             elif name == "imagedata":
                 words.append(drawings.picture(self._part, relation, one.get("title") or alt, "picture"))
-            elif name == "chart" and relation:
+            elif name == "chart" and (relation or one.get("id")):
                 self._boxes.append(drawings.chart(self._part, relation))
             elif name == "relIds":
                 self._boxes.append(drawings.diagram(self._part, one.getparent()))
+            elif name == "textpath" and one.get("string"):
+                self._boxes.append(f"[text box] {one.get('string')}")
             elif name == "OLEObject":
-                drawings.others.append(f"an embedded object, {one.get('ProgID', 'of an unknown kind')}")
+                words.append(drawings.embedded(self._part, relation, one.get("ProgID") or "of an unknown kind", "file"))
+            elif name == "control":
+                drawings.others.append(f"a form control, {one.get(f'{_W}name') or 'without a name'}")
+        if alt and not any(alt in one for one in words):
+            words.append(f"[alt text: {alt}]")
         return " ".join(filter(None, words))
 
     def _cells(self, row: Any) -> Iterator[str]:
         for cell in _below(row, "tc"):
             properties = cell.find(f"{_W}tcPr")
             merge = properties.find(f"{_W}vMerge") if properties is not None else None
+            gone = properties.find(f"{_W}cellDel") if properties is not None else None
+            if gone is not None:
+                self._changed("cell deleted", gone, _all_text(cell))
+                continue
+            added = properties.find(f"{_W}cellIns") if properties is not None else None
+            if added is not None:
+                self._changed("cell inserted", added, _all_text(cell))
             span = int(_value(properties, "gridSpan") or 1)
             if merge is not None or span > 1:
                 self._reading.told.append("Some table cells are merged: their text stands in the first of them.")
@@ -288,8 +451,18 @@ def _below(parent: Any, name: str) -> Iterator[Any]:
     for child in parent:
         if _name(child) == name:
             yield child
-        elif _name(child) in _INSIDE:
+        elif _name(child) not in _SKIPPED and _name(child) != "tbl":
             yield from _below(child, name)
+
+
+def _all_text(node: Any) -> str:
+    """The text of deleted and other paragraphs, each on a line."""
+    lines = ("".join(t.text or "" for t in one.iter(f"{_W}t", f"{_W}delText")) for one in _paragraphs_of(node))
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _paragraphs_of(node: Any) -> list[Any]:
+    return list(node.iter(f"{_W}p")) or [node]
 
 
 def _name(element: Any) -> str:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from agent.files.contents import FileProblem, ReadLimits, Source, locked, table
+from agent.files.contents import FileProblem, ReadLimits, Source, first_of, locked, table
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
@@ -47,78 +47,132 @@ def parse_xml(content: bytes) -> Any:
 
 @dataclass(slots=True)
 class Drawings:
-    """The pictures, charts and diagrams of a document."""
+    """The pictures, charts, diagrams and embedded files of a document."""
 
     pictures: dict[str, bytes] = field(default_factory=dict)
-    """Contents by file name."""
+    """Contents by file name, those of embedded files among them."""
+    files: list[str] = field(default_factory=list)
+    """Names of the embedded files."""
     others: list[str] = field(default_factory=list)
-    """Embedded objects, sounds and films."""
+    """Sounds, films and controls, which are not read."""
 
     @property
     def lost(self) -> list[str]:
         """What the text does not show."""
-        some = f"{len(self.pictures)} pictures are" if len(self.pictures) != 1 else "1 picture is"
-        named = f"{some} named in the text, with the alt text if there is any; the files are saved apart."
-        others = [f"Not read: {other} ({self.others.count(other)})." for other in dict.fromkeys(self.others)]
-        return [named, *others] if self.pictures else others
+        lost = []
+        if count := len(self.pictures) - len(self.files):
+            some = f"{count} pictures are" if count != 1 else "1 picture is"
+            lost.append(f"{some} named in the text, with the alt text if there is any; the files are saved apart.")
+        if self.files:
+            lost.append(f"Embedded files are named in the text and saved apart: {first_of(self.files)}.")
+        return [*lost, *(f"Not read: {other} ({self.others.count(other)})." for other in dict.fromkeys(self.others))]
 
     def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:
         """Keeps a picture, and returns its text: the name of its file and its description."""
-        related = _related(part, relation)
+        related = part.related(relation)
         if related is None:
-            return self.kept(b"", "", alt, stem)
-        return self.kept(related.blob, str(related.partname).rpartition(".")[2].lower(), alt, stem)
+            return self.kept(b"", "", alt, stem, part.address(relation))
+        return self.kept(related.content, related.name.rpartition(".")[2].lower(), alt, stem)
 
-    def kept(self, content: bytes, suffix: str, alt: str, stem: str) -> str:
-        """The text for a picture; without content, only its description."""
-        name = ""
+    def kept(self, content: bytes, suffix: str, alt: str, stem: str, address: str = "") -> str:
+        """The text for a picture; without content, only its description and its address."""
+        name = address
         if content:
-            name = next((known for known, kept in self.pictures.items() if kept == content), "")
-            name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
-            self.pictures[name] = content
+            name = self._named(content, suffix, stem)
         named = f"[picture {name}" if name else "[picture"
         return f"{named}: {alt}]" if alt else f"{named}]" if name else "[picture without description]"
 
+    def embedded(self, part: Any, relation: str | None, what: str, stem: str) -> str:
+        """Keeps an embedded file, and returns its text: its name, and what it is."""
+        related = part.related(relation)
+        if related is None:
+            address = part.address(relation)
+            self.others.append(f"a linked object, {what}{f', at {address}' if address else ''}")
+            return f"[linked object: {what}{f', {address}' if address else ''}]"
+        name = self._named(related.content, related.name.rpartition(".")[2].lower(), f"{stem}-object")
+        self.files += [name] if name not in self.files else []
+        return f"[embedded file {name}: {what}]"
+
+    def _named(self, content: bytes, suffix: str, stem: str) -> str:
+        name = next((known for known, kept in self.pictures.items() if kept == content), "")
+        name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
+        self.pictures[name] = content
+        return name
+
     def chart(self, part: Any, relation: str) -> str:
-        """A chart: its kind, its title, and the table of its data."""
-        related = _related(part, relation)
+        """A chart: its kind, its titles and labels, and the table of its data."""
+        related = part.related(relation)
         if related is None:
             return "[chart without data]"
-        chart = parse_xml(related.blob)
-        title = chart.find(f".//{_CHART}title")
-        words = [] if title is None else [one.text for one in title.iter("{*}t") if one.text]
-        tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
-        kinds = dict.fromkeys(tag.removesuffix("Chart") for tag in tags if tag.endswith("Chart"))
-        head, columns, labels = [""], list[list[str]](), list[str]()
-        for series in chart.iter(f"{_CHART}ser"):
-            head.append(" ".join(_values(series, "tx")) or f"series {len(head)}")
-            labels = max(labels, _values(series, "cat", "xVal"), key=len)
-            columns.append(_values(series, "val", "yVal"))
-        cells = list(zip_longest(labels, *columns, fillvalue=""))
-        return f"[{', '.join(kinds)} chart{': ' + ' '.join(words) if words else ''}]\n" + table([head, *cells])
+        related.parts("package")  # a copy of the data, for editing
+        root = related.root
+        title = next(root.iter("{*}title"), None)
+        words = "" if title is None else _words(title)
+        labels = [text for one in root.iter("{*}title", "{*}rich") if one is not title and (text := _words(one))]
+        labels = [text for text in dict.fromkeys(labels) if text != words]
+        drawn = [text for shapes in related.parts("chartUserShapes") if (text := _words(shapes.root))]
+        more = "".join(f"\n[in the chart: {text}]" for text in [*labels, *drawn])
+        kinds, rows = _extended(root) if "chartex" in str(root.tag) else _data(root)
+        return f"[{', '.join(kinds)} chart{': ' + words if words else ''}]\n{table(rows)}{more}"
 
     def diagram(self, part: Any, graphic: Any) -> str:
         """The words of a diagram as a list."""
         ids = next(graphic.iter("{*}relIds"), None)
-        related = _related(part, ids.get(f"{_RELATION}dm", "")) if ids is not None else None
+        related = part.related(ids.get(f"{_RELATION}dm", "")) if ids is not None else None
         if related is None:
             return "[diagram]"
-        texts = (
-            "".join(t.text or "" for t in point.iter("{*}t")).strip() for point in parse_xml(related.blob).iter("{*}pt")
-        )
+        texts = ("".join(t.text or "" for t in point.iter("{*}t")).strip() for point in related.root.iter("{*}pt"))
         return "[diagram]\n" + "\n".join(f"- {text}" for text in texts if text)
 
 
+def _words(element: Any) -> str:
+    """The text of a title or of shapes."""
+    return " ".join("".join(one.itertext("{*}t", "{*}v")).strip() for one in _paragraphs(element)).strip()
+
+
+def _paragraphs(element: Any) -> list[Any]:
+    return list(element.iter("{*}p")) or list(element.iter("{*}pt", "{*}tx"))
+
+
+def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
+    """The kinds of a chart and its data, with the names of series in the first row."""
+    tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
+    kinds = dict.fromkeys(tag.removesuffix("Chart") for tag in tags if tag.endswith("Chart"))
+    head, columns, labels = [""], list[list[str]](), list[str]()
+    for series in chart.iter(f"{_CHART}ser"):
+        name = " ".join(_values(series, "tx")) or series.findtext(f"{_CHART}tx/{_CHART}v", "")
+        for what in ("val", "yVal", "bubbleSize"):
+            if values := _values(series, what):
+                columns.append(values)
+                head.append((name or f"series {len(head)}") + (" (size)" if what == "bubbleSize" else ""))
+        if not any(series.find(f"{_CHART}{what}") is not None for what in ("val", "yVal")) and name:
+            head.append(name)
+            columns.append([])
+        labels = max(labels, _values(series, "cat", "xVal"), key=len)
+    return list(kinds), [head, *(list(row) for row in zip_longest(labels, *columns, fillvalue=""))]
+
+
+def _extended(chart: Any) -> tuple[list[str], list[list[str]]]:
+    """The same for the newer kinds: waterfall, treemap, funnel."""
+    kinds = dict.fromkeys(one.get("layoutId", "") for one in chart.iter("{*}series"))
+    names = [
+        _words(tx) or "".join(tx.itertext()).strip() for one in chart.iter("{*}series") for tx in one.iter("{*}tx")
+    ]
+    levels = [level for one in chart.iter("{*}strDim", "{*}numDim") for level in one.iter("{*}lvl")]
+    columns = [["".join(point.itertext()) for point in level.iter("{*}pt")] for level in levels]
+    return list(kinds), [names, *(list(row) for row in zip_longest(*columns, fillvalue=""))]
+
+
 def _values(series: Any, *names: str) -> list[str]:
-    """The points of the first of these elements that exists, by number; missing points are empty."""
+    """The points of the first of these elements that exists, by number; missing points are empty.
+
+    Labels on several levels are joined.
+    """
     holder = next((found for name in names if (found := series.find(f"{_CHART}{name}")) is not None), None)
     if holder is None:
         return []
-    found = {int(one.get("idx", 0)): one.findtext(f"{_CHART}v", "") for one in holder.iter(f"{_CHART}pt")}
-    return [found.get(number, "") for number in range(min(max(found, default=-1), 100_000) + 1)]
-
-
-def _related(part: Any, relation: str) -> Any:
-    """The part that a relation leads to; None if it leads out of the document or nowhere."""
-    found = part.rels.get(relation) if relation else None
-    return None if found is None or found.is_external else found.target_part
+    points: dict[int, str] = {}
+    for one in holder.iter(f"{_CHART}pt"):
+        number, text = int(one.get("idx", 0)), one.findtext(f"{_CHART}v", "")
+        points[number] = f"{text} / {points[number]}" if number in points else text
+    return [points.get(number, "") for number in range(min(max(points, default=-1), 100_000) + 1)]

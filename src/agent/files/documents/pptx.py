@@ -8,8 +8,20 @@ from typing import Any
 from pptx.package import Package  # with macros, or a show: the same parts by other names
 from pptx.parts.presentation import PresentationPart
 
-from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, first_of, in_sections, table
-from agent.files.documents.package import Drawings, open_package, parse_xml
+from agent.files.contents import (
+    Contents,
+    ReadLimits,
+    Section,
+    Source,
+    TextContents,
+    damaged,
+    first_of,
+    in_sections,
+    table,
+)
+from agent.files.documents.ooxml import Package as Parts
+from agent.files.documents.ooxml import Part
+from agent.files.documents.package import Drawings
 from mcp_tools.text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -19,16 +31,28 @@ _ROW = 91_440  # shapes whose tops differ by less (a tenth of an inch, in EMU) s
 
 def open_pptx(source: Source, limits: ReadLimits) -> Contents:
     """Reads a presentation."""
-    open_package(source, limits).close()
-    part: Any = Package.open(str(source.path)).main_document_part
+    with Parts(source, limits) as parts:
+        return _read(source, limits, parts)
+
+
+def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
+    parts.main("ppt/presentation.xml").relations  # noqa: B018 - it counts as read
+    part: Any = Package.open(parts.normalised() if parts.is_odd() else str(source.path)).main_document_part
     if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:
         raise damaged(source.name, "pptx", "its main part is another kind of document")
     if not isinstance(part, PresentationPart):
         part = PresentationPart.load(part.partname, part.content_type, part.package, part.blob)
     drawings = Drawings()
-    slides = [_Slide(slide, number, drawings) for number, slide in enumerate(part.presentation.slides, 1)]
+    slides = [_Slide(slide, number, drawings, parts) for number, slide in enumerate(part.presentation.slides, 1)]
     sections = [one for slide in slides for one in in_sections(slide.blocks, limits.section, slide.name)]
-    lost = [*drawings.lost, "Positions, colours, animations and what the master slides show are not in the text."]
+    if repeated := dict.fromkeys(line for slide in slides for line in slide.masters):
+        sections.append(Section("master slides", "[on slides, by their master]\n" + "\n".join(repeated)))
+    properties = parts.described()
+    lost = [
+        *drawings.lost,
+        *parts.unread(),
+        "Positions, colours, animations and pictures of masters are not in the text.",
+    ]
     if any(slide.is_merged for slide in slides):
         lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
     hidden = [str(slide.number) for slide in slides if slide.is_hidden]
@@ -36,6 +60,7 @@ def open_pptx(source: Source, limits: ReadLimits) -> Contents:
         lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
     titles = [f"{slide.number} {slide.title or '(no title)'}" for slide in slides]
     summary = f"Presentation of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."
+    summary += properties
     summary += f"\nSlides: {first_of(titles, 20, '; ')}"
     return TextContents("pptx", summary, sections, lost=lost, data=drawings.pictures)
 
@@ -43,8 +68,12 @@ def open_pptx(source: Source, limits: ReadLimits) -> Contents:
 class _Slide:
     """One slide as blocks of text."""
 
-    def __init__(self, slide: Any, number: int, drawings: Drawings) -> None:
-        self._part, self._drawings, self.number = slide.part, drawings, number
+    def __init__(self, slide: Any, number: int, drawings: Drawings, parts: Parts) -> None:
+        part = parts.part(str(slide.part.partname)) or Part(parts, str(slide.part.partname))
+        part.content  # noqa: B018 - it counts as read
+        self._part, self._drawings, self.number = part, drawings, number
+        for related in part.parts("notesSlide"):
+            related.content  # noqa: B018 - the same
         self.is_merged = False
         self.is_hidden = slide.element.get("show", "1") in ("0", "false")
         title = slide.shapes.title
@@ -52,7 +81,8 @@ class _Slide:
         self.title = one_line(_text(title.text_frame), 200) if title else ""
         self.name = f"slide {number}{' (hidden)' if self.is_hidden else ''}"
         self.blocks = [f"## {self.title}"] if self.title else []
-        self.blocks += [*self._shapes(slide.shapes), *self._comments()]
+        self.blocks += [*self._shapes(slide.shapes), *self._alternatives(slide.element), *self._comments()]
+        self.masters = _text_of_masters(slide)
         frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         if frame is not None and (notes := _text(frame).strip()):
             self.blocks.append(f"[speaker notes] {notes}")
@@ -79,22 +109,46 @@ class _Slide:
             yield self._drawings.chart(part, next(element.iter("{*}chart")).get(f"{_R}id", ""))
         elif next(element.iter("{*}relIds"), None) is not None:
             yield self._drawings.diagram(part, element)
+        elif (ole := next(element.iter("{*}oleObj"), None)) is not None:
+            what = ole.get("progId") or ole.get("name") or "of an unknown kind"
+            yield self._drawings.embedded(part, ole.get(f"{_R}id"), what, f"slide-{self.number}")
         elif (blip := element.find(f".//{_A}blip")) is not None:
             for name, what in (("videoFile", "a film"), ("audioFile", "a sound")):
-                self._drawings.others += [what] if element.find(f".//{_A}{name}") is not None else []
+                if (media := element.find(f".//{_A}{name}")) is not None:
+                    found = part.relations.get(media.get(f"{_R}link", ""))
+                    self._drawings.others.append(f"{what}, {found.target.rpartition('/')[2]}" if found else what)
             yield self._drawings.picture(part, blip.get(f"{_R}embed", ""), alt, f"slide-{self.number}-picture")
             return
-        elif next(element.iter("{*}oleObj"), None) is not None:
-            self._drawings.others.append("an embedded object")
         if alt:
             yield f"[alt text: {alt}]"
 
+    def _alternatives(self, element: Any) -> Iterator[str]:
+        """Texts of shapes that are stored in several versions: formulas, handwriting, newer kinds."""
+        for one in element.iter("{*}AlternateContent"):
+            if str(one.getparent().tag).endswith(("}spTree", "}grpSp")):
+                versions = ("\n".join(_lines(version)) for version in one)
+                yield next((text for text in versions if text), "[a shape without text]")
+                for name in [str(x.tag).rpartition("}")[2] for x in one.iter("{*}contentPart", "{*}model3d")]:
+                    self._drawings.others.append({"contentPart": "handwriting", "model3d": "a 3D model"}[name])
+
     def _comments(self) -> Iterator[str]:
         """Comments of both formats, old and threaded, and replies to them."""
-        for relation in self._part.rels.values():
-            if not relation.is_external and relation.reltype.endswith("/comments"):
-                for one in parse_xml(relation.target_part.blob).iter("{*}text", "{*}txBody"):
-                    yield f"[comment] {''.join(one.itertext()).strip()}"
+        for part in self._part.parts("comments"):
+            for one in part.root.iter("{*}text", "{*}txBody"):
+                yield f"[comment] {''.join(one.itertext()).strip()}"
+
+
+def _lines(element: Any) -> list[str]:
+    """The paragraphs with text below an element."""
+    texts = ("".join(t.text or "" for t in one.iter("{*}t")) for one in element.iter(f"{_A}p"))
+    return [text for text in texts if text.strip()]
+
+
+def _text_of_masters(slide: Any) -> list[str]:
+    """What the layout and the master of a slide write on it."""
+    layout = slide.slide_layout
+    shapes = [shape for one in (layout.slide_master, layout) for shape in one.shapes if not shape.is_placeholder]
+    return [line for shape in shapes for line in _lines(shape.element)]
 
 
 def _text(frame: Any) -> str:

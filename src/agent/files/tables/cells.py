@@ -5,6 +5,7 @@ from __future__ import annotations
 import colorsys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,11 @@ _THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7))
 _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cyan"), (260, "blue"), (290, "purple"))
 
 
-def full_sheets(path: Path) -> tuple[list[Sheet], list[str]]:
+def full_sheets(book_file: Path | BytesIO) -> tuple[list[Sheet], list[str]]:
     """The sheets of a workbook, and a sentence for each thing that is not shown."""
-    with path.open("rb") as file:  # of a path openpyxl would look at the suffix
+    with (
+        book_file.open("rb") if isinstance(book_file, Path) else book_file as file
+    ):  # of a path openpyxl would look at the suffix
         book = load_workbook(file, rich_text=True)
         sheets = [sheet for sheet in book.worksheets if isinstance(sheet, Worksheet)]
         computed: dict[str, Any] = {}
@@ -40,8 +43,7 @@ def full_sheets(path: Path) -> tuple[list[Sheet], list[str]]:
             computed = {sheet.title: sheet for sheet in load_workbook(file, data_only=True).worksheets}
     theme = theme_colours(book.loaded_theme)
     read = [FullSheet(sheet, computed.get(sheet.title), theme) for sheet in sheets]
-    charts = [f"Sheet {one.title} is a chart: it is not shown." for one in book.chartsheets]
-    return list(read), [*charts, *(sentence for sheet in read for sentence in sheet.lost)]
+    return list(read), [sentence for sheet in read for sentence in sheet.lost]
 
 
 class FullSheet(Sheet):

@@ -6,12 +6,15 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.files.contents import Contents, ReadLimits, Source, first_of, locked
+from agent.files.documents.ooxml import Package
 from agent.files.documents.package import open_package
+from agent.files.tables.objects import objects_of
 from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import count_of
@@ -29,7 +32,7 @@ _SPAN = re.compile(
 )
 _MOST_PICTURES = 50
 _TITLES = 20
-_UNSHOWN = {"xl/charts/chart": "charts", "xl/pivotTables/pivot": "pivot tables", "xl/vbaProject.bin": "macros"}
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".emf", ".wmf", ".svg")
 _ONLY_VALUES = "only values are read, not formulas, colours, number formats, comments or error values (#DIV/0!)"
 
 
@@ -37,16 +40,18 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
     """Opens an xlsx file."""
     lost: list[str] = []
     pictures: dict[str, bytes] = {}
-    with open_package(source, limits) as archive:
-        names = archive.namelist()
-        own = [one for one in archive.infolist() if one.filename.startswith("xl/worksheets/")]
-        size = sum(one.file_size for one in own)
-        spanned = 0 if size > FULL else sum(_spanned(archive.read(one)) for one in own)
-        for number, name in enumerate([one for one in names if one.startswith("xl/media/")][:_MOST_PICTURES], 1):
-            pictures[f"picture-{number}{Path(name).suffix.lower()}"] = archive.read(name)
-    counts = {what: sum(name.startswith(place) for name in names) for place, what in _UNSHOWN.items()}
-    if unshown := ", ".join(f"{count} {what}" for what, count in counts.items() if count):
-        lost.append(f"Not shown: {unshown}.")
+    with Package(source, limits) as package:
+        names = package.names()
+        own = [one for one in names if one.startswith("xl/worksheets/sheet")]
+        size = sum(package.size(one) for one in own)
+        spanned = 0 if size > FULL else sum(_spanned(package.member(one)) for one in own)
+        media = [one for one in names if one.startswith("xl/media/") and one.endswith(_PICTURES)]
+        for number, name in enumerate(media[:_MOST_PICTURES], 1):
+            pictures[f"picture-{number}{Path(name).suffix}"] = package.member(name)
+        book = package.normalised() if package.is_odd() else source.path
+        objects = objects_of(package)
+        described = package.described()
+        lost += package.unread("xl/worksheets/", "xl/comments", "xl/tables/", "xl/workbook.", "xl/drawings/vml")
     sheets: list[Sheet] = []
     if size > FULL or spanned > _WIDE:
         lost.append(f"The workbook is large: {_ONLY_VALUES}. Use openpyxl with read_only=True for them.")
@@ -54,7 +59,7 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
         from agent.files.tables.cells import full_sheets
 
         try:
-            sheets, told = full_sheets(source.path)
+            sheets, told = full_sheets(book)
             lost += told
         except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError):
             raise
@@ -63,8 +68,10 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
     if pictures:
         named = ", ".join(f"[picture {name}]" for name in pictures)
         lost.append(f"Pictures that stand on its sheets, saved apart: {named}.")
-    sheets = sheets or _plain_sheets(source, lost)
-    return SheetsContents(source.kind, _summary(source, sheets), sheets, lost, limits.section, data=pictures)
+    sheets = sheets or _plain_sheets(source, lost, book)
+    summary = _summary(source, sheets) + described
+    shown = [*sheets, *([objects] if objects.row_count else [])]
+    return SheetsContents(source.kind, summary, shown, lost, limits.section, data=pictures)
 
 
 def _spanned(sheet: bytes) -> int:
@@ -122,11 +129,11 @@ class PlainSheet(Sheet):
         return [f"Merged cells: {first_of(merged) if brief else ', '.join(merged)}"] if merged else []
 
 
-def _plain_sheets(source: Source, lost: list[str]) -> list[Sheet]:
+def _plain_sheets(source: Source, lost: list[str], opened: Path | BytesIO | None = None) -> list[Sheet]:
     from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
     try:
-        book = CalamineWorkbook.from_path(source.path)
+        book = CalamineWorkbook.from_object(opened or source.path)
     except PasswordError as error:
         raise locked(source.name) from error
     sheets: list[Sheet] = []

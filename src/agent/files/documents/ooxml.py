@@ -1,0 +1,264 @@
+"""Office Open XML packages (docx, pptx, xlsx): their parts, as any program writes them, and which of them were read."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import zlib
+from functools import cached_property
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+from zipfile import BadZipFile, ZipFile
+
+from agent.files.contents import ReadLimits, Source, first_of
+from agent.files.documents.package import open_package, parse_xml
+from mcp_tools.text import one_line
+
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+_FEW = 5
+_MOST_PROPERTIES = 1000  # characters
+_SILENT = re.compile(
+    r"\[content_types\]\.xml|.*\.rels|.*/|.*/(theme|printersettings|fonts|_rels)/.*|docprops/(app\.xml|thumbnail\..*)"
+    r"|.*/(styles|styleswitheffects|settings|fonttable|websettings|numbering|presprops|viewprops|tablestyles|people"
+    r"|commentsextended|commentsids|commentsextensible|calcchain|metadata|revisioninfo|persons?\d*|sharedstrings"
+    r"|(layout|quickstyle|colors|drawing|style)\d*)\.xml|.*/(authors|commentauthors|changesinfos/.*)\.xml"
+    r"|customxml/itemprops\d*\.xml|ppt/tags/.*|ppt/(notes|handout)masters/.*|ppt/slide(layouts|masters)/.*"
+)
+"""Names of parts without text for a reader: they describe looks, or help programs."""
+_WORDS = (
+    (r".*/glossary/.*", "building blocks"),
+    (r".*vbaproject.*|.*vbadata.*|.*/macrosheets/.*", "macros"),
+    (r"customxml/.*", "custom XML data"),
+    (r".*/activex/.*|.*/ctrlprops/.*", "form controls"),
+    (r".*/embeddings/.*", "embedded files"),
+    (r".*/media/.*\.(png|jpe?g|gif|bmp|emf|wmf|tiff?|svg|webp|wdp)", "pictures"),
+    (r".*/media/.*", "sounds and films"),
+    (r".*/ink/.*", "handwriting"),
+    (r".*/charts/.*", "charts"),
+    (r".*/diagrams/.*", "diagrams"),
+    (r".*/pivot(cache|tables)/.*", "pivot tables and their data"),
+    (r".*/externallinks/.*", "links to other workbooks"),
+    (r".*/(slicers|slicercaches|timelines|timelinecaches)/.*", "slicers"),
+    (r".*/(connections|querytables/.*)\.xml", "connections to data"),
+    (r".*/revisions/.*", "records of changes"),
+    (r".*/comments\d*\.bin", "comments"),
+    (r"_xmlsignatures/.*", "signatures"),
+)
+"""Names of parts that a reader may miss, and what they are."""
+
+
+class Relation(NamedTuple):
+    """A relation of a part to another, or to an address outside."""
+
+    kind: str
+    """The last word of its type: `comments`, `image`."""
+    target: str
+    """An address, or a path as the part writes it."""
+    part: Part | None
+    """None if it leads out of the package, or to a part that is missing."""
+
+
+class Part:
+    """One part of a package."""
+
+    def __init__(self, package: Package, name: str) -> None:
+        self._package, self.name = package, name
+
+    @cached_property
+    def content(self) -> bytes:
+        """Its bytes."""
+        return self._package.member(self.name)
+
+    @cached_property
+    def root(self) -> Any:
+        """The root of its XML, with the namespaces of the transitional format; empty if only this part is broken."""
+        from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
+
+        try:
+            return transitional(self.content)
+        except (etree.XMLSyntaxError, BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            if self.name == self._package.main_name:
+                raise
+            self._package.broken.append(
+                f"The part {self.name} is damaged and was not read: {one_line(str(error), 150)}."
+            )
+            return etree.Element("broken")
+
+    @cached_property
+    def relations(self) -> dict[str, Relation]:
+        """Relations by their id."""
+        return self._package.relations(self.name)
+
+    def related(self, relation: str | None) -> Part | None:
+        """The part that a relation leads to; None if it leads out of the package or nowhere."""
+        found = self.relations.get(relation or "")
+        return found.part if found else None
+
+    def address(self, relation: str | None) -> str:
+        """The address outside that a relation leads to, or an empty text."""
+        found = self.relations.get(relation or "")
+        return found.target if found and found.part is None else ""
+
+    def parts(self, kind: str) -> list[Part]:
+        """The parts that its relations of a kind lead to."""
+        return [one.part for one in self.relations.values() if one.kind == kind and one.part is not None]
+
+
+class Package:
+    """The parts of a document.
+
+    Names are compared without case, and a backslash in them counts as `/`, as Office does.
+    """
+
+    def __init__(self, source: Source, limits: ReadLimits) -> None:
+        self._archive = open_package(source, limits)
+        self._members: dict[str, str] = {}
+        for name in self._archive.namelist():
+            self._members.setdefault(_normal(name), name)
+        self._parts: dict[str, Part] = {}
+        self._read: set[str] = set()
+        self.broken: list[str] = []
+        """A sentence for each part that is damaged."""
+        self.main_name = ""
+
+    def __enter__(self) -> Package:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def main(self, usual: str) -> Part:
+        """The main part: the one that the package names, else the one at the usual place.
+
+        Raises:
+            KeyError: There is none.
+        """
+        named = [one.part for one in self.relations("").values() if one.kind == "officeDocument" and one.part]
+        part = named[0] if named else self.part(usual)
+        if part is None:
+            raise KeyError(f"it has no {usual}")
+        self.main_name = part.name
+        return part
+
+    def part(self, name: str) -> Part | None:
+        """The part of that name, or None."""
+        found = self._members.get(_normal(name))
+        if found is None:
+            return None
+        normal = found.replace("\\", "/").lstrip("/")
+        return self._parts.setdefault(normal, Part(self, normal))
+
+    def names(self) -> list[str]:
+        """Names of all members, in small letters and with `/`."""
+        return list(self._members)
+
+    def member(self, name: str) -> bytes:
+        """The bytes of a member, which counts as read."""
+        self._read.add(_normal(name))
+        return self._archive.read(self._members[_normal(name)])
+
+    def size(self, name: str) -> int:
+        """The unpacked size of a member in bytes."""
+        return self._archive.getinfo(self._members[_normal(name)]).file_size
+
+    def relations(self, name: str) -> dict[str, Relation]:
+        """The relations of a part, or those of the package for an empty name."""
+        folder, base = posixpath.split(name)
+        place = posixpath.join(folder, "_rels", f"{base}.rels")
+        if _normal(place) not in self._members:
+            return {}
+        found = {}
+        for one in transitional(self.member(place)).iterfind("{*}Relationship"):
+            target, outside = one.get("Target", ""), one.get("TargetMode", "").lower() == "external"
+            path = posixpath.normpath(posixpath.join(folder, target.replace("\\", "/").partition("#")[0]))
+            inside = None if outside else self.part(path) or self.part(unquote(path))
+            kind = one.get("Type", "").rpartition("/")[2]
+            found[one.get("Id", "")] = Relation(kind, target, inside)
+        return found
+
+    def properties(self) -> dict[str, str]:
+        """Title, author and the like, and the properties that a user added, by name."""
+        found: dict[str, str] = {}
+        for path, kept in (("docProps/core.xml", None), ("docProps/app.xml", ("Manager", "Company"))):
+            part = self.part(path) or next(iter(self._related(path)), None)
+            for one in part.root if part else ():
+                name = str(one.tag).rpartition("}")[2]
+                if (text := one_line("".join(one.itertext()), 300)) and (kept is None or name in kept):
+                    found[name] = text
+        if custom := self.part("docProps/custom.xml"):
+            found |= {one.get("name", ""): one_line("".join(one.itertext()), 300) for one in custom.root}
+        return found
+
+    def described(self) -> str:
+        """A line with the properties but the title, for a summary; empty without."""
+        left_out = ("title", "revision", "lastPrinted", "version")
+        listed = "; ".join(f"{name} {text}" for name, text in self.properties().items() if name not in left_out)
+        return f"\nProperties: {one_line(listed, _MOST_PROPERTIES)}." if listed else ""
+
+    def unread(self, *silent: str) -> list[str]:
+        """A sentence that names the parts that nobody read, except those without text and those under `silent`."""
+        kinds: dict[str, list[str]] = {}
+        for name in self._members:
+            if name in self._read or _SILENT.fullmatch(name) or name.startswith(silent):
+                continue
+            if re.fullmatch(r"customxml/item\d*\.xml", name) and not "".join(self._xml(name).itertext()).strip():
+                continue
+            what = next((words for pattern, words in _WORDS if re.fullmatch(pattern, name)), "other parts")
+            kinds.setdefault(what, []).append(self._members[name].replace("\\", "/"))
+        listed = "; ".join(f"{what} ({first_of(names, _FEW)})" for what, names in kinds.items())
+        return [*dict.fromkeys(self.broken), *([f"Not read: {listed}."] if listed else [])]
+
+    def normalised(self) -> io.BytesIO:
+        """The package as libraries expect it: the namespaces of the transitional format, `/` in names."""
+        out = io.BytesIO()
+        with ZipFile(out, "w") as archive:
+            for name in self._members.values():
+                content, target = self._archive.read(name), name.replace("\\", "/").lstrip("/")
+                if target.lower().endswith((".xml", ".rels")):
+                    content = _as_transitional(content)
+                archive.writestr(target, content)
+        return out
+
+    def is_odd(self) -> bool:
+        """Whether libraries need the `normalised` package."""
+        return any("\\" in name or name.startswith("/") for name in self._members.values()) or any(
+            _STRICT.search(_as_utf8(self._archive.read(name)))
+            for normal, name in self._members.items()
+            if normal in ("_rels/.rels", "xl/workbook.xml", "xl/worksheets/sheet1.xml")
+        )
+
+    def _related(self, path: str) -> list[Part]:
+        kind = {"core": "core-properties", "app": "extended-properties"}[posixpath.basename(path).split(".")[0]]
+        return [one.part for one in self.relations("").values() if one.kind == kind and one.part]
+
+    def _xml(self, name: str) -> Any:
+        return Part(self, name).root
+
+
+def transitional(content: bytes) -> Any:
+    """The root of an XML text; namespaces of the strict format become those of the transitional one."""
+    root = parse_xml(content)
+    if b"purl.oclc.org" not in content and b"p\0u\0r\0l\0.\0o\0c\0l\0c" not in content:
+        return root
+    return parse_xml(_as_transitional(content))
+
+
+def _as_transitional(content: bytes) -> bytes:
+    return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", _as_utf8(content)).replace(
+        b"/2006/extendedProperties", b"/2006/extended-properties"
+    )
+
+
+def _as_utf8(content: bytes) -> bytes:
+    """XML in an encoding whose letters take two bytes becomes UTF-8."""
+    if not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content
+    from lxml import etree
+
+    written: bytes = etree.tostring(parse_xml(content))
+    return written
+
+
+def _normal(name: str) -> str:
+    return name.replace("\\", "/").lstrip("/").lower()
