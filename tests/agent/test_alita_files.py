@@ -182,7 +182,7 @@ async def test_every_path_that_a_prompt_shows_opens_in_a_program(desk, tmp_path,
     flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
     answer = await desk.ask("Which of them can be opened?", files=files, **flags)
     assert answer.text == "all of them"
-    assert len(shown) == 5 + 15 + 1
+    assert len(shown) == 5 + 15  # no copy of the page, which is shown whole
 
 
 @pytest.mark.usefixtures("in_process")

@@ -111,12 +111,17 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
     from agent.cli.screen import line_of
 
     loop = asyncio.get_running_loop()
+    told = ""
 
     def listen(event: Event) -> None:
         if watch is not None:
             watch(event)
+        nonlocal told
         if isinstance(event, ModelStarting):
-            loop.call_soon_threadsafe(lines.put_nowait, event.text)
+            fifth = "" if event.fraction is None else f" {int(event.fraction * 5)}"
+            if f"{event.text}{fifth}" != told:  # a new text or a further fifth, not each percent
+                told = f"{event.text}{fifth}"
+                loop.call_soon_threadsafe(lines.put_nowait, event.progress)
         elif line := line_of(event):
             loop.call_soon_threadsafe(lines.put_nowait, line.plain(_WIDTH))
 

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import lzma
 import math
+import re
 import shutil
 import stat
 import struct
@@ -32,7 +33,7 @@ from agent.files.contents import (
     pieces,
 )
 from agent.files.kinds import EMPTY, kind_of
-from agent.files.previews import ListPreview, PreviewText, preview_of_lists
+from agent.files.previews import ROOM, ListPreview, PreviewText, preview_of_lists
 from mcp_tools.text import one_line
 
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
@@ -61,6 +62,7 @@ _USUAL = {
 }
 """By encoding: the one that has the usual characters first, and the first byte of the last of them."""
 _DECODED = 10_000  # members of a tar from whose names the encoding is detected
+_DIGITS = re.compile(r"\d+")
 _CERTAIN = 5  # characters of Korean that are hardly Chinese by chance
 _LATIN = frozenset("äöüßéèêëàâáãåæçíìîïñóòôõøœúùûýÿ")
 _ENCRYPTED = "it is protected by a password"
@@ -112,8 +114,27 @@ class Archive(Contents):
         yield from (section for number, section in enumerate(self._sections(), 1) if number >= first)
 
     def preview(self) -> PreviewText:
-        """The list of members."""
-        return preview_of_lists([ListPreview(self._lines(), len(self._files), "file")])
+        """The list of members; in a long one, a line for each series of names that differ in numbers only."""
+        lines = self._lines()
+        if sum(map(len, lines)) <= ROOM // 2:
+            return preview_of_lists([ListPreview(lines, len(lines), "file")])
+        series: dict[tuple[str, str], list[_Unpacked]] = {}
+        for file in self._files:
+            series.setdefault((_DIGITS.sub("0", file.name), file.kind), []).append(file)
+        lines = [
+            f"- {files[0].name}{f' … {files[-1].name}' * (len(files) > 1)} "
+            f"({f'{len(files):,} files, ' * (len(files) > 1)}{kind}, {sum(file.size for file in files):,} bytes)"
+            for (_, kind), files in series.items()
+        ]
+        kept, room = list[str](), ROOM
+        for line in lines:
+            room -= len(line) + 1
+            if room < 0:
+                break
+            kept.append(line)
+        if left := len(lines) - len(kept):
+            kept.append(f"- and {left:,} more names or series: `read` lists them all")
+        return PreviewText(["\n".join(kept)], f"names of {len(self._files):,} files{', in part' * bool(left)}")
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the members that are not dangerous, under the names that they have in the archive."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Literal, NamedTuple
 
-ROOM = 8_000
-"""Characters of a preview. A shorter text is shown whole."""
-DATA = 4_000
-"""Data of at most this many characters is shown whole. Longer data is for programs."""
+ROOM = 6_000
+"""Characters of a preview. A file of at most this many is shown whole, whatever its kind."""
 CELL = 200
 """Characters of a cell, or of an entry of a list."""
 _BEGINNING = 2_500  # characters shown of a longer text
@@ -17,6 +16,8 @@ _SAMPLE = 800  # characters shown of a text with a long outline, at least
 _SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # of the beginning and the end, or with the middle between them
 _FIRST = {"row": 10, "line": 5, "entry": 3, "file": 60}  # pieces shown of a longer list
 _LABEL = 60  # room for a name and a label
+_CUT = re.compile(r"… \([\d,]+ (?:characters|bytes)\)")
+"""How readers mark a value that is cut."""
 _NOTES = 0.4  # largest share of the room for notes
 
 
@@ -51,7 +52,7 @@ class ListPreview:
 
     def __post_init__(self, pieces: Iterable[str]) -> None:
         kept: list[str] = []
-        room = DATA
+        room = ROOM
         for piece in pieces:
             if room < 0 and len(kept) >= _FIRST[self.unit]:
                 break
@@ -70,7 +71,9 @@ class ListPreview:
         if self.size > room:
             below = _notes(self.below, int(room * _NOTES))
             pieces = _fitting(pieces, room - len(below) - len(self.head) - len(self.name) - _LABEL)[: _FIRST[unit]]
-        if len(pieces) == self.total:
+        if len(pieces) == self.total and any(_CUT.search(piece) for piece in pieces):
+            label = f"all {of} {units}, long values cut"
+        elif len(pieces) == self.total:
             label = f"complete, {of} {unit if self.total == 1 else units}" if self.total else f"no {units}"
         elif pieces or not self.first:
             label = f"{units} 1–{len(pieces):,} of {of}"
@@ -90,9 +93,9 @@ def preview_of_lists(lists: Sequence[ListPreview], room: int = ROOM) -> PreviewT
     return PreviewText(parts, "complete" if all(label.startswith("complete") for _, label in shown) else "", headers)
 
 
-def preview_of_text(text: str, outline: Sequence[str] = (), whole: int = ROOM) -> PreviewText:
-    """The text if it has at most `whole` characters, else its beginning, its outline or its middle, and its end."""
-    if len(text) <= whole:
+def preview_of_text(text: str, outline: Sequence[str] = ()) -> PreviewText:
+    """The text if there is room, else its beginning, its outline or its middle, and its end."""
+    if len(text) <= ROOM:
         return PreviewText([text], "complete")
     notes = _notes(outline, int(ROOM * _NOTES))
     room = max(_BEGINNING - len(notes), _SAMPLE)

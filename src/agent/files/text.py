@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.kinds import Encoding, encoding_of_file
-from agent.files.previews import DATA, ROOM, PreviewText, preview_of_beginning, preview_of_lists, preview_of_text
+from agent.files.previews import ROOM, PreviewText, preview_of_beginning, preview_of_lists, preview_of_text
 from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
@@ -73,18 +73,17 @@ class TextFile(Contents):
 
     def preview(self) -> PreviewText:
         """The preview; for long JSON, the beginning of each list in it."""
-        whole = DATA if self.kind in _DATA else ROOM
         with self._encoding.open(self._path) as stream:
-            text = stream.read(whole + 1)
-            if len(text) > whole:
+            text = stream.read(ROOM + 1)
+            if len(text) > ROOM:
                 if self.count is None:
                     return preview_of_beginning(text)
                 text += stream.read()
                 if lists := lists_of(self.kind, text):
                     return preview_of_lists(lists)
         text = text.rstrip("\n")
-        if self.kind in (*_DATA, "source") or len(text) <= whole:
-            return preview_of_text(text, self._outline, whole)
+        if self.kind in (*_DATA, "source") or len(text) <= ROOM:
+            return preview_of_text(text, self._outline)
         return preview_of_text(text, _headings(text.split("\n")))
 
     def _blocks(self) -> Iterator[str]:

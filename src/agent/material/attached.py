@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.events import FileRead
-from agent.files.previews import shares
+from agent.files.previews import ROOM, shares
 from agent.material.pictures import PICTURES, places_in, seen_pictures
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State, Step
@@ -30,6 +30,8 @@ DATA = TABLES | TREES | ARCHIVES
 """Kinds that programs compute over."""
 _TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
+_MOST_MEMBERS = 40
+"""Members of an archive that are looked at if they are short."""
 _NOTE = 4_000  # bytes of a text that says what the other files are
 ROOM_OF_ALL = 24_000
 """Characters of all previews in one prompt."""
@@ -105,7 +107,8 @@ def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
         return about[name]["kind"] not in ("txt", "md") or about[name]["bytes"] > _NOTE, seen[alike]
 
     members = list(_members(archive).items())
-    return members if len(members) <= _MEMBERS else sorted(members, key=order)[:_MEMBERS]
+    fits = len(members) <= _MOST_MEMBERS and sum(about[name]["bytes"] for name, _ in members) <= ROOM_OF_ALL // 2
+    return members if fits or len(members) <= _MEMBERS else sorted(members, key=order)[:_MEMBERS]
 
 
 def _letters(name: str) -> str:
@@ -232,8 +235,10 @@ def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataTe
     """All files as a prompt shows them: what they are, how they begin, and how much of them that is, marked as data.
 
     Their beginnings have `room` characters, all together: what a short one leaves, the others have. Of the members of
-    an archive that are alike in all but numbers in their names the first is shown, and the others are named.
+    an archive that are alike in all but numbers in their names, all are shown if there is room, else the first one, and
+    the others are named.
     """
+    fits = sum(len(part) for file in files for part in file["parts"]) <= room
     archives = [file["name"] for file in files if file["kind"] in ARCHIVES]
     first: dict[str, str] = {}
     alike: dict[str, list[str]] = {}
@@ -242,7 +247,7 @@ def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataTe
         archive = next((one for one in archives if name.startswith(f"{one}/")), name)
         form = [file["facts"].get(key) for key in ("delimiter", "decimal", "encoding", "header")]
         key = json.dumps([archive, file["kind"], _letters(name), file["headers"], form])
-        if archive == name or file["problem"] or first.setdefault(key, name) == name:
+        if fits or archive == name or file["problem"] or first.setdefault(key, name) == name:
             alike[name] = []
         else:
             alike[first[key]].append(name.removeprefix(f"{archive}/"))
@@ -260,34 +265,37 @@ def _described(file: AttachedFile, room: int, alike: Sequence[str]) -> str:
         return f"{where}It cannot be read: {printable(file['problem'])}"
     sizes, label = [len(part) for part in file["parts"]], file["label"] if sum(map(len, file["parts"])) <= room else ""
     parts = [middle_left_out(part, most) for part, most in zip(file["parts"], shares(sizes, room), strict=True)]
-    pages = f", {file['sections']:,} pages to read" if (file["sections"] or 0) > 1 else ""
+    is_whole = label.startswith("complete")
+    pages = f", {file['sections']:,} pages to read" if (file["sections"] or 0) > 1 and not is_whole else ""
+    cut = "" if is_whole or file["kind"] in PICTURES else f" (more than {ROOM:,} characters are shown in part)"
     lines = [
         f"path: {file['path']}",
         f"kind: {file['kind']}, {file['size']:,} bytes{pages}",
         file["summary"],
-        f"Shown: {label}" if label else "",
+        f"Shown: {label}{cut}" if label else "",
         "\n\n".join(parts),
         f"Not shown: {' '.join(file['lost'])}" if file["lost"] else "",
         f"Notes: {' '.join(file['notes'])}" if file.get("notes") else "",
-        _for_programs(file),
+        _for_programs(file, is_whole=is_whole),
         f"Of the same form, not shown: {', '.join(alike)}" if alike else "",
     ]
     return "\n".join(printable(line) for line in lines if line)
 
 
+_TEXT_COPY = "/text.md"
 _SIDE_FILES = {
     ".pages.jsonl": """a line for each page, {"page": 1, "text": "…"}""",
     ".transcript.json": """{"engine": …, "text": "…", "pieces": [{"start": 0.5, "end": 2, "text": "…"}]} in seconds""",
-    "/text.md": "its whole text",
+    _TEXT_COPY: "its whole text",
 }
 """What is in the files that readers make."""
 
 
-def _for_programs(file: AttachedFile) -> str:
-    """Where programs find what was made of a file; each path is the one that they open."""
+def _for_programs(file: AttachedFile, *, is_whole: bool) -> str:
+    """Where programs find what was made of a file; no copy of a text that is shown whole."""
     for name, path in _members(file).items():
         return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
-    made = [path for path in file["data"] if path != file["path"]]
+    made = [path for path in file["data"] if path != file["path"] and not (is_whole and path.endswith(_TEXT_COPY))]
     told = {path: next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "") for path in made}
     others = [path for path, what in told.items() if not what]
     lines = [

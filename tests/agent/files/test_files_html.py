@@ -30,7 +30,10 @@ def test_scripts_comments_and_frames_are_dropped_and_told(open_file: Open) -> No
     body = '<script>let x = "no"</script><!-- draft --><p>yes</p><style>p{}</style><iframe src="https://example.org"></iframe>'
     contents = open_file("html", page(body))
     assert text_of(contents) == "yes"
-    assert contents.lost == ["Left out: 1 script, 1 style, 1 iframe. What scripts would have written is missing."]
+    assert contents.lost == [
+        "Left out: 1 script, 1 iframe. What scripts would have written is missing.",
+        "Pages in frames are not read: https://example.org.",
+    ]
 
 
 def test_merged_cells_do_not_shift_columns(open_file: Open) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -179,12 +180,12 @@ def test_with_hardly_any_room_the_beginning_is_shown_and_it_is_said() -> None:
 async def test_many_files_in_one_prompt_are_cut_fairly_and_it_is_said(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "journal.jsonl")
     files = JournaledFiles(tmp_path / "made", journal)
-    (tmp_path / "long.txt").write_text("word " * 1500)
+    (tmp_path / "long.txt").write_text("word " * 1100)
     (tmp_path / "short.txt").write_text("Tea is 3.")
     seen = [await files.look(tmp_path / name, name) for name in ("long.txt", "short.txt")]
     await journal.aclose()
     text = files_text(seen, 1000)
-    assert "of 7,500 characters left out …]" in text
+    assert "of 5,500 characters left out …]" in text
     assert text.count("Shown: complete") == 1
     assert len(text) < 1600
 
@@ -279,3 +280,46 @@ async def test_of_many_wide_sheets_each_shows_the_beginning_of_its_first_row(tmp
     seen = await preview(tmp_path / "wide.xlsx")
     assert "1–0" not in seen.text
     assert "the beginning of row 1 of" in seen.text
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.xml", "a.json", "a.txt"])
+@pytest.mark.parametrize("size", [ROOM - 200, ROOM + 200], ids=["whole", "cut"])
+async def test_one_rule_says_which_files_are_shown_whole(name: str, size: int, tmp_path: Path) -> None:
+    texts = {
+        "a.csv": "n,word\n" + "".join(f"{n},word\n" for n in range(9000)),
+        "a.xml": "<a>" + "<b>word</b>\n" * 9000,
+        "a.json": "[" + '"word",\n' * 9000,
+        "a.txt": "words and words\n" * 900,
+    }
+    ends = {"a.xml": "</a>", "a.json": '"end"]'}
+    text = texts[name][: size - 20]
+    text = text[: text.rfind("\n") + 1] if name != "a.txt" else text
+    (tmp_path / name).write_text(text + ends.get(name, ""))
+    seen = await preview(tmp_path / name)
+    assert seen.label.startswith("complete") == (size < ROOM)
+
+
+def archive_of(path: Path, names: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in names.items():
+            archive.writestr(name, text)
+    return path
+
+
+async def test_every_member_of_an_archive_is_named_alone_or_in_its_series(tmp_path: Path) -> None:
+    few = archive_of(tmp_path / "few.zip", {f"{letter}.txt": "x" for letter in "abcdefghijklmnopqrst"})
+    seen = await preview(few)
+    text, label = seen.text, seen.label
+    assert [f"- {letter}.txt (txt, 1 bytes)" in text for letter in "abcdefghijklmnopqrst"] == [True] * 20
+    assert label == "complete, 20 files"
+    many = {f"logs/day-{n:03}.csv": "a,b\n1,2\n" for n in range(400)} | {
+        "logs/odd one.csv": "a,b\n3,4\n",
+        "README.md": "x",
+    }
+    seen = await preview(archive_of(tmp_path / "many.zip", many))
+    assert seen.text.splitlines() == [
+        "- logs/day-000.csv … logs/day-399.csv (400 files, csv, 3,200 bytes)",
+        "- logs/odd one.csv (csv, 8 bytes)",
+        "- README.md (md, 1 bytes)",
+    ]
+    assert seen.label == "names of 402 files"

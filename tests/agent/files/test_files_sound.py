@@ -25,7 +25,7 @@ def tiny(speech_models: Path) -> None:
 
 def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
     contents = open_file("wav", tone(1.5))
-    assert contents.summary == "Sound of 0:01 (1.5 s), stereo, 8,000 Hz, pcm_s16le."
+    assert contents.summary == "Sound of 1.5 s, stereo, 8,000 Hz, pcm_s16le."
     assert text_of(contents) == "(what is said was not written down)"
     assert contents.lost == ["Transcription is switched off (setting `speech`)."]
 
@@ -34,7 +34,7 @@ def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
 def test_every_kind_of_sound(open_file: Open, tmp_path: Path, kind: str) -> None:
     path = FOX if kind == "mp3" else converted(FOX, tmp_path / f"fox.{kind}", "-metadata", "title=Fox")
     contents = open_file(kind, path)
-    assert contents.summary.startswith("Sound of 0:06 (6.")
+    assert contents.summary.startswith("Sound of 6.")
     assert "mono" in contents.summary
     if kind in ("m4a", "flac"):
         assert contents.summary.endswith("\ntitle: Fox")
@@ -129,7 +129,7 @@ def test_a_sound_that_is_shorter_than_it_says_is_told(open_file: Open, tmp_path:
     whole = converted(FOX, tmp_path / f"fox.{kind}").read_bytes()
     contents = open_file(kind, whole[: len(whole) // 2])
     text_of(contents)
-    is_short = "Sound of 0:03" in contents.summary or "Sound of 0:02" in contents.summary
+    is_short = "Sound of 3." in contents.summary or "Sound of 2." in contents.summary
     assert is_short or any("it may be cut" in one or "breaks off" in one for one in contents.lost)
 
 

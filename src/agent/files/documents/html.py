@@ -85,8 +85,12 @@ class HtmlPage:
     def _drop(self, soup: BeautifulSoup) -> None:
         """Removes what is not text; drawings and fields are replaced by their words."""
         counts = {name: len(soup.find_all(name)) for name in _DROPPED}
-        if named := ", ".join(f"{count} {name}" for name, count in counts.items() if count):
+        if named := ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "style"):
             self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
+        if framed := [str(frame["src"]) for frame in soup.find_all("iframe", src=True)]:
+            self.lost.append(f"Pages in frames are not read: {one_line(', '.join(framed[:5]), 500)}.")
+        for element in soup.find_all(["abbr", "span", "td", "th", "dfn", "acronym"], title=True):
+            element.append(f" ({element['title']})")
         for element in soup.find_all("svg"):
             element.replace_with(" ".join(t.get_text(" ") for t in element.find_all(["text", "title"])))
         for element in soup.find_all([*_DROPPED, "head"]):

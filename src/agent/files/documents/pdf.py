@@ -139,9 +139,8 @@ class PdfContents(Contents):
             self.lost.append(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
             return "(a picture, not read)"
         found = f"its text was {seen.certainty}" if seen.text else "OCR found no text in it"
-        self.lost.append(f"Page {number} is only a picture; {found}.")
-        for sentence in seen.lost:
-            self.lost.append(f"Page {number}: {sentence}")
+        self.notes.append(f"Page {number} is only a picture; {found}.")
+        self.notes += [f"Page {number}: {sentence}" for sentence in seen.lost]
         self._recognised[number] = seen.text or "(a picture without text)"
         return self._recognised[number]
 

@@ -37,7 +37,7 @@ def open_sound(source: Source, limits: ReadLimits) -> Contents:
         length, tags = length_of(source, container), tags_of(container)
         channels = {1: "mono", 2: "stereo"}.get(track.channels, f"{track.channels} channels")
         codec = track.name.removesuffix("float")
-        told = f"Sound of {clock(length)} ({length:.1f} s), {channels}, {track.sample_rate:,} Hz, {codec}.{tags}"
+        told = f"Sound of {duration(length)}, {channels}, {track.sample_rate:,} Hz, {codec}.{tags}"
     return Sound(source, length, [], told)
 
 
@@ -96,8 +96,7 @@ class Sound(Contents):
             self.lost.append(str(problem).replace("\n", " "))
             return []
         self.facts["transcript_by"] = told.engine
-        for sentence in told.lost:
-            self.lost.append(sentence)
+        self.notes += told.lost
         return [Segment(start + one.start, min(start + one.end, end), one.text) for one in told.segments if one.text]
 
 
@@ -167,6 +166,12 @@ def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
             time = time or 0.0
             yield time, block
             time += len(block) / RATE
+
+
+def duration(seconds: float) -> str:
+    """A length: `9.0 s`, from a minute on `1:02:03 (3,723 s)`, both rounded alike."""
+    whole = round(seconds)
+    return f"{seconds:.1f} s" if whole < 60 else f"{clock(whole)} ({whole:,} s)"
 
 
 def clock(seconds: float) -> str:

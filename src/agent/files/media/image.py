@@ -25,7 +25,9 @@ from agent.files.media import ocr
 from mcp_tools.text import one_line
 
 _MOST_FRAMES = 12
-_ONLY_TEXT = "Of the picture only text is shown: no shapes, bars, lines, colours or places."
+_ONLY_TEXT = (
+    "Shapes, bars, lines and colours of the picture. You get its text alone, roughly where it stands, not the picture."
+)
 _SHOWN = ("Make", "Model", "DateTimeOriginal", "DateTime", "ImageDescription", "UserComment", "Artist", "Copyright")
 LONGEST_SIDE = 2048
 """Pixels. Endpoints shrink larger pictures themselves."""
@@ -39,6 +41,7 @@ _QUALITIES = (85, 60, 30)
 
 def open_image(source: Source, limits: ReadLimits) -> Contents:
     """Reads the metadata of a picture and the text in it."""
+    notes = list[str]()
     with _open_picture(source) as picture:
         summary = _summary(picture)
         lost = [_ONLY_TEXT] if ocr.is_wanted() else []
@@ -52,7 +55,7 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
             unread = "(not read)" if ocr.is_wanted() else "(not read: the picture itself is shown)"
             sections.append(Section("text in the picture", unread))
             break
-        lost += [sentence for sentence in seen.lost if sentence not in lost]
+        notes += seen.lost
         if len(frames) == 1 or seen.text != last:
             several = "" if len(frames) == 1 else f"frame {number}, "
             certain = f", {seen.certainty}" if seen.text else ""
@@ -62,7 +65,9 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
     for number, frame in frames.items() if len(frames) > 1 else ():
         plain = frame.convert("RGBA" if frame.mode in ("P", "PA", "LA", "RGBA") else "RGB")
         data[f"{short_name(Path(source.name).stem)}.frame-{number}.png"] = _encoded(plain, "png")
-    return TextContents(source.kind, summary, sections, lost=lost, data=data, is_only_text=False)
+    contents = TextContents(source.kind, summary, sections, lost=lost, data=data, is_only_text=False)
+    contents.notes = notes
+    return contents
 
 
 @contextmanager

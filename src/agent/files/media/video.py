@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import av
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
-from agent.files.media.audio import Sound, clock, length_of, open_container, tags_of
+from agent.files.media.audio import Sound, clock, duration, length_of, open_container, tags_of
 from agent.files.media.ocr import text_in
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Film(Contents):
                 raise damaged(source.name, source.kind, "it has neither pictures nor sound")
             size = f", {sees[0].width} x {sees[0].height} pixels" if sees else ", without pictures"
             sound = f"{'with' if hears else 'without'} sound."
-            told = f"Film of {clock(self._length)} ({self._length:.1f} s){size}, {sound}{tags_of(container)}"
+            told = f"Film of {duration(self._length)}{size}, {sound}{tags_of(container)}"
             super().__init__(source.kind, told)
             if subtitles := len(container.streams.subtitles):
                 self.lost.append(f"{subtitles} tracks of subtitles were not read.")
@@ -47,6 +47,7 @@ class Film(Contents):
         self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MOST_PIXELS
         self._sound = Sound(source, self._length, self.lost) if hears else None
         self.facts = self._sound.facts if self._sound else {}
+        self.notes = self._sound.notes if self._sound else []
         self.count = int(self._is_seen) + (self._sound.stretches if self._sound else 0)
 
     def sections(self, first: int = 1) -> Iterator[Section]:

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import IO
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, first_of
-from agent.files.previews import CELL, DATA, ListPreview, PreviewText, preview_of_lists
+from agent.files.previews import CELL, ROOM, ListPreview, PreviewText, preview_of_lists
 from agent.files.tables.rows import SAMPLE, as_table, describe_columns, rows_per_page, rows_to_inspect, sniff
 from agent.files.text import text_encoding
 from mcp_tools.text import count_of, one_line
@@ -88,12 +88,12 @@ class DelimitedFile(Contents):
     def preview(self) -> PreviewText:
         """The whole text if it is short, else the first rows, unchanged, and a description of the columns."""
         with self._encoding.open(self._path) as stream:
-            text = stream.read(DATA + 1)
-        if len(text) <= DATA:
+            text = stream.read(ROOM + 1)
+        if len(text) <= ROOM:
             return PreviewText([text.rstrip("\n")], "complete")
         with self._encoding.open(self._path, newline="") as stream:
             rows = islice(self._records(stream), self._skipped, None)
-            first = list(islice(rows, DATA))
+            first = list(islice(rows, ROOM))
             more = islice(rows, max(0, rows_to_inspect(self._columns) - len(first)))
             told = describe_columns(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
         head = "\n".join(map(self._line, [*self._above, *([self._header] if self._dialect.has_header else [])]))
