@@ -80,7 +80,7 @@ def test_a_page_that_is_a_picture_is_read_by_ocr_and_says_so(open_file: Open) ->
     pdf = PdfBytes().page([(72, 700, "typed")]).page(picture=scan("Invoice 4711", "Total 99.50"))
     contents = open_file("pdf", pdf.make())
     assert [s.text for s in contents.sections()] == ["typed", "Invoice 4711\nTotal 99.50"]
-    assert any("Page 2 is only a picture; its text was read by OCR, 9" in one for one in contents.lost)
+    assert any("Page 2 is only a picture; its text was read by OCR, 9" in one for one in contents.notes)
 
 
 @pytest.mark.usefixtures("in_process")

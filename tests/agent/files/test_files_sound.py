@@ -48,7 +48,7 @@ def test_what_is_said_is_written_down_with_its_times(open_file: Open, tiny: None
     for words in ("quick brown fox", "lazy dog", "42 dollars"):
         assert words in text.replace("forty two", "42")
     assert named(contents) == ["transcript, 0:00 to 0:06"]
-    assert any("tiny.en" in sentence for sentence in contents.lost)
+    assert any("tiny.en" in sentence for sentence in contents.notes)
     (path,) = contents.save_data(tmp_path)
     told = json.loads(path.read_text())
     assert path.name == "fox.transcript.json"
