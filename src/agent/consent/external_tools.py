@@ -14,7 +14,7 @@ from agent.records import as_plain, from_plain
 from mcp_tools.clients.config_files import configured
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ServerReply
-from mcp_tools.clients.trust import FILE, Decisions, standing_of
+from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, Seen, Standing, standing_of
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class ConfiguredServers:
         names = ",".join(sorted(server.entry.name for server in self.ready))
         self.configuration = {"servers": names} if names else {}
         """What an answer depends on: the servers whose tools are offered."""
-        self._data_dir = settings.data_dir
+        self._seen = Seen(settings.data_dir / PINS_FILE)
         self._is_told = False
 
     def offers(self, name: str) -> bool:
@@ -148,12 +148,21 @@ class ConfiguredServers:
         ]
         return [*waiting, *(f"{problem.where}: {problem.message}" for problem in self.problems)]
 
+    def state(self, standing: Standing) -> str:
+        """The state of a server for people: of one that may be started, how it was found when it was last spoken to."""
+        if standing.state != "ready":
+            return standing.state
+        contact = self.contact(standing)
+        return "untried" if contact is None else "ready" if contact.ok else "failed"
+
+    def contact(self, standing: Standing) -> Contact | None:
+        """How a server was found when it was last spoken to."""
+        return self._seen.contact(standing.entry)
+
     def servers(self) -> Servers | None:
         """The servers, not started yet; None where there are none."""
         if not self.ready:
             return None
         from mcp_tools.clients.servers import Servers
-        from mcp_tools.clients.trust import PINS_FILE as SEEN_FILE
-        from mcp_tools.clients.trust import Seen
 
-        return Servers(self.ready, os.environ, seen=Seen(self._data_dir / SEEN_FILE))
+        return Servers(self.ready, os.environ, seen=self._seen)

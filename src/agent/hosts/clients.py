@@ -28,7 +28,7 @@ class ServerCommand:
     command: str
     args: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    """Where alita keeps its things, where that is not the default. Never a key."""
+    """Where alita keeps its things and which model answers, where that is not the default. Never a key."""
 
     def as_json(self) -> dict[str, Any]:
         """The entry as most clients write it."""
@@ -185,6 +185,22 @@ def server_command(
     env = {}
     if home := environment.get("ALITA_HOME", "").strip():
         env["ALITA_HOME"] = str(Path(home).expanduser().absolute())
+    env |= {name: value for name in _CHOICES if (value := environment.get(name, "").strip()) and _is_harmless(value)}
     if tools_dir is not None:
         env["ALITA_TOOLS_DIR"] = str(tools_dir.absolute())
     return ServerCommand(program[0], (*program[1:], "serve", *(["--tools", tools] if tools else [])), env)
+
+
+_CHOICES = ("ALITA_BASE_URL", "ALITA_MODEL")
+"""Variables that decide which model answers: a client that a desktop starts does not see what a shell exports."""
+
+
+def _is_harmless(value: str) -> bool:
+    """Whether a value cannot hold a key: an address may, in its user or its query."""
+    return not ("://" in value and any(sign in value for sign in "@?#"))
+
+
+def uncarried(environment: Mapping[str, str]) -> str:
+    """A sentence about variables that would choose the model and are not written down; empty if there are none."""
+    left = [name for name in _CHOICES if not _is_harmless(environment.get(name, ""))]
+    return f"{', '.join(left)} is not written, since it may hold a key: set base_url in config.toml." if left else ""

@@ -24,6 +24,7 @@ from mcp_tools.clients.config_parser import (
 )
 from mcp_tools.errors import ServersFileError, os_errors_as
 from mcp_tools.text import one_line
+from mcp_tools.tool import Json
 
 USER_FILE = "mcp.json"
 PROJECT_FILE = ".mcp.json"
@@ -57,7 +58,7 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
     """Adds a server to a file, changes it there, or removes it. What else is in the file stays.
 
     Returns:
-        The copy of the old file, if there was one.
+        The copy of the old file; None if there was none, or if a server is only added to a file in our own form.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
@@ -76,6 +77,7 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
         raise ServersFileError(f"{path} is damaged: {error}.", remedy="Correct it by hand.") from None
     if has_comments(text):
         raise ServersFileError(f"{path} has comments, which would be lost.", remedy="Change it by hand.")
+    only_adds = name not in servers and entry is not None and text == _as_text(document)
     known = servers.pop(name, {})
     if entry is not None:
         others = {key: value for key, value in known.items() if key not in FORM_KEYS} if isinstance(known, dict) else {}
@@ -83,9 +85,13 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
     with os_errors_as(ServersFileError, f"{path} cannot be written"):
         path = path.resolve()
         private_folder(path.parent)  # a new file is the user's alone, too: it may hold keys
-        backup = None if before is None else backup_of(path)
-        write_whole(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n", keep_mode=True)
+        backup = None if before is None or only_adds else backup_of(path)
+        write_whole(path, _as_text(document).encode(), keep_mode=True)
     return backup
+
+
+def _as_text(document: Json) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _text(path: Path) -> str | None:

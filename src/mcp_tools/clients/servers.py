@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcp_tools.clients.config_files import Expanded
 from mcp_tools.clients.definitions import ExternalTool, Listed, Listing, listing_of
 from mcp_tools.clients.replies import ServerReply
-from mcp_tools.clients.trust import Changed, Seen
+from mcp_tools.clients.trust import Changed, Contact, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library.arguments import validate_arguments
 from mcp_tools.library.index import Index
@@ -187,6 +187,8 @@ class Link:
 
     def _take(self, listing: Listing) -> None:
         self.notes += [note for note in listing.notes if note not in self._listing.notes]
+        if self._seen is not None:
+            self._seen.found(self._server.entry, Contact(ok=True, notes=list(listing.notes)))
         self._listing = listing
         told = self._untrusted
         self._untrusted = self._seen.changed(self._server.entry, listing.tools) if self._seen is not None else {}
@@ -212,6 +214,8 @@ class Link:
             self._aside = failure
             remedy = f" ({failure.remedy})" if failure.remedy else ""
             self.notes.append(f"the server {self.name} is left out: {failure.message}{remedy}")
+            if self._seen is not None:
+                self._seen.found(self._server.entry, Contact(ok=False, notes=[f"{failure.message}{remedy}"]))
 
     def forgive(self) -> None:
         """Gives a server that was set aside another chance: a new run begins."""

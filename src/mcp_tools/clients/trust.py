@@ -105,10 +105,20 @@ class _Pin(BaseModel):
     now: str | None = None
 
 
+class Contact(BaseModel):
+    """How a server was found when it was last spoken to."""
+
+    ok: bool
+    notes: list[str] = []
+    """Why it could not be used, or what was left out of its list."""
+
+
 class _Pins(BaseModel):
     form: Literal[2] = Field(2, alias="schema")
     servers: dict[str, dict[str, _Pin]] = {}
     """By the digest of a server's entry, then by the tool's own name."""
+    contacts: dict[str, Contact] = {}
+    """By the same digest."""
 
 
 class Seen:
@@ -129,6 +139,16 @@ class Seen:
                 _noted(pins, entry, tools)
         listed = {tool.tool for tool in tools}
         return {one.tool: one for one in _changes(entry, pins) if one.tool in listed}
+
+    def contact(self, entry: ServerEntry) -> Contact | None:
+        """How a server was found when it was last spoken to; None if it never was."""
+        return self._file.remembered().contacts.get(entry.digest)
+
+    def found(self, entry: ServerEntry, contact: Contact) -> None:
+        """Remembers how a server was found."""
+        if self.contact(entry) != contact:
+            with contextlib.suppress(OSError), self._file.changing() as pins:
+                pins.contacts[entry.digest] = contact
 
     def pending(self, entry: ServerEntry) -> list[Changed]:
         """The tools of a server that were not as they were trusted when it last listed them."""

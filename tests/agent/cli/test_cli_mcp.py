@@ -12,8 +12,9 @@ import pytest
 
 from mcp_tools.clients.config_parser import parse
 from support.command import ALITA, Tty, clean
-from support.external import PLAIN_SERVER, ends, plain, starts, write_servers
+from support.external import PLAIN_SERVER, ends, odd, plain, starts, write_servers
 from support.fibonacci import decide, write_script
+from support.odd_mcp_server import LOOKUP
 from support.openai_server import Step
 
 PLAIN = [sys.executable, "-S", "-E", str(PLAIN_SERVER)]
@@ -67,6 +68,37 @@ def test_a_server_is_added_listed_and_tested(alita, home):
     assert tested.code == 0
     assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 14)
     assert tested.json["seconds"] > 0
+
+
+def test_a_list_says_how_servers_were_found_when_they_were_last_spoken_to(alita, home):
+    bad = {"name": "bad", "inputSchema": "x"}
+    servers = {"good": odd(tools=[LOOKUP, bad]), "broken": plain("die"), "new": plain()}
+    write_servers(home / "config" / "mcp.json", **servers)
+
+    def states():
+        return {row.split()[0]: row.split()[1] for row in alita("mcp", "list").out.splitlines()}
+
+    assert states() == dict.fromkeys(servers, "untried")
+    reason = "a tool of the server good is left out: good__bad: inputSchema: it is a text"
+    assert reason in alita("mcp", "test", "good").err
+    assert alita("mcp", "test", "broken").code == 1
+    assert states() == {"good": "ready", "broken": "failed", "new": "untried"}
+    listed = alita("mcp", "list")
+    assert reason in listed.err
+    assert "broken could not be used: it ended the connection (exit code 1; stderr: no licence found)" in listed.err
+    found = {server["name"]: server["contact"] for server in alita("mcp", "list", "--json").json["servers"]}
+    assert found["good"] == {"ok": True, "notes": [reason]}
+    assert (found["broken"]["ok"], found["new"]) == (False, None)
+    assert reason in (told := alita("doctor")).out + told.err
+
+
+def test_only_changes_and_foreign_files_are_backed_up(alita, home):
+    for name in ("one", "two", "three"):
+        assert "The old file is kept" not in alita("mcp", "add", name, *PLAIN).err
+    assert [path.name for path in (home / "config").iterdir()] == ["mcp.json"]
+    assert "The old file is kept" in alita("mcp", "remove", "two").err
+    (home / "config" / "mcp.json").write_text('{"mcpServers": {}, "mine": 1}')
+    assert "The old file is kept" in alita("mcp", "add", "four", *PLAIN).err
 
 
 def test_a_server_is_disabled_enabled_and_removed(alita, home):

@@ -141,3 +141,17 @@ def test_what_is_wrong_is_told(alita: Run, tmp_path: Path) -> None:
 def test_help_names_every_client(alita: Run) -> None:
     told = " ".join(alita("mcp", "install", "--help").out.split())
     assert all(name in told for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_written"), [("http://127.0.0.1:8080/v1", True), ("http://x/v1?api-key=sk-never", False)]
+)
+def test_the_exported_model_and_its_address_are_passed_on(
+    alita: Run, tmp_path: Path, address: str, is_written: bool
+) -> None:
+    variables = {"ALITA_BASE_URL": address, "ALITA_MODEL": "local-model"}
+    done = alita("mcp", "install", "cursor", **variables)
+    written = json.loads((tmp_path / "me" / ".cursor" / "mcp.json").read_text())["mcpServers"]["alita"]["env"]
+    assert written["ALITA_MODEL"] == "local-model"
+    assert written.get("ALITA_BASE_URL") == (address if is_written else None)
+    assert ("ALITA_BASE_URL is not written, since it may hold a key" in done.err) is not is_written

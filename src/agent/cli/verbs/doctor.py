@@ -220,7 +220,11 @@ def _servers(settings: Settings) -> Iterator[Finding]:
             detail, ready = "disabled", True
         elif not ready:
             detail = f"not started: {standing.reason}"
-        yield Finding(f"mcp {entry.name}", ready, detail, standing.remedy, needed=False)
+        elif contact := configured.contact(standing):
+            ready = contact.ok
+            detail = "; ".join([entry.shown if ready else f"{entry.shown} could not be used", *contact.notes])
+        remedy = standing.remedy or f"Try it: alita mcp test {entry.name}"
+        yield Finding(f"mcp {entry.name}", ready, detail, remedy, needed=False)
     for problem in configured.problems:
         yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 

@@ -19,13 +19,13 @@ from agent.cli.output import Result, done, fields, listing, print_json, print_no
 from agent.configuration.paths import TOOLS_FOLDER
 from agent.consent.external_tools import ConfiguredServers
 from agent.errors import UsageError
-from agent.hosts.clients import NAMES, find_host, server_command
+from agent.hosts.clients import NAMES, find_host, server_command, uncarried
 from agent.hosts.settings_file import planned, snippet, write
 from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, put, read
 from mcp_tools.clients.config_parser import REFUSED_VARIABLE, is_secret_name, parse_document, steering_variables
 from mcp_tools.clients.definitions import listing_of, suspicions_of
 from mcp_tools.clients.servers import Link
-from mcp_tools.clients.trust import FILE, PINS_FILE, Decisions, Seen, standing_of
+from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, Seen, standing_of
 from mcp_tools.errors import ServerError
 from mcp_tools.text import count_of, did_you_mean, one_line
 
@@ -145,14 +145,20 @@ def list_() -> Result:
     servers, rows, warnings = [], [], []
     for standing in configured.standings:
         entry = standing.entry
-        rows.append((entry.name, standing.state, str(entry.path), one_line(entry.shown, 100)))
+        state, contact = configured.state(standing), configured.contact(standing)
+        rows.append((entry.name, state, str(entry.path), one_line(entry.shown, 100)))
         servers.append(
             {"name": entry.name, "scope": entry.scope, "file": str(entry.path)}
             | {"transport": "http" if entry.url else "stdio", **fields(standing, "state reason")}
+            | {"contact": contact and contact.model_dump()}
             | {"starts": entry.shown, "variables": sorted(entry.environment), "headers": sorted(entry.headers)}
         )
         if standing.state in {"undecided", "unusable", "refused"}:
             warnings.append(f"{entry.name} is not started: {standing.reason}\n  {standing.remedy}")
+        elif state == "failed" and contact:
+            warnings.append(f"{entry.name} could not be used: {contact.notes[0]}\n  alita mcp test {entry.name}")
+        elif state == "ready" and contact:
+            warnings += contact.notes
     warnings += [f"{problem.where}: {problem.message}" for problem in configured.problems]
     none = "No server is configured. Add one: alita mcp add NAME COMMAND [ARGS]..."
     return listing({"servers": servers, "problems": problems}, rows, none, warnings)
@@ -183,7 +189,7 @@ def try_(name: Name) -> Result:
 async def _tested(standing: Standing) -> dict[str, Any]:
     assert standing.expanded is not None, "only a ready server can be tested"
     entry = standing.entry
-    link = Link(standing.expanded, os.environ)
+    link, seen = Link(standing.expanded, os.environ), Seen(options.settings().data_dir / PINS_FILE)
     report: dict[str, Any] = {"ok": False, "name": entry.name, "starts": entry.shown, "tools": [], "notes": []}
     started = time.perf_counter()
     try:
@@ -197,7 +203,9 @@ async def _tested(standing: Standing) -> dict[str, Any]:
             "tools": [fields(tool, "name description") for tool in listing.tools],
             "notes": [*listing.notes, *(f"suspicious: {one_line(said, 200)}" for said in suspicions)],
         }
+        seen.found(entry, Contact(ok=True, notes=list(listing.notes)))
     except ServerError as failure:
+        seen.found(entry, Contact(ok=False, notes=[failure.message]))
         report["error"] = fields(failure, "kind message remedy")
     finally:
         report["seconds"] = round(time.perf_counter() - started, 3)
@@ -315,6 +323,7 @@ def install(
         f"Added {name} to {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
         "No key is written: keep yours with: alita keys set"
     )
+    told += f"\n{unsafe}" if (unsafe := uncarried(os.environ)) else ""
     unchanged = f"{host.title} already has it. {path} is unchanged."
     return _change(host, planned(host, path, name, entry), told, unchanged, entry=entry)
 
