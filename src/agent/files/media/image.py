@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -36,6 +37,7 @@ LARGEST = 1_500_000
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 _FORMATS = {"jp2": "jpeg2000"}
 """The names that PIL has for kinds, where they are others."""
+_XMP_TEXT = re.compile(rb"<rdf:li[^>]*>([^<]*[^<\s][^<]*)</rdf:li>")
 _QUALITIES = (85, 60, 30)
 
 
@@ -100,6 +102,8 @@ def _summary(picture: Image.Image) -> str:
     except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # a damaged tag does not mean a damaged picture
         pass
     told["comment"] = picture.info.get("comment")
+    xmp = picture.info.get("xmp") or b""
+    told["XMP"] = b"; ".join(_XMP_TEXT.findall(xmp if isinstance(xmp, bytes) else str(xmp).encode()))
     told |= dict(list(getattr(picture, "text", {}).items())[:20])
     return line + "".join(f"\n{one_line(str(name))}: {_plain(value)}" for name, value in told.items() if _plain(value))
 
