@@ -56,6 +56,7 @@ _MAGIC = (
     (rb"MSCF\0", "cab"),
     (rb"Rar!\x1a\x07", "rar"),
     (rb"PAR1", "parquet"),
+    (rb"\x78\x9f\x3e\x22", "tnef"),
     (rb"\x89HDF\r\n\x1a\n", "hdf5"),
     (rb"ARROW1\0", "arrow"),
     (rb"\x93NUMPY", "npy"),

@@ -228,3 +228,51 @@ def test_deleted_rows_and_cells_are_listed_and_not_shown(open_file: Open) -> Non
 def test_formulas_on_a_line(open_file: Open, formula: str, shown: str) -> None:
     filled = re.sub(r"\{(\w+)\}", r"<m:r><m:t>\1</m:t></m:r>", formula)
     assert text_of(open_file("docx", docx_bytes(paragraph(f"<m:oMath {_M}>{filled}</m:oMath>")))) == shown
+
+
+def test_objects_of_a_workbook(open_file: Open) -> None:
+    from openpyxl.chart import BarChart, Reference
+    from openpyxl.workbook.defined_name import DefinedName
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    book, out = Workbook(), io.BytesIO()
+    sheet = book.active
+    sheet.append(["fruit", "count"])
+    sheet.append(["MARKERfig", 3])
+    chart = BarChart()
+    chart.title = "MARKERtitle"
+    chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=2), titles_from_data=True)
+    sheet.add_chart(chart, "D2")
+    rule = DataValidation(type="list", formula1='"MARKERchoice,b"', prompt="MARKERprompt")
+    rule.add("A9")
+    sheet.add_data_validation(rule)
+    sheet.oddHeader.center.text = "MARKERheader"
+    book.defined_names["MARKERname"] = DefinedName("MARKERname", attr_text="Sheet!$B$2")
+    book.create_sheet("MARKERsecret").sheet_state = "veryHidden"
+    book.save(out)
+    text = shown(open_file("xlsx", out.getvalue()))
+    for what in ("fig", "title", "choice", "prompt", "header", "name", "secret"):
+        assert f"MARKER{what}" in text
+
+
+def test_a_shape_of_slides_in_several_versions(open_file: Open) -> None:
+    mc = b'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    shape = b"<mc:AlternateContent %s><mc:Choice><p:sp><p:txBody><a:p><a:r><a:t>MARKER</a:t></a:r></a:p></p:txBody></p:sp></mc:Choice></mc:AlternateContent>"
+
+    def with_shape(name: str, content: bytes) -> tuple[str, bytes]:
+        return name, content.replace(
+            b"</p:spTree>", shape % mc + b"</p:spTree>"
+        ) if "slides/slide1" in name else content
+
+    assert text_of(open_file("pptx", rewritten(pptx_bytes(), with_shape))).count("MARKER") == 1
+
+
+def test_an_attachment_of_outlook_is_named_by_its_kind(open_file: Open) -> None:
+    from email.message import EmailMessage
+
+    mail = EmailMessage()
+    mail["From"], mail["Subject"] = "ann@example.org", "x"
+    mail.set_content("see attached")
+    content = b"\x78\x9f\x3e\x22" + bytes(60)
+    mail.add_attachment(content, maintype="application", subtype="ms-tnef", filename="winmail.dat")
+    assert "winmail.dat is a file of kind tnef" in " ".join(open_file("eml", bytes(mail)).lost)
