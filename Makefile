@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 Q ?=
 # How many tests run side by side: one more than there are cores, since many wait for processes and time limits.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# uv trusts the certificates of the system, as pip does.
+export UV_SYSTEM_CERTS := true
+export UV_NATIVE_TLS := true
 # What answering questions about any file needs, without a key.
 EXTRAS := local,files,audio,ocr,gaia,web,browser
 
@@ -23,7 +26,7 @@ help:
 # Neither make nor the shell may read the question: it may hold $, quotes and backticks.
 ask: export QUESTION = $(value Q)
 ask: $(VENV)/.installed
-	@$(BIN)/alita "$$QUESTION"
+	@$(BIN)/alita $$([ -t 0 ] && [ -t 2 ] || echo --yes) "$$QUESTION"
 
 test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node
 	@$(BIN)/alita model pull
@@ -57,13 +60,15 @@ $(VENV)/uv:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3.11 python3.11-venv"; exit 2; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another: make PYTHON=… ask"; exit 2; }
-	@echo "Setting up $(VENV) …" >&2
+	@echo "Setting up $(VENV) (1 of 3: uv) …" >&2
 	@"$(PYTHON)" -m venv $(VENV) || { echo "$(PYTHON) cannot make environments: apt-get install python3-venv"; exit 2; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv >&2
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
+	@echo "Setting up $(VENV) (2 of 3: about 150 packages, a minute or two) …" >&2
+	@$(BIN)/uv pip install --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
+	@echo "Setting up $(VENV) (3 of 3: alita) …" >&2
 	@$(BIN)/python -m compileall -q src >&2
 	@touch $@
 

@@ -87,6 +87,12 @@ class WeightsError(UserError):
     """The embedded model's file is missing, cut short or altered, and could not be fetched."""
 
 
+class DownloadError(UserError):
+    """Something large is missing, and nobody allowed its download."""
+
+    exit_code = 2
+
+
 class RunError(UserError):
     """A run cannot be found, resumed or replayed."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.actions.python_session import LivePython
 from agent.consent.external_tools import ExternalTools
-from agent.errors import StoppedError, WeightsError
+from agent.errors import DownloadError, StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note, Warned
 from agent.files.media.speech import Speech, wants_weights
 from agent.models.embedded.weights import Weights, speech_weights
@@ -111,6 +111,7 @@ class Resources:
             if key not in self._models:
                 models = Models(settings, notify=lambda text: self._tell(Note(text)))
                 if EMBEDDED in {settings.model, *(name for role in names for name in role)}:
+                    require_download(settings)
                     await fetch_weights(settings.models_dir, self._tell, self.stopping)
                 self._models[key] = models
         return self._models[key]
@@ -187,6 +188,19 @@ class Resources:
             await self._sandbox.aclose()
         for models in self._models.values():
             await models.aclose()
+
+
+def require_download(settings: Settings) -> None:
+    """Refuses a download of the embedded model that nobody allowed.
+
+    Raises:
+        DownloadError: The weights are missing, and may not be downloaded.
+    """
+    if not settings.may_download and not Weights(settings.models_dir).path.exists():
+        raise DownloadError(
+            "The embedded model is not downloaded (1.1 GB), and there is no terminal to ask.",
+            remedy="Add --yes, run `alita model pull`, or set a key or an endpoint: alita keys set, --base-url URL",
+        )
 
 
 async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping: threading.Event) -> None:

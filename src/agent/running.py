@@ -333,7 +333,7 @@ class Running:
     @cached_property
     def _speech(self) -> Speech:
         """What writes down speech; weights are fetched when the first sound is read, and once."""
-        from agent.files.media.speech import from_settings
+        from agent.files.media.speech import from_settings, wants_weights
 
         speech, turn = from_settings(self.settings), asyncio.Lock()
         tried: list[Speech] = []
@@ -342,7 +342,9 @@ class Running:
             from agent.resources import fetch_speech
 
             async with turn:
-                if not tried:
+                if not tried and not self.settings.may_download and wants_weights(speech):
+                    self.tell(Note("The speech model is not downloaded. Add --yes, or run: alita model pull speech"))
+                elif not tried:
                     with self.budget.standing_still():
                         await fetch_speech(speech, self.tell, self.resources.stopping)
                     tried.append(speech)

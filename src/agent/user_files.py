@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,21 +20,21 @@ def writing(path: Path) -> AbstractContextManager[None]:
     return os_errors_as(StorageError, f"{path} cannot be written", _ROOM)
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, text: str, *, shared: bool = False) -> None:
     """Writes a file that a user named or that only its user may read; a link in its place stays one.
 
     Raises:
         StorageError: It cannot be written; what stood there before stands there still.
     """
-    with whole_file(path) as file:
+    with whole_file(path, shared=shared) as file:
         file.write(text.encode("utf-8", "surrogatepass"))
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, shared: bool = False) -> Iterator[BinaryIO]:
     """A file to be written in pieces: in its place when the block ends well, else nowhere.
 
-    Others may read it as they could before; a new one, only its user.
+    Others may read it as they could before; a new one only its user, or with `shared` whoever the umask allows.
 
     Raises:
         StorageError: It cannot be written; what stood there before stands there still.
@@ -41,7 +42,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     remedy = "Choose another file, or make its folder writable."
     with os_errors_as(StorageError, f"{path} cannot be written", remedy):
         is_stream = path.exists() and not path.is_file()  # a device or a pipe: written to, never replaced
-        with path.open("wb") if is_stream else atomic.whole_file(path.resolve(), keep_mode=True) as file:
+        with (
+            path.open("wb")
+            if is_stream
+            else atomic.whole_file(path.resolve(), keep_mode=True, mode=_usual_mode() if shared else 0o600) as file
+        ):
             yield file
 
 
@@ -61,6 +66,11 @@ def require_readable(paths: Iterable[Path]) -> None:
                     f"The file {path} cannot be read: it is a pipe or a device.", remedy="Attach a copy in a file."
                 )
             path.open("rb").close()
+
+
+def _usual_mode() -> int:
+    os.umask(mask := os.umask(0o077))
+    return 0o666 & ~mask
 
 
 def numbered_folder(parent: Path) -> Path:

@@ -22,7 +22,9 @@ _DRAFT = ".alita-draft"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def write_whole(path: Path, content: bytes, *, keep_mode: bool = False, draft_in: Path | None = None) -> None:
+def write_whole(
+    path: Path, content: bytes, *, keep_mode: bool = False, mode: int = 0o600, draft_in: Path | None = None
+) -> None:
     """Writes a file; see `whole_file`.
 
     Raises:
@@ -33,11 +35,14 @@ def write_whole(path: Path, content: bytes, *, keep_mode: bool = False, draft_in
 
 
 @contextmanager
-def whole_file(path: Path, *, keep_mode: bool = False, draft_in: Path | None = None) -> Iterator[BinaryIO]:
+def whole_file(
+    path: Path, *, keep_mode: bool = False, mode: int = 0o600, draft_in: Path | None = None
+) -> Iterator[BinaryIO]:
     """A file to be written in pieces: in its place when the block ends well, else nowhere.
 
     Args:
         path: The file, which only its user may read. A link is replaced, not followed: resolve it where it should stay.
+        mode: The permissions of a new file.
         keep_mode: Whether others may read it as they could before.
         draft_in: The folder of the draft, on the same disk; the file's own unless told. For a folder in which nothing
             may ever be written again, so that a draft would stay.
@@ -50,7 +55,7 @@ def whole_file(path: Path, *, keep_mode: bool = False, draft_in: Path | None = N
     draft, descriptor = _locked_draft(draft_in or path.parent)
     with os.fdopen(descriptor, "wb") as file:
         try:
-            os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode) if keep_mode and path.exists() else 0o600)
+            os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode) if keep_mode and path.exists() else mode)
             yield file
             file.flush()
             os.fsync(descriptor)

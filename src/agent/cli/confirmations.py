@@ -112,13 +112,19 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
     from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.weights import QWEN_CODER, Weights
     from agent.models.protocol import EMBEDDED, ROLES
+    from agent.resources import require_download
 
     try:
         settings = read_settings(flags)
     except AlitaError:  # reported by whoever needs them
         return True
-    if not any(EMBEDDED in settings.models_for(role) for role in ROLES) or Weights(settings.models_dir).stored():
+    if (
+        settings.download == "always"
+        or not any(EMBEDDED in settings.models_for(role) for role in ROLES)
+        or Weights(settings.models_dir).stored()
+    ):
         return True
+    require_download(settings)
     print_note(
         "No API key and no endpoint are set, so the embedded model will answer. "
         f"It is downloaded once ({QWEN_CODER.size / 1e9:.1f} GB), to {settings.models_dir}. "
@@ -129,8 +135,6 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
     servers = _local_servers()
     for number, (name, url, models) in enumerate(servers, 1):
         print_note(f"  {number}: {name} at {url}, which offers {', '.join(models[:3])}")
-    if not is_terminal():
-        return True
     choices = "".join(f", {number} uses {name}" for number, (name, _, _) in enumerate(servers, 1))
     while True:
         answer = _typed(f"Download it? y: yes, n: stop{choices} [y] ")

@@ -80,7 +80,7 @@ def main() -> None:
             from agent.cli.verbs.completion import complete
 
             complete(asked)
-        elif not {"--version", "-V"}.isdisjoint(takewhile(lambda word: word.startswith("-"), arguments)):
+        elif not {"--version", "-V"}.isdisjoint(takewhile(_is_option, arguments)):
             from importlib.metadata import version
 
             print(f"alita {version('alita')}")
@@ -152,6 +152,10 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
             raise
         code = _fail(error, arguments)
     exits.leave(code)
+
+
+def _is_option(word: object) -> bool:
+    return str(word).startswith("-")
 
 
 def _is_alone() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -29,7 +30,7 @@ _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits"
 
 Files = Annotated[list[Path] | None, opt("-f --file PATH", "Attach a file; may be repeated.", _INPUT)]
 Continue = Annotated[bool, opt("-c --continue", "Continue the last conversation.", _INPUT)]
-Resume = Annotated[bool, opt("--resume", "Reopen the last session, or the one with the given id.", _INPUT)]
+Resume = Annotated[bool, opt("--resume", "Reopen the last session, or the one with this id: --resume [ID].", _INPUT)]
 
 ToFile = Annotated[Path | None, opt("-o --output FILE", "Write the answer to a file.", _OUTPUT)]
 AsJson = Annotated[bool, opt("--json", "Print one JSON object.", _OUTPUT)]
@@ -60,6 +61,7 @@ SETTINGS: dict[str, Any] = {
     ],
     "no_cache": Annotated[bool, opt("--no-cache", "Ask again even if the answer is cached.", _SAFETY)],
     "no_isolation": Annotated[bool, opt("--no-isolation", "Run tools even if no sandbox is available.", _SAFETY)],
+    "yes": Annotated[bool, opt("-y --yes", "Download missing models and browsers without asking.", _SAFETY)],
     "allow_private": Annotated[
         bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)
     ],
@@ -70,7 +72,8 @@ LIMITS = ("max_steps", "max_seconds", "max_cost", "max_tokens")
 def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """Options as settings; None means not given."""
     flags = dict(given)
-    for option, name, value in (("no_isolation", "isolation", "none"), ("no_cache", "use_cache", False)):
+    named = (("no_isolation", "isolation", "none"), ("no_cache", "use_cache", False), ("yes", "download", "always"))
+    for option, name, value in named:
         if option in flags:
             flags[name] = value if flags.pop(option) else None
     return {name: None if value is False and name != "use_cache" else value for name, value in flags.items()}
@@ -119,6 +122,23 @@ class Grouped(TyperCommand):
         """Nothing: the examples are there already."""
 
 
+_TYPES = re.compile(r" <[^>]*>| ?\[(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]")
+"""What typer says of the type and the range of a value."""
+
+
+class Plain(TyperCommand):
+    """A command whose help names arguments and options without the types of their values."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes the arguments and the options."""
+        for kind in ("argument", "option"):
+            params = [each for each in self.get_params(ctx) if each.param_type_name == kind]
+            records = [record for each in params if (record := each.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(f"{kind.capitalize()}s"):
+                    formatter.write_dl([(_TYPES.sub("", name), _TYPES.sub("", text)) for name, text in records])
+
+
 class Commands(TyperGroup):
     """A group whose help shows what each command does in full."""
 
@@ -154,7 +174,7 @@ class App(typer.Typer):
         """
 
         def add(function: F) -> F:
-            super(App, self).command(name, **more)(_printing(function, settings))
+            super(App, self).command(name, **{"cls": Plain, **more})(_printing(function, settings))
             return function
 
         return add

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -159,6 +160,11 @@ class Settings(BaseModel):
     )
     approval: Literal["ask", "auto", "never"] = Field(
         "auto", description="Whether to keep a new tool: ask, auto (always) or never."
+    )
+    servers: Names = Field(("all",), description="MCP servers to use, by name: all, none, or some of them.")
+    download: Literal["terminal", "always", "never"] = Field(
+        "terminal",
+        description="When to download missing models and browsers: if there is a terminal (terminal), always or never.",
     )
     gaps: Literal["auto", "reviewed", "off"] = Field(
         "auto", description="Gap records that the planner sees: all but rejected (auto), approved (reviewed), or none."
@@ -322,6 +328,12 @@ class Settings(BaseModel):
     def by_flag(self) -> set[str]:
         """The settings that the command line gave."""
         return {name for name, source in self._sources.items() if source.startswith("flag")}
+
+    @property
+    def may_download(self) -> bool:
+        """Models and browsers may be downloaded."""
+        at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+        return self.download == "always" or (self.download == "terminal" and at_terminal)
 
     def source_of(self, name: str) -> str:
         """Where a value came from: `default`, a file's path, `variable NAME`, or `flag --name`."""

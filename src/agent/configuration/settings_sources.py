@@ -60,6 +60,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "browser_hosts": "it would choose which pages the browser opens",
     "logins": "it would choose whose passwords are used",
     "isolation": "it would choose how tools are isolated from your machine",
+    "download": "it would choose what is downloaded to your machine",
     "approval": "it would choose which tools are kept without asking you",
     "keep_runs": "it would choose which of your runs are removed",
     "log_days": "it would choose which of your logs are removed",
@@ -300,7 +301,7 @@ def require_known(values: Iterable[str], path: Path) -> None:
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)
             remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
-            raise SettingsError(f"{path} sets {name!r}, which is not a setting.", remedy=remedy)
+            raise SettingsError(f"{path}: there is no setting {name}.", remedy=remedy)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

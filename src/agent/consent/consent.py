@@ -143,7 +143,8 @@ def proposal_of(tool: Tool) -> ToolToApprove:
     if tests:
         checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
     if "mutants" in evidence:
-        checks.append(f"these tests catch {evidence['killed']} of {evidence['mutants']} broken versions of it")
+        weak = "Weak tests: only caught" if 2 * evidence["killed"] < evidence["mutants"] else "the tests caught"
+        checks.append(f"{weak} {evidence['killed']} of {evidence['mutants']} deliberate bugs")
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
     return ToolToApprove(tool.name, _signature(tool), purpose, tool.source, tuple(checks))
 

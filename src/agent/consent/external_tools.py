@@ -109,6 +109,10 @@ class ExternalTools:
         return output
 
 
+def _wanted(name: str, servers: tuple[str, ...]) -> bool:
+    return name in servers or "all" in servers
+
+
 class ConfiguredServers:
     """The servers that this user and this project configure, read from their files without starting anything."""
 
@@ -118,7 +122,11 @@ class ConfiguredServers:
         self.choice = ProjectChoice.of(settings)
         self.project = project
         self.problems: tuple[Problem, ...] = found.problems
-        self.standings = [standing_of(entry, self.decisions, os.environ, project) for entry in found.entries]
+        self.standings = [
+            standing_of(entry, self.decisions, os.environ, project)
+            for entry in found.entries
+            if _wanted(entry.name, settings.servers)
+        ]
         self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
         self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
         """Those that the project defines and the user has not decided about."""

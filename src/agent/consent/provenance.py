@@ -227,7 +227,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "path",
             "refused",
-            "an argument is the path of a file that the user neither attached nor named",
+            "the user did not name this file",
             lambda a: any(map(PATH.fullmatch, a.others)),
         ),
         Rule(

@@ -213,7 +213,7 @@ def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
 def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:
     """What is said of a name that means no file, or several."""
     if not files:
-        return "No file is attached: attach one with --file, or answer without."
+        return "No file is attached."
     known = paths_by_name(files)
     listed = ", ".join(file["name"] if file["name"] in known else file["path"] for file in files)
     return f"There is no attached file {name!r}; the files are: {listed}."

@@ -33,7 +33,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     fitting = [tool for tool in await _fitting(state, context) if not errors_of(tool)]
     drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
-        context.emit(Note(f"not approved here, so treated as drafts: {', '.join(drafts)} (alita tools approve NAME)"))
+        context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
     if not wants_tool:

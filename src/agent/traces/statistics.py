@@ -15,6 +15,7 @@ from agent.models.protocol import Usage
 from agent.store.retention import begun
 from agent.store.runs import Run, ids_in, journal_path, load_run
 from mcp_tools.small_files import JOURNAL, read_small
+from mcp_tools.text import count_of
 from mcp_tools.tool import Json
 
 CALLS = {
@@ -91,23 +92,23 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
 def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
     """The figures for people."""
     asked, priced, cost, usage = (found[name] for name in ("questions", "priced", "cost", "usage"))
-    right = "not known: no question of this time was scored"
+    right = "unknown (nothing scored in this period)"
     if found["scored"]:
         right = f"{_share(found['right'], found['scored'])} that a benchmark with learning scored"
-    known = [("right", right), ("answered before", f"{found['cache_hits']} from the cache")]
+    known = [("accuracy", right), ("answered before", f"{found['cache_hits']} from the cache")]
     if not asked:
         return [("questions", "0"), *known]
     by_status = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["statuses"].items())
     tools = [f"{name} {count} ×" for name, count in found["tools_used"].items()]
     more = f" and {len(tools) - _MOST_USED} more" if len(tools) > _MOST_USED else ""
-    price = "not known" if cost is None else f"${cost:.4f}, ${cost / priced:.4f} per question"
+    price = "unknown" if cost is None else f"${cost:.4f} for {count_of(priced, 'question')}"
     if 0 < priced < asked:
-        price += f" (price not known of {asked - priced} of {asked})"
+        price += f"; price of {asked - priced} unknown"
     tokens = f"{usage['input_tokens']:,} in ({usage['cached_tokens']:,} cached), {usage['output_tokens']:,} out"
     per_question = (usage["input_tokens"] + usage["output_tokens"]) / asked
-    lasted = "not known"
+    lasted = "unknown"
     if found["median_seconds"] is not None:
-        lasted = f"median {found['median_seconds']:.1f} s, 95 % within {found['p95_seconds']:.1f} s"
+        lasted = f"median {found['median_seconds']:.1f} s, 95th percentile {found['p95_seconds']:.1f} s"
     lost = found["unreadable"]
     return [
         ("questions", f"{asked}: {by_status}"),

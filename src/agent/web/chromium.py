@@ -142,6 +142,8 @@ def _using(profile: Path) -> Iterator[int]:
 
 
 _SECONDS = 900.0
+may_download = True
+"""Chromium may be downloaded; `Alita` takes this from its settings."""
 _failed: list[str] = []  # why none could be fetched; it is tried once in a process
 _fetching = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
@@ -162,6 +164,12 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None]) -> Ch
         except WebProblem:
             if chrome is not None:
                 raise
+        if not may_download:
+            raise WebProblem(
+                "browser",
+                "There is no Chromium on this machine, and its download (150 MB) is not allowed without a terminal.",
+                remedy=f"Add --yes, or install one: {INSTALL}",
+            )
         if not _failed:
             note("downloading Chromium to render pages (about 150 MB, once)")
             _failed.extend([await _outcome(name, command) for name, command in _ways().items()])

@@ -108,7 +108,7 @@ _SEARCH = definition(
 _DESCRIBE = definition(
     "describe_tool",
     "Describe a tool",
-    "Tells all of one tool: its schemas, its status, the hashes of its source and definition, and how its calls went.",
+    "Describes one tool: its schemas, status, call statistics, and the hashes of its source and definition.",
     {"name": _NAME},
     required=["name"],
     output={"tool": {"type": "object"}, "calls": {"type": "object"}},
@@ -133,7 +133,7 @@ _CREATE = definition(
     "create_tool",
     "Create a tool",
     "Writes the tool that answers questions of a kind, proves it in the sandbox, and keeps it in the library, where it "
-    "can be called at once. Give one concrete question with its values; they become parameters. It takes a while.",
+    "can be called at once. Give one concrete question with its values; they become parameters. It may take minutes.",
     {"question": {**_QUESTION, "description": "One question that the tool must answer."}, "files": FILES_SCHEMA},
     required=["question"],
     output={"created": _NAMES, "reused": _NAMES, "answer": {"type": "string"}},
@@ -142,8 +142,7 @@ _CREATE = definition(
 _ASK = definition(
     "ask",
     "Ask alita",
-    "Asks the whole agent a question. It uses the tools of the library, and makes the one that is missing. It takes a "
-    "while.",
+    "Asks alita a question; may take minutes. It uses the tools of the library, and makes one if none fits.",
     {"question": {**_QUESTION, "description": "What is asked."}, "files": FILES_SCHEMA},
     required=["question"],
     output={"answer": {"type": "string"}, "status": {"type": "string"}, "tools_created": _NAMES, "tools_used": _NAMES},

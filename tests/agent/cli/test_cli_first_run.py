@@ -49,11 +49,17 @@ def test_a_model_that_only_embeds_is_not_the_one_that_answers(tmp_path: Path) ->
         assert server.requests[-1]["model"] == "qwen3:8b"
 
 
-def test_without_a_terminal_it_is_told_and_nobody_is_asked(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_nothing_is_downloaded_unless_it_is_allowed(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     got = terminal.call("-q", "--model", terminal.script({"role": "coordinator", "text": "Paris"}), "Which town?")
     assert "1.1 GB" not in got.err
     monkeypatch.setattr(confirmations, "LOCAL_SERVERS", (("Ollama", 9),))
-    assert "embedded model will answer" in terminal.call("Which town?", ALITA_MODELS_DIR=os.devnull).err
+    got = terminal.call("Which town?", ALITA_MODELS_DIR=os.devnull)
+    assert got.code == 2
+    assert "--yes" in got.err
+    assert terminal.runs == []
+    assert confirmations.ask_before_fetching({"download": "always"})
 
 
 def test_nobody_is_asked_where_nothing_is_fetched() -> None:

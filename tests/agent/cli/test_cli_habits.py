@@ -95,6 +95,25 @@ def test_the_answer_goes_into_a_file(terminal: Terminal) -> None:
     assert json.loads((terminal.here / "answer.json").read_text())["answer"] == "Paris"
 
 
+def test_a_new_file_has_the_usual_permissions_and_a_dash_is_standard_output(terminal: Terminal) -> None:
+    model = terminal.script(says("Paris", repeat=True))
+    before = os.umask(0o022)
+    try:
+        assert terminal.call("-m", model, "-o", "answer.txt", "Which one?").code == 0
+    finally:
+        os.umask(before)
+    assert (terminal.here / "answer.txt").stat().st_mode & 0o777 == 0o644
+    assert terminal.call("-m", model, "-o", "-", "Which town?").out == "Paris\n"
+    assert not (terminal.here / "-").exists()
+
+
+@pytest.mark.parametrize("command", ["gaia run", "gaia learn", "mcp test", "tools list", "runs list", "serve"])
+def test_help_shows_no_types(terminal: Terminal, command: str) -> None:
+    shown = terminal.call(*command.split(), "--help").out
+    assert "[x" not in shown
+    assert "<" not in shown
+
+
 def test_a_pipe_or_a_device_in_place_of_a_file_is_written_to_and_never_replaced(terminal: Terminal) -> None:
     pipe = terminal.here / "pipe"
     os.mkfifo(pipe)

@@ -59,7 +59,7 @@ async def test_a_period(tmp_path):
     assert (found["accuracy"], found["right"]) == (1.0, 1)
     rows = dict(rows_of(found))
     assert rows["questions"] == "4: 2 answered, 1 failed, 1 interrupted"
-    assert rows["cost"] == "$0.7500, $0.3750 per question (price not known of 2 of 4)"
+    assert rows["cost"] == "$0.7500 for 2 questions; price of 2 unknown"
     assert rows["model calls failed"] == "1 of 3 (33.3%)"
     assert statistics_of(runs, since=None, scores={}, cache_hits=0)["questions"] == 5
 

@@ -56,7 +56,7 @@ async def exit_(terminal: Terminal, argument: str) -> None:
 async def new(terminal: Terminal, argument: str) -> None:
     """Begin a new session."""
     terminal.start(new_session(terminal.settings.model))
-    terminal.screen.note("New session. Earlier questions are forgotten.")
+    terminal.screen.note("New session; the last one is saved (/resume).")
 
 
 async def model(terminal: Terminal, argument: str) -> None:
@@ -280,7 +280,7 @@ async def save(terminal: Terminal, argument: str) -> None:
     question = f"Replace {one_line(path.name, 40)}?"
     writes = not path.exists() or await confirmations.choose(question, {"y": "yes", "n": "no"}) == "y"
     if writes:
-        write_file(path, text.rstrip("\n") + "\n")
+        write_file(path, text.rstrip("\n") + "\n", shared=True)
     terminal.screen.note(f"Written to {path}." if writes else "Nothing was written.")
 
 
@@ -389,6 +389,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("doctor", "", check),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
+_MEANT = {
+    **dict.fromkeys(("clear", "reset"), "new"),
+    **dict.fromkeys(("export", "write"), "save"),
+    **dict.fromkeys(("usage", "tokens", "stats"), "cost"),
+    **dict.fromkeys(("quit", "q", "bye"), "exit"),
+    **dict.fromkeys(("config", "settings"), "doctor"),
+    **dict.fromkeys(("history", "sessions"), "resume"),
+}
+"""What other programs call their commands, and what comes nearest here."""
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
@@ -401,7 +410,11 @@ def find_command(name: str) -> Command:
     name = name.strip().removeprefix("/").lower()
     if name in _BY_NAME:
         return _BY_NAME[name]
-    hint = did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.65)
+    hint = (
+        f"Did you mean /{_MEANT[name]}? "
+        if name in _MEANT
+        else did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.65)
+    )
     raise UsageError(f"There is no command /{name}.", remedy=f"{hint}/help lists all commands.")
 
 

@@ -213,7 +213,7 @@ class Terminal:
             return
         files = tuple(dict.fromkeys([*self.attached, *named]))
         if files:
-            self.screen.note(f"With {', '.join(one_line(path.name) for path in files)}.")
+            self.screen.note(f"Attached: {', '.join(one_line(path.name) for path in files)}")
         self.attached.clear()
         await self.ask(question, files)
 

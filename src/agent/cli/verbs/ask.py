@@ -17,7 +17,7 @@ import typer
 
 from agent.answer import Answer
 from agent.cli import exits, options
-from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard, is_terminal
+from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard
 from agent.cli.output import choose_color, error_text, print_json, print_note, print_text
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay
@@ -47,7 +47,7 @@ STDIN = "-"
 
 _SETTINGS = (
     *("plain", "model", "agent", "base_url", *options.LIMITS),
-    *("tools_dir", "approval", "no_cache", "no_isolation", "allow_private"),
+    *("tools_dir", "approval", "no_cache", "no_isolation", "yes", "allow_private"),
 )
 
 
@@ -94,7 +94,7 @@ def ask(
         return _continued(alita, text, asked) if continue_ else alita.ask(text, **asked)
 
     exact = not files and form is None and compute(text) is not None
-    shown = Output(as_json, json_stream, quiet, verbose, output)
+    shown = Output(as_json, json_stream, quiet, verbose, None if str(output) == STDIN else output)
     raise typer.Exit(answer(flags, work, shown, fetches=not exact))
 
 
@@ -113,11 +113,13 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
         return None
     from agent.answering.answer_format import checked_schema
 
-    with os_errors_as(UsageError, f"The schema {path} cannot be read", "Correct --schema."):
+    if str(path).lstrip().startswith("{"):
+        raise UsageError("--schema takes the name of a file, not a schema.", remedy="Save it: --schema FILE")
+    with os_errors_as(UsageError, f"The schema {path} cannot be read", "--schema takes the name of a file."):
         return checked_schema(path.read_text(encoding="utf-8"), str(path))
 
 
-@resume_app.command(settings=(*options.LIMITS, "no_isolation", "allow_private"))
+@resume_app.command(settings=(*options.LIMITS, "no_isolation", "yes", "allow_private"))
 def resume(
     flags: dict[str, Any],
     run: Annotated[
@@ -187,7 +189,7 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
     """Runs `ask` with an open Alita, prints what came of it, and gives the exit code."""
     _require_writable(output)
     ask_about_project(flags)
-    if fetches and not (output.quiet and not is_terminal()) and not ask_before_fetching(flags):
+    if fetches and not ask_before_fetching(flags):
         return exits.exit_code("declined")
     run = _Run(output)
     with exits.Watch(run.seconds_left, run.last_words):
@@ -282,7 +284,7 @@ def _give(text: str, output: Output) -> None:
         print_text(text)
         return
     try:
-        write_file(output.file, text.rstrip("\n") + "\n")
+        write_file(output.file, text.rstrip("\n") + "\n", shared=True)
         print_note(f"Wrote {output.file}.")
     except AlitaError as error:  # it is not lost
         print_note(error_text(error))

@@ -72,7 +72,7 @@ _LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong 
 _LIBRARY = "cold: each question starts without tools; warm: one library grows; read-only: use it unchanged."
 
 
-@app.command(settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation"))
+@app.command(settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "yes"))
 def run(
     flags: dict[str, Any],
     jsonl_file: Annotated[
@@ -113,6 +113,7 @@ def run(
     seed: Annotated[int | None, opt("--seed N", "Seed for model calls.", min=0)] = None,
     mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Scoring rules: gaia or course.")] = "gaia",
     learning: Annotated[Literal["off", "use", "grow"], opt("--learning MODE", _LEARNING)] = "off",
+    servers: Annotated[str, opt("--servers NAMES", "Use these MCP servers, separated by commas, or all.")] = "",
 ) -> None:
     """Runs a question file and records every attempt in a ledger. Limits apply to each question (30 minutes).
 
@@ -137,11 +138,11 @@ def run(
         resume=resume,
         verbose=verbose,
     )
-    flags |= {"without": ",".join(without) if without else None, "seed": seed}
+    flags |= {"without": ",".join(without) if without else None, "seed": seed, "servers": servers or "none"}
     raise typer.Exit(benchmark({**flags, "leak_guard": leak_guard == "on"}, choices))
 
 
-@app.command(settings=("model", "base_url", *options.LIMITS, "no_isolation"))
+@app.command(settings=("model", "base_url", *options.LIMITS, "no_isolation", "yes"))
 def learn(
     flags: dict[str, Any],
     jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with true answers.")],
@@ -183,7 +184,7 @@ def learn(
     learned = Selection(ids=parts.learned)
     taught = replace(before, output=named("learning.json"), selection=learned, library="warm", learning="grow")
     after = replace(before, output=named("with.json"), library="read-only", learning="use")
-    own = {**flags, "seed": seed, "leak_guard": True, "gaps_file": gaps_file}
+    own = {**flags, "servers": "none", "seed": seed, "leak_guard": True, "gaps_file": gaps_file}
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
         print_note(f"— {title}: {len(choices.selection.ids)} questions")
         if choices.library == "read-only":
@@ -281,6 +282,7 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
     ask_about_project(flags)
     settings = with_limit(read_settings({**flags, "use_cache": False}))
     require_allowed(settings)
+    settings = settings.model_copy(update={"download": "always" if settings.may_download else "never"})
     if choices.library == "warm" and flags.get("tools_dir") is None:
         return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})
     if choices.library == "read-only" and not settings.tools_dir.is_dir():

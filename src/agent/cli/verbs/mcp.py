@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_changes, ask_about_server, is_terminal, visible
@@ -44,7 +43,7 @@ Yes = Annotated[bool, opt("--yes -y", "Allow without asking.")]
 _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL"
 
 
-class AddCommand(TyperCommand):
+class AddCommand(options.Plain):
     """What follows the server's name and our options is the server's command, with its own options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -66,7 +65,7 @@ class AddCommand(TyperCommand):
 def add(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME [COMMAND [ARGS]...]", help="Name of the server and the command that starts it."),
+        typer.Argument(metavar="NAME COMMAND [ARGS…]", help="Name of the server and the command that starts it."),
     ] = None,
     url: Annotated[str, opt("--url URL", "URL of the server, instead of a command.")] = "",
     env: Annotated[list[str] | None, opt("--env -e K=V", "Environment variable to set; V may be ${NAME}.")] = None,

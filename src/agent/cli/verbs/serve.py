@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 app = options.App("Serves the tool library to MCP clients.")
 
 
-@app.command(settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "allow_private", "no_cache"))
+@app.command(
+    settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "yes", "allow_private", "no_cache")
+)
 def serve(
     flags: dict[str, Any],
     http: Annotated[

@@ -55,7 +55,7 @@ def list_(flags: dict[str, Any]) -> Result:
     marks = [f"{tool.status}{', withheld' if tool.name in withheld else ''}" for tool in tools]
     rows = [(t.name, mark, one_line(t.description, 80)) for t, mark in zip(tools, marks, strict=True)]
     notes = [f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}" for one in withheld.values()]
-    return listing(form, rows, f"No tools are in {library.folder} yet.", notes)
+    return listing(form, rows, f"No tools are in {library.folder} yet." if not notes else "", notes)
 
 
 @app.command(settings=("tools_dir",))
