@@ -83,3 +83,14 @@ def test_the_story_of_the_picture_can_be_told() -> None:
     screen = runpy.run_path(str(DOCS / "picture.py"))["session"](None)
     assert "365435296162" in screen
     assert "2880067194370816120" in screen
+
+
+def test_every_promise_of_security_names_a_test_that_exists() -> None:
+    text = (DOCS / "security.md").read_text()
+    known = {
+        name for path in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"def (test_\w+)", path.read_text())
+    }
+    named = re.findall(r"`(test_\w+)`", text)
+    assert [name for name in named if name not in known] == []
+    promises = re.findall(r"^- .*?(?=\n- |\n\n|\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    assert [promise[:60] for promise in promises if "`test_" not in promise] == []
