@@ -99,7 +99,6 @@ class Alita:
         self._warnings: list[str] = []
         self.running: Running | None = None
         """The newest run, which may have ended."""
-        self._draining = False
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
@@ -161,12 +160,9 @@ class Alita:
         """What the newest run came to so far, also when it raised."""
         return self.running.answer if self.running is not None else None
 
-    def drain(self) -> None:
-        """Lets the present step finish and saves the run, which `resume` goes on with."""
-        self._draining = True
-        self._opened.stopping.set()
-        if self.running is not None:
-            self.running.drain()
+    def say(self, text: str) -> bool:
+        """Send a message to the run that is under way; False if none would hear it."""
+        return self.running is not None and self.running.say(self._redactor.text(text))
 
     async def ask(
         self,
@@ -360,8 +356,6 @@ class Alita:
             transcript=transcript or Transcript(),
             keeps_python=conversation is not None,
         )
-        if self._draining:
-            running.drain()
         try:
             return self._finish(await running.finish())
         except BaseException as error:
@@ -370,7 +364,6 @@ class Alita:
             raise
         finally:
             self._is_logged = True
-            self._draining = False
             self._opened.stopping.clear()
 
     @contextlib.contextmanager

@@ -19,6 +19,7 @@ from agent.store.journal import Journal
 from agent.strategy import Strategy, strategy_for
 from mcp_tools.prompt import DataText
 from mcp_tools.sandbox.protocol import Sandbox
+from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.actions.python_session import PythonSession
@@ -100,6 +101,8 @@ def _shortened(message: Message) -> Message:
     return {**message, "content": preview(text, SHORT)}
 
 
+MESSAGE = "message"
+"""Journal kind of the messages that the user sent while the run worked."""
 Solve = Callable[[State, "Context"], Awaitable[State]]
 
 
@@ -130,6 +133,8 @@ class Context:
     """Writes tests for the tools that a capable model proposes, and remembers them; made of the rest."""
     sight: Sight = field(default_factory=Sight)
     room: Room = field(default_factory=Room)
+    said: list[str] = field(default_factory=list)
+    """Messages that the user sent while the run works, which the model has not seen yet."""
     gaps: JournaledGaps | None = None
     """Finds the gap records that fit a question; None where the planner sees none."""
     replan_steps: int = 0
@@ -157,6 +162,18 @@ class Context:
         """How the agent works with the model that fulfils a role."""
         model = self.models.for_role(role).name
         return strategy_for(model, self.strategy_of(model))
+
+    async def new_messages(self, turn: int) -> list[str]:
+        """Take the messages that the user sent since the last decision."""
+        request: dict[str, Json] = {"turn": turn}
+        if not self.said and not self.journal.holds(MESSAGE, request):
+            return []
+
+        async def take() -> Json:
+            taken, self.said[:] = list(self.said), []
+            return taken
+
+        return list(await self.journal.call(MESSAGE, request, take))
 
     async def complete(
         self,

@@ -40,8 +40,6 @@ from agent.strategy import strategy_for
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from langgraph.runtime import RunControl
-
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
     from agent.files.media.speech import Speech
@@ -101,6 +99,8 @@ class Running:
         """The folder of the conversation's files. Absolute, because prompts show paths in it to programs."""
         self._context_of_run: Context | None = None
         self._follow_up = FollowUp(self.run.question, (self.run.question,))
+        self.unheard: list[str] = []
+        """Messages of the user that the model has not seen yet."""
         self._given: tuple[UserFile, ...] = ()
         self._has_variables = False
         """True if the Python process of earlier turns is still there."""
@@ -109,17 +109,16 @@ class Running:
         self._state: dict[str, Any] = {}
         self._apart: list[str] = []
         self._error: str | None = None
-        self._control: RunControl | None = None
         self._opened = contextlib.AsyncExitStack()
         """The journal is closed last: what was begun ahead would still write to it."""
         self._opened.push_async_callback(self.journal.aclose)
-        self._draining = False
 
-    def drain(self) -> None:
-        """Lets the present step finish."""
-        self._draining = True
-        if self._control is not None:
-            self._control.request_drain("interrupted")
+    def say(self, text: str) -> bool:
+        """Pass a message of the user to the model with its next decision; False if there will be none."""
+        if "status" in self._state:
+            return False
+        self.unheard.append(text)
+        return True
 
     @property
     def seconds_left(self) -> float | None:
@@ -205,23 +204,13 @@ class Running:
         context = self._context_of_run = self._with_earlier(context, asked.transcript)
         if "status" in self._state:
             return
-        from langgraph.errors import GraphDrained
-        from langgraph.runtime import RunControl
-
         from agent.graph import build_graph
 
-        self._control = RunControl()
-        if self._draining:
-            self.drain()
         config: Any = {"recursion_limit": 10_000}
         start = self._start(asked)
         try:
-            async for values in build_graph().astream(
-                start, config, context=context, stream_mode="values", control=self._control
-            ):
+            async for values in build_graph().astream(start, config, context=context, stream_mode="values"):
                 self._state.update(values)
-        except GraphDrained:
-            pass
         except StoppedError as halted:  # while something was fetched: the run goes on from there another time
             self.tell(Note(halted.message))
 
@@ -288,15 +277,16 @@ class Running:
             streams=self.streams,
             strategy_of=self.settings.strategy_of,
             python=python,
+            said=self.unheard,
         )
         return replace(context, examiner=examiner_of(context))
 
     async def _solve(self, start: State, context: Context) -> State:
-        """Answers a question that the run hands over, on the same graph; it is drained together with the run."""
+        """Answer a question that the run hands over, on the same graph."""
         from agent.graph import build_graph
 
         config: Any = {"recursion_limit": 10_000}
-        work = build_graph().ainvoke(start, config, context=context, control=self._control)
+        work = build_graph().ainvoke(start, config, context=context)
         return cast("State", await work)
 
     def _gaps(self) -> JournaledGaps | None:

@@ -80,6 +80,14 @@ class NewPlan(TypedDict):
     plan: list[str]
 
 
+class Interjection(TypedDict):
+    """A message that the user sent while the run worked."""
+
+    replies: int
+    """Number of replies of the model before it."""
+    text: str
+
+
 class AttachedFile(TypedDict):
     """An attached file as it was looked at before anything was decided, or a file inside an attached archive."""
 
@@ -182,6 +190,7 @@ class State(TypedDict, total=False):
     brief: dict[str, Any]
     """The planner's, with the ids of its gap records; missing where none fitted."""
     plans: Annotated[list[NewPlan], operator.add]
+    interjections: Annotated[list[Interjection], operator.add]
     decision: dict[str, Json]
     turns: int
     """How often it was decided what to do; of the limit of steps, one each, however many actions came of it."""

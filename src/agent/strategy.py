@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.conversation import Conversation
     from agent.material.research import Wanted
     from agent.models.protocol import Message
-    from agent.state import Decision, NewPlan, Reply, State
+    from agent.state import Decision, Interjection, NewPlan, Reply, State
     from agent.web.evidence import Evidence
     from mcp_tools.tool import Json
 
@@ -61,6 +61,8 @@ class NextActions:
     """What a model that calls functions wrote meanwhile, also where nothing of it could be carried out."""
     plans: list[NewPlan] = field(default_factory=list)
     """A new plan that was made before."""
+    interjections: list[Interjection] = field(default_factory=list)
+    """What the user said meanwhile, and the model has seen."""
 
 
 class Strategy(Protocol):

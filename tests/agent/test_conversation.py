@@ -303,3 +303,19 @@ async def test_a_question_that_is_refused_is_no_turn(chat):
         with pytest.raises(UsageError):
             await talk.ask("  ")
     assert talk.conversation.turns == []
+
+
+async def test_a_message_that_is_sent_meanwhile_reaches_the_next_decision_and_a_replay(chat):
+    def reply(body: dict[str, Any]) -> Step:
+        if len(chat.server.requests) == 1:
+            assert chat.alita.say("in French")
+            return program("print(1)")
+        return Step(text="un")
+
+    chat.server.default = reply
+    async with chat.opened():
+        answer = await chat.ask("Say it.")
+        assert chat.messages[-1] == {"role": "user", "content": "Meanwhile, the user says:\nin French"}
+        assert chat.alita.running.unheard == []
+        assert (await chat.alita.replay(answer.run_id)).text == "un"
+        assert not chat.alita.say("too late")

@@ -153,7 +153,8 @@ class Screen:
 
     Whatever it is given may come from a model: it cannot steer the terminal, and no row of it begins where a prompt
     does. A terminal whose cursor may move has a live line below what scrolls up. What is long `folds` into further rows
-    on a terminal; in a file it stays one line, unless told. `answers` is where answers go besides.
+    on a terminal; in a file it stays one line, unless told. `answers` is where answers go besides. With `scrolls`, the
+    blocks of a growing answer are printed as they are complete; else it is shown above the live line and then removed.
     """
 
     def __init__(
@@ -165,6 +166,7 @@ class Screen:
         answers: TextIO | None = None,
         folds: bool | None = None,
         console: Console | None = None,
+        scrolls: bool = False,
     ) -> None:
         from rich.console import Console
 
@@ -180,6 +182,9 @@ class Screen:
         self._fetching = ("", -1)
         self._live: Live | None = None
         self._growing = ""
+        self._scrolls = scrolls and self.animated
+        self._printed = ""
+        """The part of the growing answer that was printed."""
 
     @property
     def width(self) -> int:
@@ -204,6 +209,9 @@ class Screen:
             if isinstance(event, e.Warned):
                 self.note(f"alita: {event.text}")
             return
+        self._finish_stream()
+        if self._printed and isinstance(event, e.StepStarted) and event.action == "answer":
+            return  # the answer stands above
         line = line_of(event, verbose=verbose)
         if isinstance(event, e.ModelStarting) and not self.animated:  # else the live line says it
             news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
@@ -246,6 +254,10 @@ class Screen:
         """The text of an answer; Markdown where it is written so."""
         if self._answers is not None:
             print_text(text)
+        self._finish_stream()
+        printed, self._printed = self._printed, ""
+        if printed and "".join(printed.split()) == "".join(text.split()):
+            return
         if self._styled:
             self._print(answer_text(text))
         elif self._answers is None:
@@ -254,8 +266,30 @@ class Screen:
             self.quote(text)
 
     def streamed(self, text: str) -> None:
-        """The answer as far as it is written, above the live line; `answer` takes its place."""
-        self._growing = text
+        """Show the answer as far as it is written."""
+        if not self._scrolls:
+            self._growing = text
+            return
+        if not text.startswith(self._printed):
+            self._finish_stream()
+            self._printed = ""
+        rest = text[len(self._printed) :]
+        if complete := complete_blocks(rest):
+            self._print(answer_text(rest[:complete], whole=text))
+            self._printed = text[: len(self._printed) + complete]
+        self._growing = text[len(self._printed) :]
+
+    def _finish_stream(self) -> None:
+        """Print what is left of an answer that grew."""
+        if self._scrolls and self._growing:
+            rest, self._growing = self._growing, ""
+            self._print(answer_text(rest, whole=self._printed + rest))
+            self._printed += rest
+
+    def sent(self, message: str) -> None:
+        """Show a message that the user sent while a run works."""
+        self._finish_stream()
+        self.quote(message, head="› ", style="bold")
 
     def code(self, source: str, *, first: int | None = None) -> None:
         """A source behind its line numbers; with `first`, so many lines of it."""
@@ -271,8 +305,8 @@ class Screen:
         for number, line in enumerate(source.split("\n")[:first], 1):
             self.quote(line, head=f"  {number:>3}  ", indent=" " * 7)
 
-    def begin_work(self, describe: Callable[[int], str]) -> None:
-        """Shows what is happening now, and the growing answer above it, until `end_work`."""
+    def begin_work(self, describe: Callable[[int], str], typed: Callable[[], str] = str) -> None:
+        """Show what is happening now, the growing answer above it and what is typed below it, until `end_work`."""
         if not self.animated or self._live is not None:
             return
         from rich.console import Group
@@ -284,7 +318,12 @@ class Screen:
 
         def view() -> RenderableType:
             spinner.update(text=Text(printable(describe(max(self.width - 7, 10)))))
-            return Group(answer_text(self._growing, last=MOST_STREAMED), spinner) if self._growing else spinner
+            rows: list[RenderableType] = [spinner]
+            if self._growing:
+                rows.insert(0, answer_text(self._growing, last=MOST_STREAMED, whole=self._printed + self._growing))
+            if text := typed():
+                rows.append(Text("› " + one_line(printable(text)[-max(self.width - 4, 10) :], max(self.width - 3, 10))))
+            return Group(*rows)
 
         self._live = Live(
             console=self._console, get_renderable=view, refresh_per_second=10, transient=True,
@@ -294,6 +333,7 @@ class Screen:
 
     def end_work(self) -> None:
         """Removes the live line: something else is shown, or the keyboard is needed."""
+        self._finish_stream()
         self._growing = ""
         if self._live is not None:
             self._live.stop()
@@ -308,6 +348,7 @@ class Screen:
         """Prints what fits already."""
         from rich.text import Text
 
+        self._finish_stream()
         self._growing = ""
         if self._styled:
             self._console.print(Text(text, style), soft_wrap=True)
@@ -315,7 +356,6 @@ class Screen:
             print(text.translate(_UNSPOKEN) if self.spoken else text, file=self._stream, flush=True)
 
     def _print(self, shown: Safe) -> None:
-        self._growing = ""
         self._console.print(shown)
 
 
@@ -355,15 +395,33 @@ class Safe:
             yield Segment.line()
 
 
-def answer_text(text: str, *, last: int | None = None) -> Safe:
-    """An answer: Markdown where it is written so, else the text with its own line ends."""
+def complete_blocks(text: str) -> int:
+    """Return the length of the Markdown blocks at the beginning of a text that nothing written later can change.
+
+    The last block is never complete: a list, a table or a fence may go on.
+    """
+    from markdown_it import MarkdownIt
+
+    blocks = [
+        token.map[0] for token in MarkdownIt("commonmark").enable("table").parse(text) if token.level == 0 and token.map
+    ]
+    if len(set(blocks)) < 2:
+        return 0
+    return sum(map(len, text.splitlines(keepends=True)[: max(blocks)]))
+
+
+def answer_text(text: str, *, last: int | None = None, whole: str = "") -> Safe:
+    """An answer: Markdown where it is written so, else the text with its own line ends.
+
+    `whole` is the answer of which the text is a part.
+    """
     from rich.markdown import Markdown
     from rich.padding import Padding
     from rich.text import Text
 
     clean = printable(text).strip("\n")
     shown: RenderableType = Text(clean, overflow="fold")
-    if is_markdown(clean):
+    if is_markdown(printable(whole) or clean):
         from markdown_it import MarkdownIt
 
         shown = markdown = Markdown(clean, code_theme="ansi_dark", hyperlinks=False)

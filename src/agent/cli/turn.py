@@ -1,12 +1,10 @@
-"""One run on the terminal, from its first event to its answer, with the two stages of Ctrl-C."""
+"""One run on the terminal, from its first event to its answer. Ctrl-C ends it at once."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import signal
-import sys
-import termios
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent import events as e
 from agent.answer import Answer, status_of
 from agent.cli.confirmations import Word, ask_user
+from agent.cli.interactive.keyboard import Keyboard
 from agent.errors import AlitaError
 from agent.models.protocol import Usage
 from mcp_tools.text import duration, one_line
@@ -70,10 +69,24 @@ StartRun = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
 class RunDisplay:
-    """Shows a run while it works, and ends it when asked to; `hears` gets each event, too."""
+    """Shows a run while it works, and ends it when asked to; `hears` gets each event, too.
+
+    Args:
+        alita: Answers.
+        screen: Shows.
+        verbose: Show model calls.
+        hears: Called with each event.
+        types: Let the user type meanwhile: in a session, where Enter sends a message to the run, and Esc stops it.
+    """
 
     def __init__(
-        self, alita: Alita, screen: Screen, *, verbose: bool = False, hears: Listener = lambda _: None
+        self,
+        alita: Alita,
+        screen: Screen,
+        *,
+        verbose: bool = False,
+        hears: Listener = lambda _: None,
+        types: bool = False,
     ) -> None:
         self._alita = alita
         self._screen = screen
@@ -82,18 +95,30 @@ class RunDisplay:
         self._activity = Activity()
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
+        self._keyboard = Keyboard(self.interrupt, self._send) if types and screen.animated else None
+        self._keys = contextlib.ExitStack()
+        self.unsent: list[str] = []
+        """Messages that the user sent and no model has seen."""
         self.run_id = ""
         self.failure: AlitaError | None = None
-        self.is_draining = False
         self.is_cancelled = False
 
+    @property
+    def typed(self) -> str:
+        """The beginning of a message that was not sent."""
+        return self._keyboard.typed if self._keyboard is not None else ""
+
     async def take(self, ask: StartRun) -> Answer:
-        """Gives the answer; one that was stopped says so in its status. What made a run fail is in `failure`."""
+        """Return the answer; one that was stopped says so in its status. The error that ended a run is in `failure`."""
         self._task = asyncio.create_task(ask(self._listen))
-        self._screen.begin_work(self._describe)
+        silent = self._keyboard.silent() if self._keyboard is not None else contextlib.nullcontext()
         try:
-            with on_interrupt(self.interrupt):
-                return await self._task
+            with silent, on_interrupt(self.interrupt):
+                self._begin()
+                try:
+                    return await self._task
+                finally:
+                    self._end()
         except asyncio.CancelledError:
             stopped = Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
             return self.answer_so_far() or stopped
@@ -102,45 +127,62 @@ class RunDisplay:
             failed = Answer("", status_of(error), run_id=self.run_id, error=error.message)
             return self.answer_so_far() or failed
         finally:
-            self._screen.end_work()
+            if self._alita.running is not None and self._alita.running.run.run_id == self.run_id:
+                self.unsent = [*self._alita.running.unheard, *self.unsent]
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Meanwhile, the keyboard and the last line belong to a question that is asked."""
-        self._screen.end_work()
+        """Give the keyboard and the last line to a question that is asked."""
+        self._end()
         try:
             yield
         finally:
-            self._screen.begin_work(self._describe)
+            self._begin()
             listen()
 
+    def _begin(self) -> None:
+        if self._keyboard is not None:
+            self._keys.enter_context(self._keyboard.reading())
+        self._screen.begin_work(self._describe, lambda: self.typed)
+
+    def _end(self) -> None:
+        self._screen.end_work()
+        self._keys.close()
+
     async def confirm(self, asked: ToolToApprove | CallProposal, *, always: bool = False) -> Word:
-        """Asks the user; `always` may be said of new tools."""
+        """Ask the user; `always` may be said of new tools."""
         with self.paused():
             return await ask_user(asked, self._screen, always=always)
 
     def interrupt(self) -> None:
-        """Ctrl-C: the first lets the step finish, the second stops at once."""
-        if self.is_draining and self._task is not None:
+        """Stop the run at once."""
+        if self._task is not None and not self.is_cancelled:
             self.is_cancelled = True
             self._task.cancel()
-            return
-        self.is_draining = True
-        self._screen.note("Finishing this step, then saving. Ctrl-C again stops at once.")
-        self._alita.drain()
+
+    def _send(self, message: str) -> None:
+        """Pass a message to the run; one that it cannot hear waits."""
+        self._screen.sent(message)
+        self._pass_on(message)
+
+    def _pass_on(self, message: str) -> None:
+        if not self.run_id or not self._alita.say(message):
+            self.unsent.append(message)
 
     def answer_so_far(self) -> Answer | None:
-        """What the run has answered, with what it cost, if it began."""
+        """Return the run's answer so far with its cost, if it began."""
         newest = self._alita.newest
         return newest if newest is not None and newest.run_id == self.run_id != "" else None
 
     def _describe(self, width: int) -> str:
-        text = self._activity.text(width)
-        return one_line(f"finishing · {text}", width) if self.is_draining else text
+        return self._activity.text(width)
 
     def _listen(self, event: e.Event) -> None:
         if isinstance(event, e.RunStarted):
             self.run_id = event.run_id
+            early, self.unsent = self.unsent, []
+            for message in early:
+                self._pass_on(message)
         self._activity.see(event)
         self._hears(event)
         if isinstance(event, e.AnswerWritten):
@@ -149,24 +191,6 @@ class RunDisplay:
             return
         self._written = ""
         self._screen.event(event, verbose=self._verbose)
-
-
-@contextlib.contextmanager
-def unechoed() -> Iterator[None]:
-    """Meanwhile, what is typed waits unseen for the next prompt; Ctrl-C stays a signal."""
-    try:
-        keyboard = sys.stdin.fileno()
-        before = termios.tcgetattr(keyboard)
-    except (termios.error, OSError, ValueError):
-        yield
-        return
-    silent = termios.tcgetattr(keyboard)
-    silent[3] &= ~(termios.ECHO | termios.ICANON)
-    termios.tcsetattr(keyboard, termios.TCSANOW, silent)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(keyboard, termios.TCSANOW, before)
 
 
 _acts: list[Callable[[], object]] = []

@@ -57,7 +57,10 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     begin_ahead(rest if first.action != "ask" else [], state, context)
     pending = [decision.as_json() for decision in rest]
     is_free = any(reply.get("is_free") for reply in choice.replies)
-    update = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": pending}
+    update: dict[str, Any] = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": pending}
+    if choice.interjections:
+        said = [message["text"] for message in choice.interjections]
+        update |= {"interjections": choice.interjections, "said": [*state.get("said", [state["question"]]), *said]}
     return _go(first, turns + (not is_free), state, update, context)
 
 

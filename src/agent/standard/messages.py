@@ -59,6 +59,7 @@ def messages_for(
         messages[-1:-1] = earlier if sight.is_shown else without_pictures(earlier)
     if room.summary:
         messages.append({"role": "user", "content": f"Earlier calls:\n{data_block('summary', room.summary)}"})
+    messages += _interjections(state, 0)
     left = most_steps
     for number, reply in enumerate(replies):
         calls = reply["message"].get("tool_calls", [])
@@ -79,7 +80,7 @@ def messages_for(
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": parts if shown else text})
         if reply["remark"]:
             messages.append({"role": "user", "content": reply["remark"]})
-        messages += _new_plans(state, number + 1)
+        messages += _new_plans(state, number + 1) + _interjections(state, number + 1)
     return messages
 
 
@@ -110,6 +111,12 @@ def _new_plans(state: State, replies: int) -> list[Message]:
     texts = [plan_text(plan) for plan in state.get("plans", []) if plan["replies"] == replies]
     head = "A new plan, made from what is known so far:"
     return [{"role": "user", "content": f"{head}\n{data_block('plan', text)}"} for text in texts if text]
+
+
+def _interjections(state: State, replies: int) -> list[Message]:
+    """What the user said after so many replies."""
+    said = (message["text"] for message in state.get("interjections", []) if message["replies"] == replies)
+    return [{"role": "user", "content": f"Meanwhile, the user says:\n{text}"} for text in said]
 
 
 def _told_of(tool: dict[str, Any]) -> str:

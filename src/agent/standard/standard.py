@@ -31,7 +31,7 @@ from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
-from agent.state import Decision, Reply, State
+from agent.state import Decision, Interjection, Reply, State
 from agent.steps import most_steps, preview, step_number
 from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
@@ -92,7 +92,13 @@ class Standard(Strategy):
             return NextActions([end])
         why = why_replan(state, context.replan_steps)
         plans = [await replan(state, context, _names(state), why)] if why else []
-        state = {**state, "plans": [*state.get("plans", []), *plans]}
+        told = [] if "most_turns" in state else await context.new_messages(state.get("turns", 0))
+        said = [Interjection(replies=len(state.get("replies", [])), text=text) for text in told]
+        state = {
+            **state,
+            "plans": [*state.get("plans", []), *plans],
+            "interjections": [*state.get("interjections", []), *said],
+        }
         replies: list[Reply] = []
         problem = ""
         for _ in range(ATTEMPTS):
@@ -103,13 +109,13 @@ class Standard(Strategy):
                 choice = NextActions([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
             replies = choice.replies
             if choice.decisions:
-                return replace(choice, plans=plans)
+                return replace(choice, plans=plans, interjections=said)
             refusals = (refusal.partition("\n")[0] for refusal in replies[-1]["refused"].values())
             remark = replies[-1]["remark"].partition(". ")[0].replace("Your reply", "its reply")
             problem = remark or "; ".join(refusals)  # without what follows them for the model
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
-            return NextActions(chosen.decisions, [*replies, *chosen.replies], plans)
+            return NextActions(chosen.decisions, [*replies, *chosen.replies], plans, said)
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
 
     async def brief(self, state: State, context: Context) -> Update:

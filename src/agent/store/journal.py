@@ -315,6 +315,12 @@ class Journal:
             took += end - begin
         return took
 
+    def holds(self, kind: str, request: dict[str, Json]) -> bool:
+        """Whether the next call with this request is recorded."""
+        stored, _ = Blobs(self._redactor).put(request)
+        key = digest(kind + canonical(stored))
+        return (key, self._asked[key]) in self._by_key
+
     def knows(self, kind: str) -> bool:
         """Whether it was opened with calls of a kind."""
         return any(record.kind == kind for record in self._loaded)

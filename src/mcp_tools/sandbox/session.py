@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 INTERRUPT_SECONDS = 1.0
 """How long an interrupted block may take to end before its process is killed."""
+STOP_SECONDS = 0.15
+"""Time for a block whose run was stopped to end by itself; then its process is killed."""
 LARGEST_FRAME = 4_000_000
 LARGEST_ASK = LARGEST_REQUEST + 1_000
 """Bytes of a call with its name and number: code of ours sends none that is larger."""
@@ -121,6 +124,8 @@ class _Block:
         """For the end of its time, then for the end of its process after an interrupt that did not help."""
         self.watch: asyncio.TimerHandle | None = None
         """For the next look at how long it has computed."""
+        self.begun = False
+        """True once the process was sent the code."""
         self.done = False
         self.value = ""
         self.data: Result | None = None
@@ -177,7 +182,11 @@ class _Process:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             self._look(block)
             self._pipes.messages.send({"run": number, "code": code, "modules": modules})
+            block.begun = True
             await block.settled.wait()
+        except asyncio.CancelledError:
+            await self._stop(block)
+            raise
         except BaseException:
             self._kill()
             raise
@@ -195,6 +204,17 @@ class _Process:
             cut=self._pipes.cut,
             seconds=block.seconds,
         )
+
+    async def _stop(self, block: _Block) -> None:
+        """End a block that nobody waits for any more; its process and variables stay if an interrupt helps at once."""
+        if block.begun and not self.ended:
+            block.late = True
+            self._pipes.messages.send({"interrupt": block.number})
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS):
+                    await block.settled.wait()
+        if not block.settled.is_set():
+            self._kill()
 
     async def _finish(self, block: _Block) -> None:
         block.run_clock(run=False)

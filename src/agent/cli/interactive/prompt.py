@@ -80,9 +80,9 @@ class LineReader:
                 for entry in reversed(list(history.load_history_strings())):
                     readline.add_history(entry.replace("\n", " "))
 
-    async def read(self) -> str:
+    async def read(self, begun: str = "") -> str:
         """One entry; see `PromptReader.read`."""
-        text = self._line(f"alita ({self._terminal.mode})> ")
+        text = begun + self._line(f"alita ({self._terminal.mode})> ")
         if text.strip():
             self._history.append_string(text)
         return text
@@ -145,14 +145,14 @@ class PromptReader:
             output=output,
         )
 
-    async def read(self) -> str:
-        """One entry, which may have several lines.
+    async def read(self, begun: str = "") -> str:
+        """Read one entry, which may have several lines; `begun` is its beginning.
 
         Raises:
             EOFError: Ctrl-D.
             Interrupted: Ctrl-C on an empty line.
         """
-        text: str = await self._session.prompt_async()
+        text: str = await self._session.prompt_async(default=begun)
         return text
 
     def _message(self) -> StyleAndTextTuples:

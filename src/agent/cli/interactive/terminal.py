@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from agent.cli.interactive.commands import command_of, show_turns
 from agent.cli.interactive.completion import mentioned, suggestions_of
 from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
 from agent.cli.screen import Screen
-from agent.cli.turn import RunDisplay, listen, on_interrupt, unechoed
+from agent.cli.turn import RunDisplay, listen, on_interrupt
 from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
 """What is typed by habit, and never a question."""
+
+
+LEAVE_SECONDS = 2.0
+"""Time after a stopped run in which Ctrl-C leaves the session."""
 
 
 class Terminal:
@@ -61,6 +66,11 @@ class Terminal:
         self.attached: list[Path] = []
         self.leaving = False
         self.refused: list[str] = []
+        self.waiting: list[str] = []
+        """Messages that were sent while a run worked, and that it did not hear: the next entries."""
+        self.begun = ""
+        """The beginning of the next entry, typed while a run worked."""
+        self._stopped_at = -LEAVE_SECONDS
         self.redactor = Redactor(settings.secrets)
         self._alita: Alita | None = None
         self._turn: RunDisplay | None = None
@@ -102,11 +112,10 @@ class Terminal:
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
-        turn = self._turn = RunDisplay(self.alita, self.screen, verbose=self.verbose)
+        turn = self._turn = RunDisplay(self.alita, self.screen, verbose=self.verbose, types=True)
         answer: Answer | None = None
         try:
-            with unechoed() if self.screen.animated else contextlib.nullcontext():
-                answer = await turn.take(work)
+            answer = await turn.take(work)
             if turn.failure is not None:
                 self.screen.error(turn.failure)
         finally:
@@ -118,9 +127,11 @@ class Terminal:
             self.screen.answer(answer.text)
             if lines := source_lines(answer):
                 self.screen.note("\n".join(lines))
+        self.waiting += turn.unsent
+        self.begun = turn.typed
         if answer.status == "interrupted":
-            saved = f" and saved as {answer.run_id}: /continue goes on with it" if answer.run_id else ""
-            self.screen.note(f"Stopped{saved}. /retry asks again.")
+            self._stopped_at = time.monotonic()
+            self.screen.note("Stopped. /continue goes on with it, /retry asks again, or type what to do instead.")
         elif answer.status != "answered" and turn.failure is None:
             self.screen.note(explanation(answer))
         return answer
@@ -151,14 +162,19 @@ class Terminal:
         self.session = saved
 
     async def _read(self) -> str | None:
+        if self.waiting:
+            text = self.waiting.pop(0)
+            self.screen.sent(text)
+            return text
         armed = False
         while True:
             try:
-                return await self.reader.read()
+                begun, self.begun = self.begun, ""
+                return await self.reader.read(begun)
             except EOFError:
                 return None
             except Interrupted:
-                if armed:
+                if armed or time.monotonic() - self._stopped_at < LEAVE_SECONDS:
                     return None
                 armed = True
                 self.screen.note("Press Ctrl-C again or Ctrl-D to leave.")
@@ -271,7 +287,9 @@ def open_terminal(
     session = latest_session(settings) if latest else None
     if resume:
         session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
-    screen = Screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)
+    screen = Screen(
+        stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None, scrolls=True
+    )
     history = History(settings.data_dir, Redactor(settings.secrets))
 
     def reader(terminal: Terminal) -> Reader:

@@ -258,7 +258,7 @@ class _Run:
             result = replace(
                 partial, status="limit", limit="seconds", error="The run did not stop in time and was ended."
             )
-            if self._turn is not None and self._turn.is_draining:
+            if self._turn is not None and self._turn.is_cancelled:
                 result = replace(result, status="interrupted", limit=None)
         _print(result, self._output, reported=False)
         return exits.exit_code(result.status)

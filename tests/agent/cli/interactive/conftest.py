@@ -26,7 +26,7 @@ class ListReader:
     def __init__(self, typed: list[Typed]) -> None:
         self._typed = typed
 
-    async def read(self) -> str:
+    async def read(self, begun: str = "") -> str:
         entry = self._typed.pop(0) if self._typed else EOFError
         if isinstance(entry, str):
             return entry

@@ -1,0 +1,126 @@
+"""The keyboard while a run works: what is typed is shown and kept, Enter sends it, Esc stops the run."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import re
+import sys
+import termios
+from collections.abc import Callable, Iterator
+
+ESC_SECONDS = 0.05
+"""Time after which an Esc without further bytes is the key itself, and not the beginning of another key."""
+_ESC = "\x1b"
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\[O\x1b])|\x1b\[20[01]~")
+_PARTIAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
+_ENTER, _BACKSPACE, _CLEAR, _WORD = "\r\n", "\x7f\x08", "\x15", "\x17"
+_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+
+
+class Keyboard:
+    """Reads keys until it is closed.
+
+    Args:
+        stop: Called for Esc.
+        send: Called with each message that Enter ends.
+    """
+
+    def __init__(self, stop: Callable[[], None], send: Callable[[str], None]) -> None:
+        self.typed = ""
+        """The message that is not sent yet."""
+        self._stop, self._send = stop, send
+        self._waiting = ""
+        self._pastes = False
+        self._is_silent = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextlib.contextmanager
+    def silent(self) -> Iterator[None]:
+        """Keep the terminal from echoing and from waiting for whole lines; Ctrl-C stays a signal."""
+        try:
+            before = termios.tcgetattr(sys.stdin.fileno())
+        except (termios.error, OSError, ValueError):
+            yield
+            return
+        silent = termios.tcgetattr(sys.stdin.fileno())
+        silent[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, silent)
+        self._is_silent = True
+        try:
+            yield
+        finally:
+            self._is_silent = False
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read keys as long as the block lasts, inside of `silent`; nothing if standard input is no terminal."""
+        if not self._is_silent:
+            yield
+            return
+        keyboard = sys.stdin.fileno()
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            try:
+                data = os.read(keyboard, 65_536)
+            except OSError:
+                data = b""
+            if not data:
+                loop.remove_reader(keyboard)
+            self.take(decode(data))
+
+        loop.add_reader(keyboard, read)
+        try:
+            yield
+        finally:
+            loop.remove_reader(keyboard)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._waiting = ""
+
+    def take(self, text: str) -> None:
+        """Act on what was typed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        text, self._waiting = self._waiting + text, ""
+        while text:
+            if text[0] == _ESC:
+                key = _SEQUENCE.match(text)
+                if key is None and _PARTIAL.fullmatch(text):
+                    self._waiting = text
+                    self._timer = asyncio.get_running_loop().call_later(ESC_SECONDS, self._escaped)
+                    return
+                sequence = key[0] if key else _ESC
+                self._pastes = sequence == _PASTE or (self._pastes and sequence != _PASTED)
+                if key is None:
+                    self._stop()
+                text = text[len(sequence) :]
+            else:
+                self._press(text[0])
+                text = text[1:]
+
+    def _escaped(self) -> None:
+        self._waiting, self._timer = "", None
+        self._stop()
+
+    def _press(self, key: str) -> None:
+        if key in _ENTER and not self._pastes:
+            if message := self.typed.strip():
+                self._send(message)
+            self.typed = ""
+        elif key in _ENTER:
+            self.typed += "\n"
+        elif key in _BACKSPACE:
+            self.typed = self.typed[:-1]
+        elif key == _CLEAR:
+            self.typed = ""
+        elif key == _WORD:
+            self.typed = re.sub(r"\S+\s*$", "", self.typed)
+        elif key.isprintable() or key == "\t":
+            self.typed += key
