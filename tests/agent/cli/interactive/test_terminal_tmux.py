@@ -80,6 +80,8 @@ def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path) -> Non
     assert "● done    answered · 1 step · 3 model calls" in shown
     assert not set("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") & set(terminal.wait_for("1 turn · /help"))
     assert widest(shown) <= 60
+    assert "alita (ask) › yyy" in shown
+    terminal.press("C-c")
     terminal.press("C-d")
     assert terminal.ended() == 0
 
