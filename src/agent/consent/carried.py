@@ -228,11 +228,11 @@ class KeyIndex:
                 self._parts.setdefault(size, set()).update(form[at : at + size] for at in range(len(form) - size + 1))
 
     def is_in(self, text: str) -> bool:
-        """Whether a text carries one of them."""
+        """True if a text carries one of them."""
         return any(map(self._stands_in, (text, *readings(text)))) if self._whole or self._parts else False
 
     def is_pieced(self, earlier: str, now: str) -> bool:
-        """Whether a piece completes what earlier pieces began."""
+        """True if a piece completes what earlier pieces began."""
         before, after = squeezed(earlier), squeezed(earlier + now)
         return bool(before) and any(part not in before for part in self._parts_in(after))
 

@@ -70,7 +70,7 @@ class ProgramText:
                     self._add(self._bag(argument))
 
     def holds(self, value: str) -> bool:
-        """Whether a value stands in the text, or is one of those that a loop of the text goes through."""
+        """True if a value stands in the text, or is one of those that a loop of the text goes through."""
         return value in self._values
 
     def _add(self, bag: Bag) -> None:
