@@ -51,12 +51,8 @@ WHERE words MATCH :words AND (r.status = 'approved' OR (r.status = 'new' AND NOT
     AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.record = r.id AND o.question = :own)
 ORDER BY rank LIMIT :most
 """
-_BY_KIND = """
-SELECT r.* FROM records r
-WHERE r.kind = :kind AND (r.status = 'approved' OR (r.status = 'new' AND NOT :reviewed))
-    AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.record = r.id AND o.question = :own)
-ORDER BY r.updated DESC LIMIT :most
-"""
+_COARSE = frozenset({"lookup", "data file"})
+"""Kinds that say little of a question: a record of one needs two words of the question, not one."""
 _HALF_LIFE = 180 * 24 * 3600.0
 """Seconds after which a record that nothing confirmed counts half."""
 _SAME = 0.6
@@ -165,35 +161,31 @@ class GapRecords:
     ) -> list[GapRecord]:
         """The records that fit a question best, best first; never one that came from the same question.
 
-        Words and kind are ranked apart and then together; what helped counts more, what is old less.
+        A record fits by its words; its kind alone is no reason. What helped counts more, what is old less.
         """
         words = search_words(question)[:_MOST_WORDS]
         wanted = {
             "words": " OR ".join(f'"{word}"' for word in words),
-            "kind": kind,
             "own": question_hash(question),
             "reviewed": reviewed,
             "most": _CANDIDATES,
         }
         by_words = self._rows(_BY_WORDS, wanted) if words else []
-        by_kind = self._rows(_BY_KIND, wanted)
         moment = time.time() if now is None else now
         scores: dict[str, float] = {}
         found: dict[str, GapRecord] = {}
-        for ranking in (by_words, by_kind):
-            for rank, record in enumerate(map(_record, ranking)):
+        for rank, record in enumerate(map(_record, by_words)):
+            if _fits(record, words, kind):
                 found[record.id] = record
-                scores[record.id] = scores.get(record.id, 0.0) + 1 / (_RANKS + rank)
+                scores[record.id] = (2 if record.kind == kind else 1) / (_RANKS + rank)
         helped = self.help_of(scores)
         for name, record in found.items():
             known = helped[name]
             usefulness = (known.right + 1) / (known.shown + 2)
             age = max(0.0, moment - record.updated)
             scores[name] *= usefulness * 0.5 ** (age / _HALF_LIFE) * (1 + 0.1 * min(record.seen - 1, 5))
-            if record.kind != kind and not _shares_words(record, words):
-                scores[name] = 0.0
         best = sorted(found, key=lambda name: scores[name], reverse=True)
-        return [found[name] for name in best if scores[name] > 0][:limit]
+        return [found[name] for name in best][:limit]
 
     def add(self, record: GapRecord, question: str = "") -> GapRecord:
         """Keeps a record; one that says the same as another makes that count once more.
@@ -406,7 +398,16 @@ def _stems(record: GapRecord) -> frozenset[str]:
     return frozenset(word[:6] for word in search_words(f"{record.pattern} {record.situation}"))
 
 
-def _shares_words(record: GapRecord, words: Sequence[str]) -> bool:
-    """Whether a record of another kind has two words of the question."""
-    own = {word[:6] for word in search_words(record.text)}
-    return len(own & {word[:6] for word in words}) >= 2
+def _fits(record: GapRecord, words: Sequence[str], kind: str) -> bool:
+    """True if a record has enough words of a question: one for a question over the same kind of file, else two.
+
+    A question of one or two telling words needs only one of them, in the situation.
+    """
+    asked, is_short = set(map(_stem, words)), kind in _COARSE and len(words) <= 2
+    text = record.situation if is_short else f"{record.situation} {record.pattern} {record.advice}"
+    needed = 1 if record.kind == kind and (kind not in _COARSE or is_short) else 2
+    return len(asked & set(map(_stem, search_words(text)))) >= needed
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s")[:6]

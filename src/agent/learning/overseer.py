@@ -68,6 +68,7 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
         return Insight("", problem="the diagnosis was empty", usage=usage)
     kind = kind_of(failure.question, failure.files)
     near = records.find(diagnosis, kind, limit=5)
+    near = near or [one for one in records.all() if one.kind == kind and one.status != "rejected"][:5]
     rejected = problem = ""
     for _ in range(ATTEMPTS):
         asked = load_prompt("agent.learning", "abstraction").render(

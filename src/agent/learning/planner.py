@@ -39,7 +39,9 @@ _BRIEF = object_schema(
         "approach": {"type": "string"},
         "avoid": {**_LINES, "description": "What of the records holds for this question."},
         "answer_format": {"type": "string"},
-    }
+        "used": {**_LINES, "description": "Ids of the records that hold for this question; else empty."},
+    },
+    ("question_class", "functions", "approach", "avoid", "answer_format"),
 )
 _PLAN = object_schema({"known": _LINES, "to_find": _LINES, "plan": _LINES})
 
@@ -63,7 +65,10 @@ async def brief(state: State, context: Context, functions: Sequence[str]) -> Upd
     except (ModelError, ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no brief: {failure.message}"))
         return {}
-    ids = [record.id for record in records]
+    used = completion.parsed.get("used")
+    ids = [record.id for record in records if used is None or record.id in used]
+    if not ids:
+        return {}
     context.emit(Planned(one_line(str(completion.parsed["approach"]), 200), tuple(ids)))
     return {"brief": {**completion.parsed, "records": ids}}
 

@@ -23,6 +23,11 @@ from mcp_tools.prompt import data_block, data_blocks, load_prompt
 _EARLIER = (
     "This program answered the question before, maybe with other values. If others would ask it too, make a tool of it."
 )
+_FORM = (
+    "- Answer what was asked and no more, in the form asked for. Facts from the web end with their source's "
+    "number: [1]; a bare value does not. What cannot be found out: say what and why."
+)
+"""The form of an answer; the rules of a benchmark take its place."""
 _WORD = re.compile(r"[^\W\d_]{2}")
 _FEW_STEPS = 2
 _MOST_PICTURES = 8
@@ -40,13 +45,15 @@ def messages_for(
         room: How long the results may be.
         sight: Whether the model is shown pictures; None where there are none.
     """
-    messages: list[Message] = load_prompt("agent", "standard").render(question=_question(state))
+    messages: list[Message] = load_prompt("agent", "standard").render(
+        form="" if state.get("rules") else _FORM, question=_question(state)
+    )
     room, sight = room or Room(), sight or Sight()
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
     # the same for all questions of a specialist, and of a benchmark
     more = [prompt_of(state.get("agent", "")), state.get("rules", ""), sight.abilities]
-    messages[0]["content"] = "\n\n".join(filter(None, [messages[0]["content"], *more]))
+    messages[0]["content"] = "\n\n".join(filter(None, [messages[0]["content"].rstrip(), *more]))
     if pictures:
         instead = [{"type": "text", "text": not_shown(picture, sight)} for picture in pictures]
         parts = parts_of(pictures) if sight.is_shown else instead

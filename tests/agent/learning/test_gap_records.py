@@ -43,6 +43,28 @@ def test_what_fits_by_kind_or_words_is_found_and_nothing_else(records):
     assert records.find("How warm is it?", "film on the web") == []
 
 
+LOOKUP = replace(SUBTOTALS, kind="lookup")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "record", "fits"),
+    [
+        ("hello", "lookup", LOOKUP, False),
+        ("Who wrote Hamlet?", "lookup", LOOKUP, False),
+        ("How tall is the tower of the town hall?", "lookup", LOOKUP, False),
+        ("What is the total of the subtotals in the sheet?", "lookup", LOOKUP, True),
+        ("What is the total of sales?", "table", SUBTOTALS, True),
+        ("Which region sold the most coffee?", "table", SUBTOTALS, False),
+        ("Is this the common name of that person?", "lookup", NAMES, True),
+        ("Which year was it?", "lookup", NAMES, False),
+        ("What goes wrong when the pump stops?", "lookup", NAMES, False),
+    ],
+)
+def test_a_record_fits_by_its_words_and_not_by_a_coarse_kind(records, question, kind, record, fits):
+    kept = records.add(record, "another question")
+    assert records.find(question, kind) == ([kept] if fits else [])
+
+
 def test_what_says_the_same_is_counted_and_not_written_twice(records):
     first = records.add(SUBTOTALS, "a")
     again = records.add(replace(SUBTOTALS, pattern="the subtotal rows were added with others"), "b")
@@ -53,9 +75,12 @@ def test_what_says_the_same_is_counted_and_not_written_twice(records):
 def test_what_helped_comes_before_what_did_not_and_the_old_last(records):
     helpful, useless = (
         records.add(NAMES, "a"),
-        records.add(replace(NAMES, situation="x y", pattern="z w", advice="v"), "b"),
+        records.add(replace(NAMES, situation="one person has a common name", pattern="z w", advice="v"), "b"),
     )
-    old = records.put(replace(NAMES, situation="p q", pattern="r s", advice="t"), records.all()[0].updated - 3 * YEAR)
+    old = records.put(
+        replace(NAMES, situation="some person has a common name", pattern="r s", advice="t"),
+        records.all()[0].updated - 3 * YEAR,
+    )
     for run, record, correct in [
         ("1", helpful, True),
         ("2", helpful, True),
@@ -64,7 +89,7 @@ def test_what_helped_comes_before_what_did_not_and_the_old_last(records):
     ]:
         records.note_shown([record.id], run)
         records.note_score(run, "lookup", correct=correct)
-    assert records.find("Who is it?", "lookup") == [helpful, useless, old]
+    assert records.find("Who is the person with that common name?", "lookup") == [helpful, useless, old]
     known = records.help_of([helpful.id])[helpful.id]
     assert (known.shown, known.right, known.others, known.others_right) == (2, 2, 2, 0)
 

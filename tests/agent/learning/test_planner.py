@@ -89,6 +89,15 @@ async def test_a_brief_from_records_that_fit_stands_with_the_question(talk):
     assert "leaving out the last day" in talk.decisions[0]["messages"][1]["content"]
 
 
+async def test_a_brief_that_used_no_record_is_not_shown(talk, monkeypatch):
+    kept(talk.desk)
+    monkeypatch.setitem(BRIEF, "used", [])
+    talk.plays(DONE)
+    answer = await talk.desk.ask(QUESTION)
+    assert (answer.text, answer.brief) == ("38", {})
+    assert "leaving out the last day" not in talk.decisions[0]["messages"][1]["content"]
+
+
 async def test_a_record_is_never_shown_to_the_question_that_it_came_from(talk):
     kept(talk.desk, question=f"  {QUESTION.upper()} ")
     talk.plays(DONE)
