@@ -69,6 +69,8 @@ def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
             return quality("web", "high", f"{len(sites)} sites are cited")
         case "web":
             return quality("web", "medium", "one site is cited")
+    if not steps and any(not file["problem"] for file in state.get("attached", [])):
+        return quality("file", "medium", "it is put together from the attached files")
     if not steps:
         return quality("model", "medium", "nothing was looked up or computed")
     if not any(step["ok"] or has_words(step["finding"], text) for step in steps):

@@ -61,3 +61,9 @@ async def test_a_doubtful_answer_gets_one_further_attempt(desk, openai_server, s
     assert last[-2]["content"] == "I could not find it."
     assert "doubtful" in last[-1]["content"]
     assert json.loads(json.dumps(answer.as_json()))["quality"]["basis"] == "model"
+
+
+@pytest.mark.parametrize(("problem", "judged"), [("", "file"), ("It is locked.", "model")])
+def test_an_attached_file_that_was_shown_is_what_an_answer_without_steps_rests_on(problem, judged):
+    quality = judge("42", {"attached": [{"problem": problem}]}, [])  # type: ignore[typeddict-item, list-item]
+    assert quality.basis == judged
