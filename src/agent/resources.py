@@ -18,7 +18,7 @@ from agent.files.media.speech import Speech, wants_weights
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.protocol import EMBEDDED, ROLES
 from agent.models.roles import Models
-from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.errors import IsolationError, LibraryError, UnknownToolError
 from mcp_tools.json_file import JsonFile
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.library import Library
@@ -94,6 +94,7 @@ class Resources:
         self._opening = asyncio.Lock()
         self._models: dict[tuple[object, ...], Models] = {}
         self._sandbox: Sandbox | None = None
+        self._starting: asyncio.Task[Sandbox] | None = None
         self._servers: Servers | None = None
         self._library: Library | None = None
         self._pythons: dict[str, LivePython] = {}
@@ -126,7 +127,12 @@ class Resources:
 
         async with self._opening:
             if self._sandbox is None:
-                self._sandbox = await open_for(settings)
+                self._starting = self._starting or asyncio.create_task(open_for(settings))
+                try:  # a run that is stopped leaves the sandbox to the next one
+                    self._sandbox = await asyncio.shield(self._starting)
+                finally:
+                    if self._starting.done():
+                        self._starting = None
                 if self._sandbox.isolation.level is Level.WEAK:
                     self._tell(Warned("no isolation: model-written code runs with your permissions (--no-isolation)"))
         if lowered := isolation_lowered(settings, self._sandbox.isolation):
@@ -184,6 +190,9 @@ class Resources:
             await live.aclose()
         if self._servers is not None:
             await self._servers.aclose()
+        if self._starting is not None:
+            with contextlib.suppress(IsolationError):
+                self._sandbox = await self._starting
         if self._sandbox is not None:
             await self._sandbox.aclose()
         for models in self._models.values():

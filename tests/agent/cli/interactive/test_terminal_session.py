@@ -280,7 +280,7 @@ async def test_keys_are_not_kept(sitting: Any) -> None:
 
 async def test_a_stopped_run_is_gone_on_with_in_its_turn(sitting: Any) -> None:
     slow = says("42", when="a?") | {"delay": 0.6, "repeat": True}
-    asyncio.get_running_loop().call_later(0.35, lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)])
+    asyncio.get_running_loop().call_later(0.35, os.kill, os.getpid(), signal.SIGINT)
     shown = await sitting.plays(slow).types("a?", "/continue")
     assert "/continue goes on with it" in shown
     assert "Continuing:" in shown
