@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint
-from agent.models.openai import SdkWire
+from agent.models.openai import HttpWire
 from agent.models.wire import CHAT, Dialect
 
 
@@ -21,5 +21,5 @@ def hosted(
     **options: Any,
 ) -> ChatModel:
     """The model of that name at an endpoint; `options` are those of `ChatModel`."""
-    wire = SdkWire(Endpoint(name, base_url, key_variable, api_key), timeout, dialect)
+    wire = HttpWire(Endpoint(name, base_url, key_variable, api_key), timeout, dialect)
     return ChatModel(name, wire, **options)

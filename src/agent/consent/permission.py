@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.consent.consent import CallProposal
 from agent.consent.provenance import Verdict
-from agent.errors import ModelOutputError
+from agent.errors import ModelError, ModelOutputError
 from agent.events import ActionRefused
 from agent.models.protocol import Role
 from agent.state import State
@@ -62,6 +62,6 @@ async def is_asked_for(action: str, wanted: str, context: Context) -> bool:
     messages = load_prompt("agent", "wanted").render(question=wanted[:_WORDS_OF_USER], action=shown)
     try:
         completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
-    except ModelOutputError:
+    except (ModelError, ModelOutputError):
         return False
     return bool(completion.parsed["wanted"] == "yes")

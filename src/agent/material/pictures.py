@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from agent.errors import ModelDeclinedError, ModelError, ModelOutputError, ModelRefusedError, StoppedError
+from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.files.contents import READERS, module_of
 from agent.models.films import FILMS_AND_SOUNDS, part_of, with_parts
@@ -143,7 +143,7 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
     messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, *parts_of(pictures)]
     try:
         completion = await context.complete(Role.VISION, messages, temperature=0, max_tokens=_TOKENS)
-    except (ModelOutputError, ModelRefusedError, ModelDeclinedError) as refused:
+    except (ModelError, ModelOutputError) as refused:
         context.emit(Note(f"the vision model does not read {pictures[0]['name']}: {refused.message}"))
         return ""
     return completion.text.strip()

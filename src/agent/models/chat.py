@@ -7,7 +7,7 @@ import contextlib
 import difflib
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
@@ -16,12 +16,11 @@ from agent.models.json_text import NoJsonError
 from agent.models.ladder import RUNGS, Ladder, RungRequest, Traits, TraitsCache, climb, structured_request
 from agent.models.openai import ask_models
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
-from agent.models.wire import Body, OnDelta, Wire
+from agent.models.refusals import Changes, change_for, fitted_body
+from agent.models.thoughts import ShownText, answer_of
+from agent.models.wire import Body, Wire, calls_of, first_choice, text_of
 from mcp_tools.text import one_line
 
-_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "tool_choice", "max_completion_tokens")
-"""Parameters that some models refuse; the request is sent again without the refused one."""
-_RENAMED = {"max_tokens": "max_completion_tokens"}
 _NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 
@@ -33,29 +32,36 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
         ModelDeclinedError: The model declined.
     """
     try:
-        choice, counted = response["choices"][0], response.get("usage") or {}
-        message, model = choice["message"], str(response.get("model") or endpoint.model)
+        choice, counted = first_choice(response), response.get("usage") or {}
+        message, model = choice.get("message") or choice.get("delta"), str(response.get("model") or endpoint.model)
+        if message is None:
+            message = {"content": choice["text"]}
         tokens = (int(counted.get("prompt_tokens") or 0), int(counted.get("completion_tokens") or 0))
         cached = int((counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        functions = [(call, call.get("function") or call) for call in calls_of(message)]
         calls = tuple(
-            ToolCall.of(str(call.get("id") or f"call_{i}"), call["function"]["name"], call["function"]["arguments"])
-            for i, call in enumerate(message.get("tool_calls") or [])
+            ToolCall.of(str(call.get("id") or f"call_{i}"), function["name"], function.get("arguments") or {})
+            for i, (call, function) in enumerate(functions)
         )
-        content = message.get("content")
-        if isinstance(content, list):  # some endpoints give it in parts
-            content = "".join(str(part.get("text", "")) for part in content)
+        content = answer_of(text_of(message.get("content")))
         refusal = message.get("refusal")
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise Failure(Kind.CUT, endpoint, f"not a Chat Completions answer: {response}") from None
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        raise Failure(Kind.CUT, endpoint, f"not a Chat Completions answer: {str(response)[:1_000]}") from None
     if refusal:
         raise ModelDeclinedError(
             f"{model} declined: {one_line(str(refusal), 300)}",
             remedy="Rephrase the question, or choose another model with --model.",
         )
     usage = Usage(*tokens, cached, 1, price.cost(*tokens, cached) if price and counted else None)
-    ended: Finish = next((f for f in get_args(Finish) if f == choice.get("finish_reason")), "stop")
-    finish = ended if ended in ("length", "content_filter") else "tool_calls" if calls else "stop"
-    return Completion("" if content is None else str(content), usage, None, calls, finish, model)
+    ended = _FINISHES.get(str(choice.get("finish_reason")).lower(), "stop")
+    finish: Finish = ended if ended != "stop" else "tool_calls" if calls else "stop"
+    return Completion(content, usage, None, calls, finish, model)
+
+
+_FINISHES: dict[str, Finish] = {
+    **dict.fromkeys(("length", "max_tokens", "model_length", "length_limit", "max_output_tokens"), "length"),
+    **dict.fromkeys(("content_filter", "safety", "content_filtered"), "content_filter"),
+}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -79,6 +85,8 @@ class ChatModel:
     """What is known of the endpoint, shared and kept."""
     notify: Notify | None = None
     """Told when a call waits."""
+    suspected: list[Changes] = field(default_factory=list)
+    """Changes that helped once, though the endpoint did not say what it refused."""
     enforced: bool = False
     """The endpoint holds answers to a JSON schema by a grammar."""
 
@@ -135,19 +143,19 @@ class ChatModel:
             "stop": list(request.stop or ()) or None,
         }
         options = {key: value for key, value in wanted.items() if value is not None}
-        on_delta = request.on_delta
+        shown = ShownText(request.on_delta, functions=bool(request.tools)) if request.on_delta else None
         try:
             body = {"messages": list(step.messages), **options, **step.extra}
-            response = await self._send(body, None if step.tells_whole else on_delta)
+            response = await self._send(body, None if step.tells_whole else shown)
         except Failure as failure:
             if not (has_pictures and failure.is_about_pictures):
                 raise
             self._learn(is_blind=True)
             raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
         completion = read_completion(response, self.wire.endpoint, self.price)
-        if on_delta and step.tells_whole:
+        if shown:
             with contextlib.suppress(NoJsonError):  # whoever asked hears of it, too
-                on_delta(step.read(completion).text)
+                shown.end(completion.text if request.schema is not None else step.read(completion).text)
         return completion
 
     async def aclose(self) -> None:
@@ -168,46 +176,46 @@ class ChatModel:
         endpoint = self.wire.endpoint
         self.traits.set(endpoint, replace(self.traits.get(endpoint), **changes))
 
-    async def _send(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
-        """Sends with retries; a parameter that the endpoint refuses is left out from then on."""
-        shown = False
-
-        def show(text: str) -> None:
-            nonlocal shown
-            shown = True
-            if on_delta:
-                on_delta(text)
+    async def _send(self, body: Body, shown: ShownText | None) -> dict[str, Any]:
+        """Sends with retries; what the endpoint refuses is left out, and the request sent again."""
+        changes, tried = Changes(), Changes()
 
         def call() -> Any:
-            # After a cut the pieces are not shown a second time; the completion has the whole text.
-            return self.wire.send(fitted, None if on_delta is None else ((lambda _: None) if shown else show))
+            if shown is not None:
+                shown.begin()
+            return self.wire.send(fitted, shown)
 
         while True:
-            fitted = self._fitted(body, streamed=on_delta is not None)
+            known = self.known
+            fitted = fitted_body(
+                {"model": self.wire.endpoint.model, **body},
+                changes | Changes(frozenset(known.without), known.most_output),
+                streamed=shown is not None,
+            )
             with PAUSE.get()() if self.slots.locked() else contextlib.nullcontext():
                 await self.slots.acquire()
             try:
-                return await retrying(call, self.retry, self.notify)
+                response: dict[str, Any] = await retrying(call, self.retry, self.notify)
             except Failure as failure:
-                refused = _refused_parameter(failure, fitted)
-                if refused is None:
+                change = change_for(failure, fitted)
+                if change is None or changes | change.changes == changes:
                     raise
-                self._learn(without=(*self.known.without, refused))
+                changes, tried = changes | change.changes, tried | (Changes() if change.is_clear else change.changes)
+                if change.is_clear:
+                    self._learn_changes(change.changes)
+                continue
             finally:
                 self.slots.release()
+            if tried != Changes():  # it worked without; remembered once that repeats
+                if tried in self.suspected:
+                    self._learn_changes(tried)
+                self.suspected.append(tried)
+            return response
 
-    def _fitted(self, body: Body, *, streamed: bool) -> Body:
-        """The request as this endpoint takes it."""
-        without = self.known.without
-        fitted: Body = {"model": self.wire.endpoint.model, **body}
-        if streamed:
-            fitted |= {"stream": True, "stream_options": {"include_usage": True}}
-        for parameter in without:
-            value = fitted.pop(parameter, None)
-            renamed = _RENAMED.get(parameter)
-            if renamed and value is not None and renamed not in without:
-                fitted[renamed] = value
-        return fitted
+    def _learn_changes(self, changes: Changes) -> None:
+        known = self.traits.get(self.wire.endpoint)
+        without = tuple(dict.fromkeys([*known.without, *sorted(changes.without)]))
+        self._learn(without=without, most_output=changes.most_output or known.most_output)
 
 
 async def _known_models(failure: Failure) -> list[str]:
@@ -217,11 +225,3 @@ async def _known_models(failure: Failure) -> list[str]:
     names = (await asyncio.to_thread(ask_models, failure.endpoint)).names
     alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
     return [*dict.fromkeys([*alike, *names])][:5]
-
-
-def _refused_parameter(failure: Failure, body: Body) -> str | None:
-    """The optional parameter that the endpoint objects to, if the request had it."""
-    if failure.kind is not Kind.REFUSED and failure.status != 400:
-        return None
-    named = (n for n in _OPTIONAL if n in body and (failure.parameter == n or f"'{n}'" in failure.detail))
-    return next(named, None)

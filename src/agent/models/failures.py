@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from agent.errors import (
@@ -29,45 +29,27 @@ from agent.errors import (
     ModelUnknownError,
     ModelUnreachableError,
 )
+from agent.models.error_texts import (
+    BAD_KEY,
+    FILTERED,
+    NO_CREDIT,
+    NO_PICTURES,
+    NO_SUCH_MODEL,
+    NO_TOOLS,
+    OVERLOADED,
+    RATE,
+    error_body,
+    is_too_long,
+    seconds_named,
+)
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     import httpx2
 
 _KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
-_NO_SUCH_MODEL = re.compile(
-    r"model.{0,80}(not found|not exist|does not exist|unknown|not supported|no such)"
-    r"|(invalid|unknown|no such) model",
-    re.IGNORECASE | re.DOTALL,
-)
-_TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)|(?<!max_tokens is )(?<!max_completion_tokens is )too (long|large|many tokens)"
-    r"|maximum.{0,30}tokens",
-    re.IGNORECASE,
-)
-_NO_TOOLS = re.compile(
-    r"\b(not|no|un|[a-z]+n't)\W*(\w+\W+){0,4}(support|enabl)\w*\W+(\w+\W+){0,3}(tool|function)"
-    r"|(tool|function)(s|[\W_]?(use|choice|call\w*))?\W+(\w+\W+){0,3}(not|un)\W*(support|enabl)"
-    r"|tools?\b.{0,20}\brequires?\b",
-    re.IGNORECASE,
-)
-"""How endpoints say that a model calls no functions; some with the status of an unknown model or of an overload."""
-_PICTURES = r"(image|picture|vision|multi-?modal|mmproj)\w*"
-_TAKES = r"(support|accept|enabl|allow)\w*"
-_NO_PICTURES = re.compile(
-    rf"\b(not|no|un|[a-z]+n't)\W*(\w+\W+){{0,5}}{_TAKES}\W+(\w+\W+){{0,4}}{_PICTURES}"
-    rf"|{_PICTURES}(\W+\w+){{0,4}}\W+(not|un|[a-z]+n't)\W*{_TAKES}|\bno\W+(\w+\W+){{0,3}}{_PICTURES}"
-    rf"|\bnot an?\W+{_PICTURES}|{_PICTURES}\W+(\w+\W+){{0,2}}only\W+{_TAKES}|only\W+{_TAKES}\W+text|most 0 {_PICTURES}"
-    r"|unknown variant .{0,3}image_url|content\b.{0,40}\b(must be|should be|expected|valid)\b.{0,20}string"
-    r"|valid string.{0,40}content",
-    re.IGNORECASE,
-)
-"""How endpoints say that a model takes no pictures; some with the status of an unknown model or of an overload."""
-_NO_CREDIT = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.IGNORECASE)
-_BAD_KEY = re.compile(r"api key (not valid|expired)|api_key_invalid", re.IGNORECASE)
-_FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
-
-
+_SHORTEST_KEY = 8
+"""Characters of a key that is left out of messages: a placeholder such as `none` is part of many words."""
 _CHOOSE = "{known}Choose one with --model NAME, and check the base URL {url}."
 _ANOTHER = "or choose another model with --model."
 _REACH = "Check --base-url and the network; `alita doctor` shows what can be reached."
@@ -85,6 +67,8 @@ class Kind(Enum):
     UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
     CUT = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
     """The answer broke off, or was no answer of this protocol."""
+    NETWORK = (ModelUnreachableError, "no request can be sent", "{remedy}")
+    """The environment's proxies or certificates cannot be used."""
     TIMEOUT = (ModelUnreachableError, "{host} did not answer in time", _TIME)
     BUSY = (ModelBusyError, "{host} {busy}", f"Wait and try again with `alita resume`, {_ANOTHER}")
     CREDIT = (ModelBusyError, "the account at {host} has no credit left", f"Check its billing, {_ANOTHER}")
@@ -116,7 +100,7 @@ class Endpoint:
 
     def redact(self, text: str) -> str:
         """The text on one line, with this endpoint's key and whatever else looks like a key left out."""
-        if self.api_key:
+        if self.api_key and len(self.api_key) >= _SHORTEST_KEY:
             text = text.replace(self.api_key, "[key]")
         return one_line(_KEY_LIKE.sub("[key]", text), 300)
 
@@ -131,15 +115,20 @@ class Failure(Exception):
     status: int | None = None
     after: float | None = None
     parameter: str | None = None
+    remedy: str = ""
+    """In place of the kind's own."""
+    said: str = ""
+    """The endpoint's whole text with its codes, in which limits and parameters are looked for; never shown."""
 
     def __post_init__(self) -> None:
+        self.said = (self.said or self.detail)[:4_000]
         self.detail = self.endpoint.redact(self.detail)
         super().__init__(f"{self.kind.name}: {self.detail}")
 
     @property
     def is_about_pictures(self) -> bool:
         """Whether the endpoint takes no pictures for this model, whatever they are."""
-        return self.kind is Kind.REFUSED and _NO_PICTURES.search(self.detail) is not None
+        return self.kind is Kind.REFUSED and NO_PICTURES.search(self.detail) is not None
 
     @property
     def is_about_one_function(self) -> bool:
@@ -154,6 +143,7 @@ class Failure(Exception):
         name_key = "Set the variable that holds its key in [models.NAME]"
         values = {
             "host": e.host,
+            "remedy": self.remedy or _REACH,
             "url": e.shown_url,
             "model": e.model,
             "key": "rejected the key" if e.api_key else "requires a key",
@@ -167,9 +157,11 @@ class Failure(Exception):
 
 def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
     """What an HTTP status of 400 or more means, given the body that came with it."""
-    detail, code, parameter = _error_body(body)
-    kind = _kind(status, f"{code} {detail}")
-    return Failure(kind, endpoint, detail, status=status, after=retry_after(headers or {}), parameter=parameter)
+    detail, code, parameter = error_body(body)
+    after = retry_after(headers or {})
+    after = seconds_named(detail) if after is None else after
+    kind = _kind(status, code, detail, waits=after is not None)
+    return Failure(kind, endpoint, detail, status=status, after=after, parameter=parameter, said=f"{code} {detail}")
 
 
 def response_failure(endpoint: Endpoint, response: httpx2.Response) -> Failure:
@@ -181,37 +173,38 @@ def response_failure(endpoint: Endpoint, response: httpx2.Response) -> Failure:
     return status_failure(endpoint, response.status_code, body, response.headers)
 
 
-def _kind(status: int, said: str) -> Kind:
-    if status == 401 or (status == 400 and _BAD_KEY.search(said)):
+def _kind(status: int, code: str, detail: str, *, waits: bool) -> Kind:
+    said = f"{code} {detail}"[:4_000]
+    if status == 401 or (status in (400, 403) and BAD_KEY.search(said)):
         return Kind.AUTH
-    if status not in (402, 403, 429) and (_NO_TOOLS.search(said[:2_000]) or _NO_PICTURES.search(said[:2_000])):
+    if status in (402, 403, 429):
+        return _kind_of_account(status, said, waits=waits)
+    if NO_TOOLS.search(said) or NO_PICTURES.search(said):
         return Kind.REFUSED
-    if status == 403:
-        return Kind.FILTERED if _FILTERED.search(said) else Kind.AUTH
+    if status != 404 and is_too_long(said):
+        return Kind.TOO_LONG
     if status == 404:
         return Kind.UNKNOWN_MODEL
-    if status == 402 or (status == 429 and _NO_CREDIT.search(said)):
-        return Kind.CREDIT
     if status in (408, 504):
         return Kind.TIMEOUT
-    if status in (409, 425, 429) or status >= 500:
+    if status in (409, 425) or status >= 500:
         return Kind.BUSY
-    if status == 413 or _TOO_LONG.search(said):
+    if status == 413:
         return Kind.TOO_LONG
-    if _FILTERED.search(said):
+    if RATE.search(said):
+        return Kind.BUSY
+    if FILTERED.search(said):
         return Kind.FILTERED
-    return Kind.UNKNOWN_MODEL if _NO_SUCH_MODEL.search(said) else Kind.REFUSED
+    return Kind.UNKNOWN_MODEL if NO_SUCH_MODEL.search(said) else Kind.REFUSED
 
 
-def _error_body(body: object) -> tuple[str, str, str | None]:
-    """The message, the code and the parameter in an error's body, whatever its shape."""
-    error: Any = body.get("error", body) if isinstance(body, dict) else body
-    if not isinstance(error, dict):
-        return ("" if error is None else str(error)), "", None
-    code = " ".join(str(error[k]) for k in ("code", "type") if error.get(k))
-    parameter = error.get("param")
-    message = str(error.get("message") or error.get("detail") or "")
-    return message, code, parameter if isinstance(parameter, str) else None
+def _kind_of_account(status: int, said: str, *, waits: bool) -> Kind:
+    """A rate limit, or an account without credit or rights. Texts on rate limits often link to billing pages."""
+    if status == 429 or RATE.search(said):
+        return Kind.CREDIT if NO_CREDIT.search(said) and not (waits or RATE.search(said)) else Kind.BUSY
+    if status == 402 or NO_CREDIT.search(said):
+        return Kind.CREDIT
+    return Kind.FILTERED if FILTERED.search(said) else Kind.AUTH
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -262,11 +255,22 @@ def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
 
 def event_failure(endpoint: Endpoint, body: object, *, status: int | None = None) -> Failure:
     """What an error means that came inside an answer or a stream."""
-    detail, code, parameter = _error_body(body)
-    if code.split(" ")[0].isdigit():
-        return status_failure(endpoint, int(code.split(" ")[0]), body)
-    busy = re.search(r"overload|rate.?limit|server_error", f"{code} {detail}", re.IGNORECASE)
-    return Failure(Kind.BUSY if busy else Kind.CUT, endpoint, detail, status=status, parameter=parameter)
+    detail, code, parameter = error_body(body)
+    said = f"{code} {detail}"
+    for number in re.findall(r"\b[45]\d\d\b", code):
+        return status_failure(endpoint, int(number), body)
+    meanings = (
+        (429, RATE.search(said) or re.search(r"insufficient_quota|exceeded your current quota", said)),
+        (401, BAD_KEY.search(said)),
+        (400, is_too_long(said) or re.search(r"invalid_request|INVALID_ARGUMENT|invalid_parameter", said)),
+        (503, OVERLOADED.search(said)),
+    )
+    for meant, found in meanings:
+        if found:
+            failure = status_failure(endpoint, meant, body)
+            failure.status = status
+            return failure
+    return Failure(Kind.CUT, endpoint, detail, status=status, parameter=parameter, said=said)
 
 
 T = TypeVar("T")

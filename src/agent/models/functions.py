@@ -13,18 +13,20 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from agent.models.json_text import DECODER, NoJsonError, Schema, all_fitting, fitting_json, misfit, without_nulls
+from agent.models.json_text import DECODER, NoJsonError, Schema, fitting_json, misfit, without_nulls
 from agent.models.ladder import Rung, RungRequest, response_format
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
+from agent.models.written_calls import UnreadCallError, written_calls
 from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema
 
 _NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
 _NAMED: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-_CALL: Schema = {**_NAMED, "required": ["name", "arguments"]}
 _FORM: Schema = object_schema(
     {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _NAMED}}, ()
 ) | {"minProperties": 1}
+_QUESTION = 4
+"""Messages at the beginning that hold the question."""
 _ASKED = (
     "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
     "its arguments.\n{functions}\n\nReply with one JSON object and nothing else, in this form:\n"
@@ -102,8 +104,16 @@ class FunctionRequest:
     def _read_native(self, completion: Completion) -> Completion:
         if completion.tool_calls:
             return self.checked(completion)
-        calls = tuple(call for call in _written_calls(completion.text) if call.name in self._functions)
-        return self.checked(replace(completion, text="", tool_calls=calls) if calls else completion)
+        try:
+            calls, said = written_calls(completion.text, self._functions, self._asked())
+        except UnreadCallError as problem:
+            raise NoJsonError(f"{problem}; there are: {', '.join(self._functions)}", is_json=True) from None
+        return self.checked(replace(completion, text=said, tool_calls=tuple(calls)) if calls else completion)
+
+    def _asked(self) -> str:
+        """The user's words that are text."""
+        said = (m.get("content") for m in self._messages[:_QUESTION] if m["role"] == "user")
+        return "\n".join(content[:10_000] for content in said if isinstance(content, str))
 
     def _read_written(self, completion: Completion) -> Completion:
         """Reads the form. Prose is a reply, too, unless it tries to be the form and fails."""
@@ -111,8 +121,12 @@ class FunctionRequest:
         try:
             form = fitting_json(text, _FORM)
         except NoJsonError as problem:
-            if calls := _written_calls(text):
-                return self.checked(replace(completion, text="", tool_calls=calls))
+            try:
+                written, said = written_calls(text, self._functions, self._asked())
+            except UnreadCallError:
+                raise problem from None
+            if written:
+                return self.checked(replace(completion, text=said, tool_calls=tuple(written)))
             if any(f'"{word}"' in text for word in ("say", "calls", "arguments")):
                 raise problem from None
             return self.checked(completion)
@@ -165,13 +179,6 @@ def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
             content = _both(rewritten.pop()["content"], content)
         rewritten.append({"role": role, "content": content})
     return rewritten
-
-
-def _written_calls(text: str) -> tuple[ToolCall, ...]:
-    """Calls that stand in the text, bare, listed or marked, because the server did not read them."""
-    if '"arguments"' not in text:
-        return ()
-    return tuple(map(_tool_call, all_fitting(text, _CALL)))
 
 
 def _tool_call(written: dict[str, Any]) -> ToolCall:

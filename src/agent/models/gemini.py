@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agent.models.failures import Endpoint, Failure, Kind, response_failure, transport_failure
 from agent.models.films import LARGEST, content_of, named_in
 from agent.models.wire import Body, OnDelta, response_of
+from mcp_tools.network import NetworkError, network_client
 
 if TYPE_CHECKING:
     import httpx2
@@ -122,7 +123,10 @@ class GeminiWire:
         import httpx2
 
         if self._opened is None:
-            self._opened = httpx2.AsyncClient()
+            try:
+                self._opened = network_client(httpx2.AsyncClient)
+            except NetworkError as error:
+                raise Failure(Kind.NETWORK, self.endpoint, error.message, remedy=error.remedy) from None
         headers = {"x-goog-api-key": self.endpoint.api_key or "", **request.pop("headers", {})}
         timeout = httpx2.Timeout(seconds, connect=10.0)
         try:

@@ -25,8 +25,12 @@ Rung = Literal["native", "schema", "text"]
 RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
 """Functions of the endpoint's own, one JSON form, JSON in text: for a structured answer the last two."""
 
-_KEPT_FOR = 30 * 24 * 3600.0
+_KEPT_FOR = 24 * 3600.0
 """Seconds after which an endpoint is asked anew: endpoints learn."""
+
+
+TRAITS = "endpoints.json"
+"""The file of what is known of endpoints, in the cache folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,24 @@ class Traits:
     """The rung that holds for structured answers; None before the first one."""
     without: tuple[str, ...] = ()
     """Request parameters that the endpoint refuses for this model."""
+    most_output: int | None = None
+    """The most tokens of a reply that the endpoint allows, as far as it said."""
     tools: Rung | None = None
     """The rung that holds for functions; None before the first call of one."""
     is_blind: bool = False
     """Whether the endpoint refused pictures for this model."""
     at: float = field(default=0.0, compare=False)
     """When it was learned, in seconds since 1970."""
+
+    @property
+    def shown(self) -> str:
+        """What the endpoint refuses, on one line; empty if nothing is known."""
+        told = [f"without {', '.join(self.without)}"] if self.without else []
+        told += [f"at most {self.most_output:,} tokens of output"] if self.most_output else []
+        told += ["no pictures"] if self.is_blind else []
+        told += ["no functions of its own"] if self.tools in ("schema", "text") else []
+        told += ["no JSON Schema"] if self.rung == "text" else []
+        return "; ".join(told)
 
 
 class TraitsCache:
@@ -61,6 +77,20 @@ class TraitsCache:
             known = self._file.remembered() if self._file else {}
             self._known = {key: traits for key, traits in known.items() if 0 <= time.time() - traits.at < _KEPT_FOR}
         return self._known.get(_key(endpoint), Traits())
+
+    def all(self) -> dict[str, Traits]:
+        """What is known of each endpoint and model that is remembered."""
+        self.get(Endpoint("", ""))
+        return dict(self._known or {})
+
+    def forget(self) -> int:
+        """Forgets everything, and gives the number of models forgotten."""
+        forgotten = len(self.all())
+        self._known = {}
+        if self._file is not None:
+            with self._file.changing() as known:
+                known.clear()
+        return forgotten
 
     def set(self, endpoint: Endpoint, traits: Traits) -> None:
         """Remembers it, and writes it down beside what other processes wrote meanwhile."""

@@ -1,129 +1,312 @@
-"""Hosted models: the wire to any OpenAI-compatible endpoint, through the openai SDK; and which models one offers."""
+"""Hosted models: the wire to any OpenAI-compatible endpoint, and which models one offers."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
+import zlib
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
-from agent.models.failures import Endpoint, Failure, Kind, openai_failure, transport_failure
+from agent.models.failures import Endpoint, Failure, Kind, response_failure, status_failure, transport_failure
 from agent.models.films import with_films
 from agent.models.protocol import FIRST_LISTED
-from agent.models.wire import CHAT, Body, Dialect, OnDelta
+from agent.models.wire import CHAT, ENDED, Body, Dialect, OnDelta
+from mcp_tools.network import NETWORK_ERRORS, NetworkError, network_client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    import httpx2
 
-    from openai import AsyncOpenAI
+_MOST_BYTES = 32_000_000
+"""Bytes of a reply, after decompression."""
+_MOST_OF_ERROR = 100_000
+_OTHER_USE = re.compile(r"embed|rerank|whisper|\btts\b|dall-e|moderation|transcri", re.IGNORECASE)
+"""Names of models that answer nothing."""
 
 
-class SdkWire:
-    """Carries requests through `AsyncOpenAI`.
+class HttpWire:
+    """Carries requests over HTTP.
 
-    Bodies are handed to `client.post` as they are: the resource methods walk every message and tool against
-    their request types on each call, which costs more than all the rest once a conversation is long.
-
-    A model `auto` becomes the first that the endpoint lists. Its `timeout` is the time that one call may take.
+    A model `auto` becomes the first that the endpoint lists, or with `only_one` the only one.
+    Its `timeout` is the time that one call may take, streamed or not.
     """
 
-    def __init__(self, endpoint: Endpoint, timeout: float = 180.0, dialect: Dialect = CHAT) -> None:
+    def __init__(
+        self, endpoint: Endpoint, timeout: float = 180.0, dialect: Dialect = CHAT, *, only_one: bool = False
+    ) -> None:
         self.endpoint = endpoint
         self._timeout = timeout
         self._dialect = dialect
-        self._opened: AsyncOpenAI | None = None
+        self._only_one = only_one
+        self._opened: httpx2.AsyncClient | None = None
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request; see `agent.models.wire.Wire`."""
         import httpx2
-        import openai
 
         try:
             if self.endpoint.model == FIRST_LISTED:
-                if not (names := await self._listed()):
-                    raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, "it lists none")
-                self.endpoint = replace(self.endpoint, model=names[0])
+                self.endpoint = replace(self.endpoint, model=await self._listed())
             body = with_films({**body, "model": self.endpoint.model}, self.endpoint)
-            body = self._dialect.request(body)
-            if on_delta is not None:
-                return await self._dialect.assemble(self._chunks(body), on_delta, self.endpoint)
-            async with asyncio.timeout(self._timeout):
-                response = await self._client().post(self._dialect.path, body=body, cast_to=object)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await self._post(self._dialect.request(body), on_delta)
+            except Failure as failure:
+                if failure.status not in (404, 405) or urlsplit(self.endpoint.url).path.strip("/"):
+                    raise
+                known, self.endpoint = self.endpoint, replace(self.endpoint, url=_with_path(self.endpoint.url, "/v1"))
+                try:
+                    async with asyncio.timeout(self._timeout):
+                        return await self._post(self._dialect.request(body), on_delta)
+                except Failure as other:
+                    if other.status in (404, 405):
+                        self.endpoint = known
+                        raise failure from None
+                    raise
         except TimeoutError:
             raise Failure(Kind.TIMEOUT, self.endpoint, f"after {self._timeout:g} s") from None
+        except NetworkError as error:
+            raise Failure(Kind.NETWORK, self.endpoint, error.message, remedy=error.remedy) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             raise transport_failure(self.endpoint, exc) from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as exc:
-            raise Failure(Kind.CUT, self.endpoint, f"no JSON: {exc}") from None
-        except openai.OpenAIError as exc:
-            failure = openai_failure(self.endpoint, exc)
-            if failure and failure.status == 404 and self._dialect is not CHAT and "model" not in failure.detail:
-                detail = f"the endpoint has no {self._dialect.path}; try the dialect chat"
-                failure = Failure(Kind.REFUSED, self.endpoint, detail, status=404)
-            raise failure or exc from None
-        if not isinstance(response, dict):
-            raise Failure(Kind.CUT, self.endpoint, f"no JSON object but {response!r}")
-        return self._dialect.response(response, self.endpoint)
+        except UnicodeEncodeError:
+            raise Failure(Kind.AUTH, self.endpoint, "the key has characters that no key has") from None
 
     async def aclose(self) -> None:
         """Closes connections."""
         if self._opened is not None:
-            await self._opened.close()
+            await self._opened.aclose()
             self._opened = None
 
-    async def _listed(self) -> list[str]:
-        listed: Any = await self._client().get("/models", cast_to=object)
-        models = listed.get("data") if isinstance(listed, dict) else None
-        return [str(m["id"]) for m in models or () if isinstance(m, dict) and "id" in m]
+    async def _listed(self) -> str:
+        offered = await asyncio.to_thread(ask_models, self.endpoint)
+        if offered.problem:
+            raise Failure(offered.kind, self.endpoint, "" if offered.kind is Kind.AUTH else offered.problem)
+        names = [name for name in offered.listed if not _OTHER_USE.search(name)] or offered.listed
+        if not names:
+            raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, "it lists none")
+        if self._only_one and len(names) > 1:
+            raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, f"it offers {len(names)} models, and none is chosen")
+        return names[0]
 
-    async def _chunks(self, body: Body) -> AsyncIterator[dict[str, Any]]:
-        from openai import AsyncStream
+    async def _post(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
+        url = _with_path(self.endpoint.url, self._dialect.path)
+        headers = headers_of(self.endpoint)
+        async with self._client().stream("POST", url, json=body, headers=headers) as response:
+            if response.status_code >= 300:
+                raise await self._failure(response)
+            data = _Body(response, self.endpoint)
+            if await data.is_stream():
+                shown = on_delta if on_delta is not None else lambda _: None
+                return await self._dialect.assemble(_events(data, self.endpoint), shown, self.endpoint)
+            answer = await self._whole(data)
+        if on_delta is not None and "choices" in (answer := self._dialect.response(answer, self.endpoint)):
+            return await CHAT.assemble(_one(answer), on_delta, self.endpoint)
+        return self._dialect.response(answer, self.endpoint) if on_delta is None else answer
 
-        stream: Any = await self._client().post(
-            self._dialect.path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
-        )
-        async with stream:
-            async for chunk in stream:
-                yield chunk
+    async def _whole(self, data: _Body) -> dict[str, Any]:
+        try:
+            answer = json.loads(b"".join([piece async for piece in data]))
+        except (ValueError, RecursionError) as error:
+            raise Failure(Kind.CUT, self.endpoint, f"no JSON: {error}") from None
+        if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+            answer = answer[0]
+        if not isinstance(answer, dict):
+            raise Failure(Kind.CUT, self.endpoint, f"no JSON object but {str(answer)[:200]!r}")
+        return answer
 
-    def _client(self) -> AsyncOpenAI:
+    async def _failure(self, response: httpx2.Response) -> Failure:
+        """What a status of 300 or more means."""
+        if response.status_code < 400:
+            place = response.headers.get("location", "elsewhere")
+            return Failure(Kind.CUT, self.endpoint, f"it redirects to {place}", status=response.status_code)
+        text = b""
+        async for piece in _Body(response, self.endpoint):
+            text += piece
+            if len(text) > _MOST_OF_ERROR:
+                break
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            body = text.decode(errors="replace")
+        failure = status_failure(self.endpoint, response.status_code, body, response.headers)
+        if failure.status == 404 and self._dialect is not CHAT and "model" not in failure.detail:
+            detail = f"the endpoint has no {self._dialect.path}; try the dialect chat"
+            failure = Failure(Kind.REFUSED, self.endpoint, detail, status=404)
+        return failure
+
+    def _client(self) -> httpx2.AsyncClient:
         if self._opened is None:
             import httpx2
-            from openai import AsyncOpenAI
 
-            self._opened = AsyncOpenAI(
-                api_key=self.endpoint.api_key or "none",
-                base_url=self.endpoint.url,
-                timeout=httpx2.Timeout(self._timeout, connect=10.0),
-                max_retries=0,  # ours tell the user, honour Retry-After and count
-            )
+            limits = httpx2.Timeout(self._timeout, connect=10.0)
+            self._opened = network_client(httpx2.AsyncClient, timeout=limits)
         return self._opened
+
+
+async def _one(answer: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    """A whole answer as a stream of one chunk."""
+    yield answer
+    yield ENDED
+
+
+class _Body:
+    """The bytes of a response, decompressed by ourselves: a few compressed bytes can become gigabytes."""
+
+    def __init__(self, response: httpx2.Response, endpoint: Endpoint) -> None:
+        self._response = response
+        self._endpoint = endpoint
+        self._encoding = response.headers.get("content-encoding", "identity").lower()
+        self._pieces = self._read()
+        self._first = b""
+
+    @property
+    def has_length(self) -> bool:
+        """The server marks the end of the body, so that one that was cut off shows."""
+        headers = self._response.headers
+        return "content-length" in headers or "chunked" in headers.get("transfer-encoding", "")
+
+    async def is_stream(self) -> bool:
+        """The body holds events and is no JSON; reads its beginning."""
+        while len(start := self._first.lstrip(b"\xef\xbb\xbf \r\n\t")) < 1:
+            if (piece := await anext(self._pieces, None)) is None:
+                break
+            self._first += piece
+        kind = self._response.headers.get("content-type", "").lower()
+        return start.startswith((b"data", b"event", b":", b"id:", b"retry")) or (
+            "event-stream" in kind and not start.startswith((b"{", b"[", b"<"))
+        )
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._first
+        async for piece in self._pieces:
+            yield piece
+
+    async def _read(self) -> AsyncIterator[bytes]:
+        if self._encoding not in ("identity", "", "gzip", "deflate"):
+            raise Failure(Kind.CUT, self._endpoint, f"it is compressed with {self._encoding}, which was not asked for")
+        inflate = zlib.decompressobj(47) if self._encoding in ("gzip", "deflate") else None
+        size = 0
+        async for piece in self._response.aiter_raw():
+            try:
+                piece = inflate.decompress(piece, _MOST_BYTES + 1) if inflate else piece
+            except zlib.error as error:
+                raise Failure(Kind.CUT, self._endpoint, f"it cannot be decompressed: {error}") from None
+            if (size := size + len(piece)) > _MOST_BYTES:
+                raise Failure(Kind.CUT, self._endpoint, f"the reply has more than {_MOST_BYTES:,} bytes")
+            yield piece
+
+
+async def _lines(data: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Lines, whichever of CR, LF and CRLF ends them."""
+    rest = b""
+    async for piece in data:
+        *lines, last = piece.replace(b"\r", b"\n").split(b"\n")
+        if lines:
+            lines[0], rest = rest + lines[0], b""
+            for line in lines:
+                yield line
+        rest += last
+    yield rest
+
+
+async def _events(data: _Body, endpoint: Endpoint) -> AsyncIterator[dict[str, Any]]:
+    """The JSON of server-sent events, then `ENDED` if the stream came to its proper end."""
+    waiting = b""
+    async for line in _lines(data):
+        field, _, value = line.partition(b":")
+        value = value.strip()
+        if field.strip() != b"data" or not value:
+            continue
+        if value == b"[DONE]":
+            yield ENDED
+            return
+        if not waiting and value[:1] not in b'{["':
+            continue  # a ping
+        waiting += value
+        try:
+            event = json.loads(waiting)
+        except RecursionError:
+            raise Failure(Kind.CUT, endpoint, "an event that is nested too deeply") from None
+        except ValueError:
+            if waiting is not value and len(waiting) > _MOST_OF_ERROR:
+                raise Failure(Kind.CUT, endpoint, "an event that is no JSON") from None
+            continue
+        waiting = b""
+        yield event
+    if waiting:
+        raise Failure(Kind.CUT, endpoint, f"an event that is no JSON: {waiting[:80].decode(errors='replace')!r}")
+    if data.has_length:
+        yield ENDED
+
+
+def _with_path(url: str, path: str) -> str:
+    """An endpoint's address with a path behind its own, before its query."""
+    parts = urlsplit(url)
+    return parts._replace(path=parts.path.rstrip("/") + path).geturl()
+
+
+def headers_of(endpoint: Endpoint) -> dict[str, str]:
+    """The headers of every request: the key, as the endpoint wants it, and no wish for compression."""
+    headers = {"Accept-Encoding": "identity", "User-Agent": "alita"}
+    if endpoint.api_key is None:
+        return headers
+    if endpoint.host.partition(":")[0].endswith((".azure.com", ".azure-api.net")):
+        return {**headers, "api-key": endpoint.api_key}
+    return {**headers, "Authorization": f"Bearer {endpoint.api_key}"}
 
 
 class ModelList(NamedTuple):
     """What an endpoint says, or why it says nothing."""
 
-    names: tuple[str, ...] = ()
-    """Empty where it has no such list, too."""
+    listed: tuple[str, ...] = ()
+    """In its own order. Empty where it has no such list, too."""
     problem: str = ""
     remedy: str = ""
+    kind: Kind = Kind.UNREACHABLE
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, sorted."""
+        return tuple(sorted(self.listed))
 
 
 def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
     """Asks an endpoint for its models (`GET /models`)."""
     import httpx2
 
-    url = endpoint.url
+    url = endpoint.shown_url
     try:
-        headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
-        response = httpx2.get(f"{url}/models", headers=headers, timeout=seconds)
-    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
+        with network_client(httpx2.Client, timeout=seconds) as client:
+            for address in _addresses(endpoint.url):
+                response = client.get(_with_path(address, "/models"), headers=headers_of(endpoint))
+                if response.status_code not in (404, 405):
+                    break
+    except NetworkError as error:
+        return ModelList(problem=error.message, remedy=error.remedy, kind=Kind.NETWORK)
+    except UnicodeEncodeError:
+        remedy = f"Set {endpoint.key_variable or 'its key'} again."
+        return ModelList(problem=f"the key for {url} has characters that no key has", remedy=remedy, kind=Kind.AUTH)
+    except (*NETWORK_ERRORS, httpx2.HTTPError, httpx2.InvalidURL) as error:
         return ModelList(problem=f"{url} could not be reached: {error}", remedy="Check the network, or --base-url.")
     if response.status_code in {401, 403}:
-        return ModelList(problem=f"{url} rejected the key", remedy=f"Set {endpoint.key_variable or 'its key'}.")
-    if response.status_code >= 400 and response.status_code != 404:
-        return ModelList(problem=f"{url} answered {response.status_code}", remedy="Check --base-url.")
+        remedy = f"Set {endpoint.key_variable or 'its key'}."
+        return ModelList(problem=f"{url} rejected the key", remedy=remedy, kind=Kind.AUTH)
+    if response.status_code >= 400 and response.status_code not in (404, 405):
+        kind = response_failure(endpoint, response).kind
+        return ModelList(problem=f"{url} answered {response.status_code}", remedy="Check --base-url.", kind=kind)
     try:
-        return ModelList(tuple(sorted(str(model["id"]) for model in response.json()["data"])))
-    except (ValueError, KeyError, TypeError):
+        answer = response.json()
+        models = answer if isinstance(answer, list) else answer.get("data") or answer.get("models") or []
+        return ModelList(tuple(str(each.get("id") or each["name"]) for each in models))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return ModelList()
+
+
+def _addresses(url: str) -> Iterator[str]:
+    yield url
+    if not urlsplit(url).path.strip("/"):
+        yield _with_path(url, "/v1")

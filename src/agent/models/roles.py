@@ -25,8 +25,8 @@ from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
 from agent.models.failures import Endpoint, Notify, Retry
 from agent.models.gemini import GeminiWire, is_gemini
-from agent.models.ladder import TraitsCache
-from agent.models.openai import SdkWire
+from agent.models.ladder import TRAITS, TraitsCache
+from agent.models.openai import HttpWire
 from agent.models.protocol import EMBEDDED, OPENAI_URL, SCRIPTED, Completion, Model, Request, Role, price_of
 from agent.models.scripted import Script, ScriptedModel
 from agent.models.wire import CHAT, RESPONSES
@@ -130,7 +130,7 @@ class Models:
         self._by_role: dict[str, Model] = {}
         self._scripts: dict[str, Script] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self._traits = TraitsCache(settings.cache_dir / "endpoints.json")
+        self._traits = TraitsCache(settings.cache_dir / TRAITS)
 
     def for_role(self, role: str) -> Model:
         """The model of a role, with its fallbacks.
@@ -182,7 +182,7 @@ class Models:
             name,
             GeminiWire(endpoint, max(s.timeout, _WATCHING))
             if role == Role.MEDIA and is_gemini(endpoint.url)
-            else SdkWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
+            else HttpWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
             price=(named and named.price) or listed,
             temperature=named.temperature if named else None,
             slots=self._slots.setdefault(endpoint.url, asyncio.Semaphore(s.concurrency)),

@@ -35,42 +35,138 @@ class Wire(Protocol):
         """Closes connections."""
 
 
+_CHARACTERS = 4_000_000
+"""The longest reply that is taken, in characters."""
+_BROKEN = ("error", "network_error")
+
+
 async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
-    """The response that a stream's chunks add up to.
+    """The response that a stream's chunks add up to. A stream may end without a reason once `[DONE]` was read.
 
     Raises:
         Failure: The stream ended before the model did, or carried an error.
     """
     message: dict[str, Any] = {"role": "assistant", "content": ""}
-    calls: dict[int, dict[str, Any]] = {}
+    pieces: list[str] = []
+    calls = StreamedCalls()
     response: dict[str, Any] = {"usage": None, "model": ""}
     finish: str | None = None
+    length = 0
     async for chunk in chunks:
         if not isinstance(chunk, dict):
             raise Failure(Kind.CUT, endpoint, f"an event that is not a JSON object: {chunk!r}")
-        if chunk.get("error"):
-            raise Failure(Kind.CUT, endpoint, json.dumps(chunk["error"]))
+        if chunk is ENDED:
+            finish = finish or ("stop" if pieces or calls.are_whole else None)
+            break
+        raise_error(chunk, endpoint)
         response = {key: chunk.get(key) or known for key, known in response.items()}
-        for choice in (chunk.get("choices") or [])[:1]:
-            finish = choice.get("finish_reason") or finish
-            delta = choice.get("delta") or {}
-            if text := delta.get("content"):
-                message["content"] += text
-                on_delta(text)
-            if delta.get("refusal"):
-                message["refusal"] = message.get("refusal", "") + delta["refusal"]
-            for part in delta.get("tool_calls") or []:
-                new = {"id": "", "function": {"name": "", "arguments": ""}, "type": "function"}
-                call = calls.setdefault(part.get("index", 0), new)
-                call["id"] = part.get("id") or call["id"]
-                piece = part.get("function") or {}
-                for key in ("name", "arguments"):
-                    call["function"][key] += piece.get(key) or ""
-    if finish is None:
+        choice = first_choice(chunk)
+        finish = choice.get("finish_reason") or finish
+        delta = choice.get("delta") or choice.get("message") or {}
+        if not isinstance(delta, dict):
+            raise Failure(Kind.CUT, endpoint, f"a piece of a message that is no object: {delta!r}")
+        if text := text_of(delta.get("content") or choice.get("text")):
+            pieces.append(text)
+            on_delta(text)
+        if isinstance(delta.get("refusal"), str):
+            message["refusal"] = message.get("refusal", "") + delta["refusal"]
+        added = calls.add(calls_of(delta))
+        if (length := length + len(text) + added) > _CHARACTERS:
+            raise Failure(Kind.CUT, endpoint, f"the reply has more than {_CHARACTERS:,} characters")
+    message["content"] = "".join(pieces)
+    if finish is None or finish in _BROKEN:
         raise Failure(Kind.CUT, endpoint, f"the stream ended after {len(message['content'])} characters")
-    if calls:
-        message["tool_calls"] = [calls[i] for i in sorted(calls)]
+    if calls.calls:
+        message["tool_calls"] = calls.calls
     return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+
+
+ENDED: dict[str, Any] = {}
+"""The chunk that stands for `[DONE]`, or for the end of a body whose length the server gave."""
+
+
+def raise_error(answer: dict[str, Any], endpoint: Endpoint) -> None:
+    """Raises the failure that an answer with status 200 holds in place of a choice."""
+    if answer.get("choices") and not answer.get("error"):
+        return
+    if answer.get("error") or answer.get("object") == "error" or answer.get("errors"):
+        raise event_failure(endpoint, answer)
+
+
+def first_choice(answer: dict[str, Any]) -> dict[str, Any]:
+    """The first choice of an answer or a chunk; empty where there is none."""
+    choices = answer.get("choices") or []
+    choice: Any = next((each for each in choices if not each.get("index")), {}) if isinstance(choices, list) else {}
+    return choice if isinstance(choice, dict) else {}
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content, which some endpoints give in parts; those with thoughts are left out."""
+    if isinstance(content, list):
+        return "".join(text_of(part) for part in content)
+    if isinstance(content, dict):
+        is_text = content.get("type", "text") in ("text", "output_text")
+        return text_of(content.get("text")) if is_text else ""
+    return "" if content is None else str(content)
+
+
+def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The calls in a message or a piece of one, those of the older form `function_call` included."""
+    calls = message.get("tool_calls") or []
+    calls = [calls] if isinstance(calls, dict) else calls
+    if not calls and message.get("function_call"):
+        calls = [{"index": 0, "function": message["function_call"]}]
+    return [each for each in calls if isinstance(each, dict)]
+
+
+class StreamedCalls:
+    """Calls put together from their pieces, whatever the pieces say of index and id."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self._indexes: list[Any] = []
+
+    def add(self, pieces: list[dict[str, Any]]) -> int:
+        """Adds the pieces of one chunk, and gives the characters that they bring."""
+        length = 0
+        for piece in pieces:
+            function = piece.get("function") or piece
+            name, own, arguments = function.get("name") or "", piece.get("id") or "", function.get("arguments")
+            call = self._call(piece.get("index"), str(own), str(name))
+            known = call["function"]
+            if name and name != known["name"]:
+                known["name"] += str(name)
+            call["id"] = call["id"] or str(own)
+            if arguments is not None and not isinstance(arguments, str):
+                arguments = json.dumps(arguments, ensure_ascii=False)
+            known["arguments"] += arguments or ""
+            length += len(arguments or "") + len(name)
+        return length
+
+    def _call(self, index: Any, own: str, name: str) -> dict[str, Any]:
+        places = [i for i, known in enumerate(self._indexes) if None in (index, known) or index == known]
+        if places:
+            call = self.calls[places[-1]]
+            other = own and call["id"] and own != call["id"]
+            follows = index is None and not own and _is_whole(call)
+            if not (name and (other or follows)) and not (other and index is None):
+                return call
+        self.calls.append({"id": "", "function": {"name": "", "arguments": ""}, "type": "function"})
+        self._indexes.append(index)
+        return self.calls[-1]
+
+    @property
+    def are_whole(self) -> bool:
+        """Each call has arguments that are JSON, or none."""
+        return bool(self.calls) and all(_is_whole(call) for call in self.calls)
+
+
+def _is_whole(call: dict[str, Any]) -> bool:
+    try:
+        json.loads(call["function"]["arguments"] or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return bool(call["function"]["name"])
 
 
 def response_of(
@@ -115,7 +211,12 @@ def _with_pictures_apart(body: Body) -> Body:
     return {**body, "messages": messages[:-1]}
 
 
-CHAT = Dialect("/chat/completions", _with_pictures_apart, lambda response, _: response, assemble)
+def _chat_response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
+    raise_error(answer, endpoint)
+    return answer
+
+
+CHAT = Dialect("/chat/completions", _with_pictures_apart, _chat_response, assemble)
 
 
 def _request(body: Body) -> Body:

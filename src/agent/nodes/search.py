@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_query
 from agent.context import Context
-from agent.errors import ModelOutputError, StoppedError
+from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.material.origins import origins_of
 from agent.models.protocol import Role
@@ -34,7 +34,7 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     wanted = Wanted(state["question"], query, decision.source, evidence_text(steps), state.get("sources", []), origins)
     try:
         evidence = await strategy.research(wanted, context)
-    except (ModelOutputError, StoppedError) as failure:
+    except (ModelError, ModelOutputError, StoppedError) as failure:
         return failed(state, context, f"The search came to no end: {failure.message}", f"no search: {failure.message}")
     if not evidence.ok:
         context.emit(Note(f"nothing was found: {one_line('; '.join(evidence.failed) or 'no page fits', 300)}"))

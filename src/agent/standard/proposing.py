@@ -7,7 +7,7 @@ from functools import partial
 from agent.actions.creation import short_path, tell_creation
 from agent.actions.tools import shown_tool
 from agent.context import Context
-from agent.errors import ModelOutputError
+from agent.errors import ModelError, ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.models.protocol import Role
@@ -49,7 +49,7 @@ async def propose_tool(state: State, context: Context) -> Update:
             library=context.library,
             tell=partial(tell_creation, context),
         )
-    except (ModelOutputError, StoppedError) as failure:
+    except (ModelError, ModelOutputError, StoppedError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")
     if creation.tool is None:
         return _not_kept(state, context, creation)

@@ -21,7 +21,7 @@ from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, of_address
 from agent.context import Context
 from agent.conversation import programs_in
-from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
+from agent.errors import ModelError, ModelOutputError, ModelTooLongError, PicturesRefusedError
 from agent.events import Note
 from agent.learning.planner import brief, replan, why_replan
 from agent.material.attached import ROOM_OF_ALL, unread_files
@@ -165,7 +165,7 @@ class Standard(Strategy):
         try:
             completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
             summary = completion.text.strip()
-        except (ModelTooLongError, ModelOutputError):
+        except (ModelError, ModelOutputError):
             summary = ""
         how = "summarised" if summary else "cut to their beginnings and ends"
         context.emit(Note(f"{count_of(count, 'earlier turn')} {how} to make room"))
@@ -187,7 +187,11 @@ class Standard(Strategy):
             return False
         older = messages_for(state, replies[: room.folded + half], most_steps=most_steps(state, context), room=room)
         asked = [*older, {"role": "user", "content": _SUMMARISE}]
-        completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
+        try:
+            completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
+        except (ModelError, ModelOutputError) as problem:
+            context.emit(Note(f"the older calls could not be summarised: {problem.message}"))
+            return False
         room.folded, room.summary = room.folded + half, completion.text.strip()
         return bool(room.summary)
 

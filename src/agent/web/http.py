@@ -18,6 +18,7 @@ from agent import alita_version
 from agent.web.guard import AddressGuard, Resolver, read_address
 from agent.web.page import WebProblem
 from agent.web.response import Response, StatusProblem, foreign_errors, response_of
+from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -239,8 +240,12 @@ class Http:
 
             from agent.web.transport import Routed
 
+            try:
+                tls = self._tls or network_client(httpx2.create_ssl_context)
+            except NetworkError as error:
+                raise WebProblem("connection", error.message, remedy=error.remedy) from None
             self._opened = httpx2.AsyncClient(
-                transport=Routed(self.guard, self._tls or httpx2.create_ssl_context()),
+                transport=Routed(self.guard, tls),
                 headers={
                     "User-Agent": f"Mozilla/5.0 (compatible; {TOKEN}/{alita_version()})",
                     "Accept-Language": "en,*;q=0.5",

@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 from agent.web.address import split_address
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
+from mcp_tools.network import network_problems
 
 _HEAD = _PIECE = 64 * 2**10
 _CONNECT_SECONDS = 10.0
@@ -224,6 +225,8 @@ def proxy_for(scheme: str, host: str) -> str:
 
 def proxy_problem() -> WebProblem:
     """The proxy of the environment cannot be used; its address, which may hold a password, is not shown."""
+    if found := next(network_problems(), None):
+        return WebProblem("connection", found.message, remedy=found.remedy)
     return WebProblem(
         "connection",
         "The proxy set by the environment cannot be used: only HTTP proxies are supported.",

@@ -25,6 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcp_tools.clients.config_files import Expanded
 from mcp_tools.clients.messages import LONGEST_MESSAGE, Mail, failed, failure_of
 from mcp_tools.errors import ServerError
+from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
@@ -59,12 +60,17 @@ class Web:
         """Connects with the first request; leaving ends the server's session."""
         self._inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
-        async with httpx2.AsyncClient(
-            headers=self._server.headers,
-            follow_redirects=False,  # they would carry the headers to another place
-            # no call may wait here: each has its own limit
-            timeout=httpx2.Timeout(_WRITE_SECONDS, read=None, connect=self._server.entry.limits.connect_seconds),
-        ) as self._client:
+        try:
+            client = network_client(
+                httpx2.AsyncClient,
+                headers=self._server.headers,
+                follow_redirects=False,  # they would carry the headers to another place
+                # no call may wait here: each has its own limit
+                timeout=httpx2.Timeout(_WRITE_SECONDS, read=None, connect=self._server.entry.limits.connect_seconds),
+            )
+        except NetworkError as error:
+            raise ServerError(f"{error.message.rstrip('.')}. {error.remedy}", kind="unreachable") from None
+        async with client as self._client:
             try:
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._send_all, outbound, group)

@@ -31,6 +31,7 @@ from agent.web.engines.search_engines import engine_states, names_of
 from agent.web.page import WebProblem
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.library import Library
+from mcp_tools.network import network_problems
 from mcp_tools.sandbox.backends import remedies
 from mcp_tools.text import one_line
 
@@ -65,7 +66,7 @@ class Finding(NamedTuple):
 def diagnose(settings: Settings) -> list[Finding]:
     """Looks at everything; nothing here raises for what it finds."""
     python = f"{platform.python_version()} on {platform.system()} {platform.release()}"
-    looks = (_packages, model_findings, _speech, _isolation, _search, _browser, _folders, _library, _servers)
+    looks = (_packages, _network, model_findings, _speech, _isolation, _search, _browser, _folders, _library, _servers)
     return [Finding("python", True, python), *(found for look in looks for found in look(settings))]
 
 
@@ -81,6 +82,11 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         needed = not extra or (extra == "local" and settings.model == EMBEDDED)
         detail = f"not installed: {missing}" if missing else "installed"
         yield Finding(name or "packages", not missing, detail, remedy, needed)
+
+
+def _network(settings: Settings) -> Iterator[Finding]:
+    for problem in network_problems():
+        yield Finding("network", False, problem.message, problem.remedy)
 
 
 def model_findings(settings: Settings) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Awaitable
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,7 @@ from agent.models.embedded.local_server import LocalServer, ServerOptions, runni
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
+from agent.models.ladder import TRAITS, TraitsCache
 from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
 from agent.models.roles import Models, endpoint_of
@@ -95,9 +97,16 @@ def _pull(weights: Weights) -> Path:
 
 
 @app.command("list", settings=("base_url",))
-def list_(flags: dict[str, Any]) -> Result:
+def list_(
+    flags: dict[str, Any],
+    forget: Annotated[bool, opt("--forget", "Forget what endpoints refused, then list.")] = False,
+) -> Result:
     """Lists the configured models, the models that their endpoints offer, and the weights on this machine."""
     settings = options.settings(flags)
+    traits = TraitsCache(settings.cache_dir / TRAITS)
+    if forget:
+        traits.forget()
+    known = traits.all()
     models, offers = _listed(settings), _offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     weights = [{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored]
@@ -110,9 +119,16 @@ def list_(flags: dict[str, Any]) -> Result:
     lines = [
         offer["problem"] or f"{offer['endpoint']} offers: {', '.join(offer['models']) or 'unknown'}" for offer in offers
     ]
+    lines += [f"remembered of {who}: {each.shown}" for who, each in known.items() if each.shown]
     lines += columns([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored], None)
+    remembered = {who: {**asdict(each), "without": list(each.without)} for who, each in known.items()}
     note = "" if stored else "No weights on this machine. Download them with: alita model pull"
-    return Result({"models": models, "offered": offers, "weights": weights}, rows, "\n".join(lines), note)
+    return Result(
+        {"models": models, "offered": offers, "weights": weights, "remembered": remembered},
+        rows,
+        "\n".join(lines),
+        note,
+    )
 
 
 def _listed(settings: Settings) -> list[dict[str, Any]]:

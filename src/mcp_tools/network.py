@@ -1,0 +1,99 @@
+"""The network as the environment sets it: proxies and certificates, and clients that say what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from mcp_tools.errors import UserError
+
+NETWORK_ERRORS = (ImportError, ValueError, OSError)
+"""What httpx, httpx2 and ssl raise for such variables, among them ssl.SSLError."""
+_SCHEMES = ("http", "https", "socks5", "socks5h")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+T = TypeVar("T")
+
+
+class NetworkError(UserError):
+    """A variable of the environment names a proxy or certificates that cannot be used."""
+
+
+def network_client(make: Callable[..., T], **options: Any) -> T:
+    """A client of httpx or httpx2.
+
+    Raises:
+        NetworkError: A variable of the environment prevents it.
+    """
+    try:
+        return make(**options)
+    except NETWORK_ERRORS as error:
+        raise network_error(error) from None
+
+
+def network_error(error: Exception) -> NetworkError:
+    """The variable behind an error that opening a client raised."""
+    found = next(network_problems(), None)
+    return found or NetworkError(
+        f"The proxy or the certificates of the environment cannot be used: {error}",
+        remedy=f"Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, {_CERTIFICATES[0]} and {_CERTIFICATES[1]}.",
+    )
+
+
+def network_problems() -> Iterator[NetworkError]:
+    """Each variable of the environment that names a proxy or certificates that cannot be used.
+
+    A proxy's address may hold a password, so only its scheme and host are shown.
+    """
+    for kind, address in getproxies().items():
+        if kind == "no" or not address:
+            continue
+        name = _name_of(f"{kind}_proxy")
+        try:
+            parts = urlsplit(address if "://" in address else f"http://{address}")
+            shown, _ = f"{parts.scheme}://{parts.hostname or ''}", parts.port
+        except ValueError:
+            yield NetworkError(
+                f"{name} names no proxy: its address cannot be read.", remedy=f"Correct or unset {name}."
+            )
+            continue
+        if parts.scheme not in _SCHEMES or not parts.hostname:
+            known = "http://, https:// or socks5://"
+            yield NetworkError(
+                f"{name} names a proxy that cannot be used: {shown}.",
+                remedy=f"Use one that begins with {known}, or unset {name}.",
+            )
+        elif parts.scheme.startswith("socks") and find_spec("socksio") is None:
+            yield NetworkError(
+                f"{name} names a SOCKS proxy ({shown}), for which the package socksio is missing.",
+                remedy=f"Run: pip install socksio. Or unset {name}.",
+            )
+    for name in _CERTIFICATES:
+        if (place := os.environ.get(name)) and (wrong := _wrong_with(name, Path(place))):
+            yield NetworkError(f"{name} names {place}, {wrong}.", remedy=f"Correct or unset {name}.")
+
+
+def _name_of(name: str) -> str:
+    return next((each for each in (name, name.upper()) if os.environ.get(each)), name.upper())
+
+
+def _wrong_with(name: str, place: Path) -> str:
+    """What is wrong with a place for certificates; empty if nothing is."""
+    try:
+        if not place.exists():
+            return "which does not exist"
+        if name == "SSL_CERT_DIR":
+            return "" if place.is_dir() else "which is not a folder"
+        if place.is_dir():
+            return "" if name == "REQUESTS_CA_BUNDLE" else "which is a folder"
+        ssl.create_default_context(cafile=str(place))
+    except ssl.SSLError:
+        return "which holds no certificates"
+    except OSError as error:
+        return f"which cannot be read: {error.strerror}"
+    return ""
