@@ -161,7 +161,7 @@ class Resources:
                 tool = self.library(settings).get(name)
                 now = ApprovedHashes.of(tool)
                 served = str(tool.status is Status.VERIFIED)
-                states[name] = " ".join((now.source, now.definition, now.capabilities, served))
+                states[name] = " ".join((now.source, now.definition, now.capabilities, now.record, served))
         return states
 
     @property

@@ -26,6 +26,7 @@ from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, Flaw, ob
 from mcp_tools.packages import imported
 from mcp_tools.run import limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
+from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
 Open = Callable[[], Awaitable[Sandbox]]
@@ -203,7 +204,7 @@ def _provenance(library: Library, name: str) -> dict[str, Json]:
     """
     path = object_path(library.folder, name)
     try:
-        content = json.loads(read_file(path))
+        content = json_of(read_file(path))
     except FileNotFoundError:
         return {"edited": True}
     except (OSError, ValueError, RecursionError) as error:

@@ -69,10 +69,13 @@ def _locked_draft(folder: Path) -> tuple[Path, int]:
     """The first draft that nobody is writing, empty, and its descriptor, which holds its lock."""
     for number in itertools.count(1):
         draft = folder / f"{_DRAFT}-{number}"
-        while (descriptor := os.open(draft, _FLAGS, 0o600)) >= 0:
+        while (descriptor := _opened(draft)) is not None:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                os.close(descriptor)
+                break
+            if os.fstat(descriptor).st_uid != os.geteuid():  # it would be another user's, who could read it
                 os.close(descriptor)
                 break
             if _is_own(draft, descriptor):
@@ -80,6 +83,16 @@ def _locked_draft(folder: Path) -> tuple[Path, int]:
                 return draft, descriptor
             os.close(descriptor)  # it has become a file meanwhile
     raise AssertionError("numbers do not end")
+
+
+def _opened(draft: Path) -> int | None:
+    """The descriptor of a draft; None for another user's."""
+    try:
+        return os.open(draft, _FLAGS, 0o600)
+    except PermissionError:
+        if draft.is_file() and draft.stat().st_uid != os.geteuid():
+            return None
+        raise
 
 
 def _is_own(draft: Path, descriptor: int) -> bool:

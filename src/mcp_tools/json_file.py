@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.small_files import RECORD, json_of, read_small
 
 LOCK_SECONDS = 30.0
 
@@ -42,14 +43,12 @@ class JsonFile(Generic[T]):
         from pydantic import ValidationError
 
         try:
-            return self._form.validate_python(json.loads(self.path.read_bytes()))
+            return self._form.validate_python(json_of(read_small(self.path, RECORD)))
         except (FileNotFoundError, NotADirectoryError):
             return self._form.validate_python(self._empty)
         except ValidationError as error:
             flaw = error.errors()[0]
             raise ValueError(f"{'.'.join(map(str, flaw['loc'])) or 'all of it'}: {flaw['msg']}") from None
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
 
     def remembered(self) -> T:
         """What is remembered; nothing where it cannot be read or is damaged."""

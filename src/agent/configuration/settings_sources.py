@@ -9,9 +9,9 @@ that `alita.toml` names uses a key only where the user's own settings use that k
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -25,6 +25,8 @@ from agent.errors import SettingsError
 from agent.models.named import NAME
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, GEMINI_URL, OPENAI_URL, ROLES, SCRIPTED
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import SETTINGS, read_small, toml_of
+from mcp_tools.text import one_line
 
 Layer = dict[str, tuple[Any, str]]
 """The values of one source, each with how a message names it."""
@@ -245,18 +247,22 @@ def _file_layer(path: Path) -> Layer:
     """What a settings file sets, its named models one by one."""
     with os_errors_as(SettingsError, f"{path} cannot be read"):
         try:
-            values = tomllib.loads(path.read_bytes().decode())
+            values = toml_of(read_small(path, SETTINGS))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return {}
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{path} is not valid TOML: {error}.", remedy="Fix that line.") from None
+        except UnicodeDecodeError:
+            raise  # as what cannot be read
+        except ValueError as error:
+            raise SettingsError(
+                f"{path} is not valid TOML: {one_line(str(error), 200)}.", remedy="Fix that line."
+            ) from None
     require_known(values, path)
     models = values.pop("models", {})
     if not isinstance(models, dict) or not all(isinstance(value, dict) for value in models.values()):
         raise SettingsError(f"In {path}, models must be tables such as [models.NAME].", remedy="Write: [models.NAME]")
     for name, value in models.items():
         if not NAME.fullmatch(name) or name in (EMBEDDED, FIRST_LISTED):
-            raise SettingsError(f"{path} names a model {name!r}, which is not a valid name.")
+            raise SettingsError(f"{path} names a model {one_line(name, 60)!r}, which is not a valid name.")
         values[f"{_MODELS}{name}"] = value
     return {name: (value, str(path)) for name, value in values.items()}
 
@@ -282,7 +288,8 @@ def _dotenv_layer(path: Path) -> Layer:
 
     with os_errors_as(SettingsError, f"{path} cannot be read"):
         # No interpolation: it would let the file copy the environment's secrets into other values.
-        found = dotenv_values(path, interpolate=False)
+        text = read_small(path, SETTINGS).decode()
+        found = dotenv_values(stream=io.StringIO(text), interpolate=False)
     if "ALITA_HOME" in found:
         raise SettingsError(
             f"{path} sets ALITA_HOME, which a project may not do: {NOT_FOR_PROJECTS['data_dir']}.",
@@ -301,7 +308,7 @@ def require_known(values: Iterable[str], path: Path) -> None:
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)
             remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
-            raise SettingsError(f"{path}: there is no setting {name}.", remedy=remedy)
+            raise SettingsError(f"{path}: there is no setting {one_line(name, 60)}.", remedy=remedy)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

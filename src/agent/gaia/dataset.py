@@ -13,6 +13,7 @@ from agent.errors import DatasetError
 from agent.gaia.attempt import Dataset, Task, dataset_of
 from agent.records import json_lines
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def load_jsonl(path: Path) -> Dataset:
         "Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for those of the hub."
     )
     with os_errors_as(DatasetError, f"The question file {path} cannot be read", remedy):
-        rows = [(f"line {number}", record) for number, record in json_lines(path.read_bytes())]
+        rows = [(f"line {number}", record) for number, record in json_lines(read_small(path, JOURNAL))]
     return _not_empty(dataset_from(rows, str(path)), f"question file {path}")
 
 

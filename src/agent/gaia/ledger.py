@@ -25,6 +25,7 @@ from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt, Begun, Lesson, Task, from_line
 from agent.store.jsonl_log import AppendedLines
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
 
 VERSION = 1
@@ -96,7 +97,7 @@ def read_ledger(path: Path) -> Records:
         RunError: There is none, it is no ledger, or a later version wrote it.
     """
     with os_errors_as(RunError, f"The ledger {path} cannot be read"):
-        raw = path.read_bytes()
+        raw = read_small(path, JOURNAL)
     header: Header | None = None
     choices: list[CountedTasks] = []
     made: list[Attempt | Begun] = []

@@ -22,6 +22,7 @@ from agent.traces.read import trace_of
 from agent.traces.trace import TraceStep
 from agent.user_files import write_file
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -153,7 +154,7 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
         StorageError: It cannot be read.
     """
     with os_errors_as(StorageError, f"{path} cannot be read"):
-        lines = [*json_lines(path.read_bytes())]
+        lines = [*json_lines(read_small(path, JOURNAL))]
     known, answers, problems, has_traces = {t.task_id for t in dataset.tasks}, dict[str, str](), list[str](), False
     for number, found in lines:
         record = {} if isinstance(found, str) else found

@@ -20,6 +20,7 @@ from agent.hosts.clients import FormatName, Host
 from mcp_tools.atomic import backup_of, write_whole
 from mcp_tools.clients.config_parser import has_comments, load_jsonc
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import one_line
 
 _INDENT = re.compile(r"\n([ \t]+)")
@@ -170,4 +171,4 @@ def write(change: Change) -> Path | None:
 
 def _read(path: Path) -> str | None:
     with os_errors_as(SettingsError, f"{path} cannot be read"):
-        return path.read_bytes().decode() if path.exists() and not path.is_fifo() else None
+        return read_small(path, RECORD).decode() if path.exists() else None

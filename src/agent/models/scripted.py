@@ -33,6 +33,7 @@ from agent.models.json_text import NoJsonError, misfit
 from agent.models.ladder import structured_request
 from agent.models.protocol import SCRIPTED, Completion, Finish, Message, Request, ToolCall, Usage
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {
@@ -99,7 +100,7 @@ class Script:
         """
         remedy = "Name a JSON-lines file: --model scripted:FILE"
         with os_errors_as(SettingsError, f"the script {path} cannot be read", remedy):
-            text = path.read_text(encoding="utf-8")
+            text = read_small(path, JOURNAL).decode()
         lines = []
         for n, line in enumerate(text.split("\n"), 1):
             if not line.strip() or line.lstrip().startswith("#"):

@@ -23,6 +23,7 @@ from mcp_tools.clients.config_parser import (
     parse,
 )
 from mcp_tools.errors import ServersFileError, os_errors_as
+from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -98,11 +99,7 @@ def _text(path: Path) -> str | None:
     with os_errors_as(ServersFileError, f"{path} cannot be read"):
         if not path.is_file():  # a FIFO would never end
             return None
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise ServersFileError(f"{path} has more than {LARGEST_FILE:,} bytes.")
-        return content.decode()
+        return read_small(path, LARGEST_FILE).decode()
 
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")

@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from mcp_tools.small_files import json_of
 from mcp_tools.text import one_line, words
 from mcp_tools.tool import Json
 
@@ -159,7 +160,9 @@ _STEERING = re.compile(
     r"|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|OPENSSL_CONF|OPENSSL_MODULES|.*_PROXY|.*CA_BUNDLE|SSL_CERT_.*|CURL_.*"
     r"|PYTHON.*|PERL5.*|PERLLIB|RUBYLIB|RUBYOPT|RUSTC.*|RUSTFLAGS|GO(?:BIN|ENV|FLAGS|PATH|PROXY|ROOT|SUMDB|TOOLCHAIN)"
     r"|(?:LD|DYLD|NODE|NPM_CONFIG|PNPM|YARN|BUN|DENO|COREPACK|NVM|UV|PIP|PIPX|POETRY|CONDA|PYENV|GIT|SSH|XDG|PERL|RUBY"
-    r"|GEM|BUNDLE|CARGO|RUST|RUSTUP|DOTNET|CORECLR|DOCKER|ALITA)_.*)",
+    r"|GEM|BUNDLE|CARGO|RUST|RUSTUP|DOTNET|CORECLR|DOCKER|ALITA)_.*"
+    r"|(?:.*_)?(?:JAVA|J|MAVEN|GRADLE|SBT)?_?(?:OPTS|OPTIONS)|.*FLAGS|.*RUNPARAM|GHCRTS|(?:.*_)?(?:ARGS|INIT|PRELOAD)(?:_.*)?"
+    r"|[A-Z]*RC|.*(?:LIB|LOAD|INCLUDE|MODULE|PLUGIN)S?_?(?:PATH|DIR)S?|PHP_.*|(?:LUA|ERL|TCL|GUILE|EMACS|JULIA|MONO|R)_.*)",
     re.IGNORECASE,
 )
 """Variables that decide which program or which code runs, or through whom it talks."""
@@ -269,10 +272,7 @@ def load_jsonc(text: str) -> Json:
         ValueError: It is no JSON even without comments and trailing commas, or too deep.
     """
     text = text.removeprefix("\ufeff")
-    try:
-        return json.loads(_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " ", text))
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    return json_of(_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " ", text))
 
 
 def has_comments(text: str) -> bool:

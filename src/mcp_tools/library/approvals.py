@@ -6,6 +6,7 @@ damaged approves nothing: the damage is told, and the file is put aside by the n
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
@@ -38,16 +39,23 @@ class ApprovedHashes:
     capabilities: str
     """SHA-256 of what it may touch, which the definition does not tell in full."""
     approved: str = ""
+    record: str = ""
+    """SHA-256 of what it says of its origin, which answers questions of its form; empty in earlier approvals."""
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
         """The approval of a tool as it is now."""
+        others = {name: value for name, value in tool.provenance.items() if name != "capabilities"}
+        record = hashlib.sha256(canonical(others)).hexdigest()
         moment = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment)
+        return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment, record)
 
     def differences(self, now: ApprovedHashes) -> list[str]:
-        """What is not as it was approved: `source`, `definition`, `capabilities`."""
-        return [part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)]
+        """What is not as it was approved: `source`, `definition`, `capabilities`, or else `record`."""
+        changed = [
+            part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)
+        ]
+        return changed or (["record"] if self.record != now.record else [])
 
 
 @functools.lru_cache(maxsize=256)
@@ -78,13 +86,15 @@ class Found:
     """The approvals of one library as the file holds them."""
 
     by_name: Mapping[str, ApprovedHashes] = field(default_factory=dict)
+    before: Mapping[str, ApprovedHashes] = field(default_factory=dict)
+    """The approvals of tools that are being replaced: the old files may still be in place."""
     damage: str = ""
     """Why the file cannot be believed; then nothing is approved."""
 
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
         """Whether a tool is served: nothing with an error is ever approved."""
-        approved = self.by_name.get(tool.name)
-        return tool.status is Status.VERIFIED and approved is not None and not approved.differences(now)
+        approved = (self.by_name.get(tool.name), self.before.get(tool.name))
+        return tool.status is Status.VERIFIED and any(one and not one.differences(now) for one in approved)
 
     def objection(self, tool: Tool, now: ApprovedHashes) -> Withheld:
         """Why a tool is not served."""
@@ -127,8 +137,10 @@ class Approvals:
         stamp = self.stamp()
         if self._seen is None or self._seen[0] != stamp:
             try:
-                entries = {name: _approval(entry) for name, entry in self._entries(self._file.read()).items()}
-                found = Found({name: approval for name, approval in entries.items() if approval is not None})
+                entries = self._entries(self._file.read())
+                found = Found(
+                    _approvals(entries), _approvals({name: _before(entry) for name, entry in entries.items()})
+                )
             except OSError as error:
                 found = Found(damage=f"{self.path} cannot be read: {error.strerror or error}")
             except ValueError as error:
@@ -136,13 +148,16 @@ class Approvals:
             self._seen = (stamp, found)
         return self._seen[1]
 
-    def put(self, name: str, approval: ApprovedHashes) -> None:
-        """Keeps an approval in the place of an older one. A damaged file is put aside.
+    def put(self, name: str, approval: ApprovedHashes, *, before: ApprovedHashes | None = None) -> None:
+        """Keeps an approval in the place of an older one, which holds too while it is `before`.
+
+        A damaged file is put aside.
 
         Raises:
             LibraryError: The file cannot be written.
         """
-        self._change(lambda entries: entries.update({name: asdict(approval)}))
+        older = {_BEFORE: asdict(before)} if before else {}
+        self._change(lambda entries: entries.update({name: asdict(approval) | older}))
 
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""
@@ -162,10 +177,19 @@ class Approvals:
             change(self._entries(content))
 
 
-def _approval(entry: Any) -> ApprovedHashes | None:
-    """The approval that an entry holds; none where it is odd."""
-    try:
-        found = ApprovedHashes(**entry)
-    except TypeError:
-        return None
-    return found if all(isinstance(value, str) for value in entry.values()) else None
+_BEFORE = "before"
+
+
+def _before(entry: Any) -> Any:
+    return entry.get(_BEFORE) if isinstance(entry, dict) else None
+
+
+def _approvals(entries: Mapping[str, Any]) -> dict[str, ApprovedHashes]:
+    """The approvals that entries hold; odd ones are left out."""
+    found = {}
+    for name, entry in entries.items():
+        values = {key: value for key, value in entry.items() if key != _BEFORE} if isinstance(entry, dict) else None
+        if values is not None and all(isinstance(value, str) for value in values.values()):
+            with contextlib.suppress(TypeError):
+                found[name] = ApprovedHashes(**values)
+    return found

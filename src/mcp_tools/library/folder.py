@@ -12,11 +12,11 @@ import errno
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_tools.errors import LibraryError
+from mcp_tools.small_files import read_small
 
 PRIVATE = ".alita"
 """The folder in a library's folder that holds what is no tool."""
@@ -80,15 +80,7 @@ def read(path: Path) -> bytes:
     Raises:
         OSError: It is not there, is no file, or is too large.
     """
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, f"{path} is a link")
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a file")
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise OSError(errno.EFBIG, "it is too large for a tool")
-    return content
+    return read_small(path, LARGEST, follow=False)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -98,22 +98,25 @@ class Library:
                     tool = _with_provenance(tool, parent_version=standing.source_hash)
             else:
                 tool, standing = self._placed(tool)
-                if isinstance(standing, Tool):
-                    if _is_same(standing, tool):
-                        self._vouch(standing)
+                if isinstance(standing, Tool) and (self._is_approved(standing) or not _is_same(standing, tool)):
                     return standing
             if not tool.provenance.get("created"):
                 tool = _with_provenance(tool, created=datetime.now(UTC).isoformat(timespec="seconds"))
+            before = self.approvals.read().by_name.get(tool.name)
+            self._vouch(tool, before)  # both: after a kill, either may be in the folder
             files.write_pair(self.folder, tool.name, tool.source.encode(), tool_files.encoded(tool))
             files.keep_version(self.folder, tool.name)
             self._vouch(tool)
         return tool
 
-    def _vouch(self, tool: Tool) -> None:
+    def _is_approved(self, tool: Tool) -> bool:
+        return not errors_of(tool) and self.approvals.read().approves(tool, ApprovedHashes.of(tool))
+
+    def _vouch(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
         """Approves what is being registered. Where that cannot be written it is withheld until somebody approves it."""
         if not errors_of(tool):
             with contextlib.suppress(LibraryError):
-                self.approvals.put(tool.name, ApprovedHashes.of(tool))
+                self.approvals.put(tool.name, ApprovedHashes.of(tool), before=before)
 
     def _placed(self, tool: Tool) -> tuple[Tool, Tool | Flaw | None]:
         """The tool under its first free name, and what already stands there: the same tool, or nothing whole."""
@@ -169,7 +172,7 @@ class Library:
         if errors := errors_of(whole.tool):
             listed = "\n".join(f"  {error}" for error in errors)
             raise LibraryError(f"the definition of {name} must not be served:\n{listed}", remedy="correct its files")
-        if seen is not None and not _is_same(whole.tool, seen):
+        if seen is not None and ApprovedHashes.of(whole.tool).differences(ApprovedHashes.of(seen)):
             raise LibraryError(f"{name} was changed in the meantime", remedy=f"look again: alita tools approve {name}")
         with (
             contextlib.suppress(LibraryError),
@@ -355,9 +358,10 @@ class Library:
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
-    return (
-        not errors_of(one) and not errors_of(other) and not ApprovedHashes.of(one).differences(ApprovedHashes.of(other))
-    )
+    """Whether two tools differ in nothing but the record of their origin."""
+    if errors_of(one) or errors_of(other):
+        return False
+    return not {*ApprovedHashes.of(one).differences(ApprovedHashes.of(other))} - {"record"}
 
 
 def _with_provenance(tool: Tool, **more: str) -> Tool:

@@ -20,6 +20,7 @@ from typing import Literal
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.folder import META_HASH, read
+from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 _LONGEST = 64
@@ -189,7 +190,7 @@ def _restore(name: str) -> str:
 def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
     """The tool that both files make, or why they make none."""
     try:
-        content = json.loads(document)
+        content = json_of(document)
         text = source.decode()
     except (ValueError, RecursionError) as error:
         which = "py" if isinstance(error, UnicodeDecodeError) and error.object == source else "json"

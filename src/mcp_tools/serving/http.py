@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.serving.calling import GONE
 from mcp_tools.serving.client_call import ServerLimits
+from mcp_tools.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -35,7 +36,7 @@ def read_token(text: str, file: Path | None) -> str:
     """
     if file is not None:
         with os_errors_as(UsageError, f"The token file {file} cannot be read"):
-            text = file.read_text(encoding="utf-8")
+            text = read_small(file, SETTINGS).decode()
         if not text.strip():
             raise UsageError(f"The token file {file} is empty.", remedy=_HOW_TO_MAKE)
     token = text.strip()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -319,3 +321,55 @@ def test_processes_that_approve_at_once_lose_no_approval(library: Library, appro
     assert len(names(library)) == 24
     assert len(names(Library(folders[2], approvals.parent))) == 12
     assert list(approvals.parent.glob(".*")) == []
+
+
+def test_a_changed_record_of_its_origin_is_not_approved(library: Library) -> None:
+    """Its `asked` answers questions: whoever changed it would choose the answers."""
+    library.register(make_tool())
+    path = library.folder / "nth_fibonacci.json"
+    document = json.loads(path.read_text())
+    document["_meta"]["alita/provenance"]["asked"] = {"template": "what is the capital", "result": "Mine."}
+    path.write_text(json.dumps(document))
+    assert names(library) == []
+    assert library.get("nth_fibonacci").status is Status.DRAFT
+    assert "its record changed" in reasons(library)["nth_fibonacci"]
+    library.register(make_tool())
+    assert names(library) == ["nth_fibonacci"], "what was proved here takes its place"
+    assert "asked" not in library.get("nth_fibonacci").provenance
+
+
+def replaced_until(library: Library, moment: int) -> bool:
+    """Replaces a tool in a process that is killed before its n-th change on the disk; whether it came to its end."""
+    child = os.fork()
+    if child == 0:
+        left = moment
+
+        def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any, **more: Any) -> Any:
+                nonlocal left
+                left -= 1
+                if not left:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*arguments, **more)
+
+            return call
+
+        os.fsync, Path.replace, Path.unlink = map(counted, (os.fsync, Path.replace, Path.unlink))  # type: ignore[misc, method-assign, assignment]
+        try:
+            library.register(make_tool(body="return 2"), replace=True)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_kill_while_a_tool_is_replaced_withholds_nothing(library: Library) -> None:
+    """Killed before each change on the disk: the old tool or the new one is served."""
+    sources, moment, is_done = set(), 0, False
+    while not is_done:
+        library.register(make_tool(body="return 1"), replace=True)
+        moment += 1
+        is_done = replaced_until(library, moment)
+        assert names(library) == ["nth_fibonacci"], moment
+        sources.add(library.get("nth_fibonacci").source)
+    assert len(sources) == 2
+    assert moment > 10

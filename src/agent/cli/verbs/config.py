@@ -28,6 +28,7 @@ from mcp_tools import child
 from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -115,7 +116,7 @@ def _file() -> Path:
 
 def _document() -> TOMLDocument:
     try:
-        return tomlkit.parse(_file().read_text(encoding="utf-8"))
+        return tomlkit.parse(read_small(_file(), SETTINGS).decode())
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:

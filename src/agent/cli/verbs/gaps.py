@@ -17,6 +17,7 @@ from agent.learning.gap_records import GapRecord, GapRecords
 from agent.records import json_lines
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError, os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def import_(
 ) -> Result:
     """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
     with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
-        raw = sys.stdin.read().encode(errors="surrogateescape") if str(file) == "-" else file.read_bytes()
+        raw = sys.stdin.read().encode(errors="surrogateescape") if str(file) == "-" else read_small(file, JOURNAL)
     records, taken, problems = _records(), list[GapRecord](), list[str]()
     for number, found in json_lines(raw):
         if isinstance(found, str):

@@ -24,6 +24,7 @@ from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, Usage
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
+from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json, Tool
 
@@ -238,7 +239,7 @@ def _read(path: Path) -> bytes:
     with os_errors_as(UsageError, f"{path} cannot be read"):
         if not path.exists():
             raise UnknownToolError(f"There is no file {path}.", remedy="`alita tools list` shows the tools.")
-        return path.read_bytes()
+        return read_small(path, RECORD)
 
 
 def _arguments(text: str) -> dict[str, Any]:
