@@ -102,9 +102,10 @@ class Library:
                     return standing
             if not tool.provenance.get("created"):
                 tool = _with_provenance(tool, created=datetime.now(UTC).isoformat(timespec="seconds"))
+            document = tool_files.encoded(tool)
             before = self.approvals.read().by_name.get(tool.name)
             self._vouch(tool, before)  # both: after a kill, either may be in the folder
-            files.write_pair(self.folder, tool.name, tool.source.encode(), tool_files.encoded(tool))
+            files.write_pair(self.folder, tool.name, tool.source.encode(), document)
             files.keep_version(self.folder, tool.name)
             self._vouch(tool)
         return tool
