@@ -45,7 +45,7 @@ async def test_roles_and_fallbacks_use_models_with_endpoints_and_keys_of_their_o
     assert "input" in other.requests[0]
     assert other.headers[0]["authorization"] == f"Bearer {KEYS['BIG_KEY']}"
     assert (openai_server.requests[0]["model"], openai_server.requests[0]["temperature"]) == ("tiny", 0.7)
-    assert openai_server.headers[0]["authorization"] == "Bearer none", "the key of all models stays at its endpoint"
+    assert "authorization" not in openai_server.headers[0], "the key of all models stays at its endpoint"
     assert set(KEYS.values()) <= set(settings.secrets)
     assert not any(key in repr(settings) + str(settings.explain()) for key in KEYS.values())
 
@@ -114,7 +114,7 @@ def test_an_answer_depends_on_the_models_that_were_named(place) -> None:
         ('model = ""', r"models\.big\.model"),
         ('model = "embedded"', "use its name directly"),
         ('model = "scripted:x"', "use its name directly"),
-        ('model = "x"\nbase_url = "localhost:80"', "expected a URL such as"),
+        ('model = "x"\nbase_url = "ftp://localhost"', "expected a URL such as"),
         ('model = "x"\nbase_url = "https://me:s3cret@a.example"', "must not contain a user name or password"),
         ('model = "x"\ndialect = "latin"', "'chat' or 'responses'"),
         ('model = "x"\nprice = { input = 1 }', r"models\.big\.price\.output"),

@@ -19,13 +19,18 @@ def endpoint_address(value: str | None) -> str | None:
     """An address such as https://api.openai.com/v1, without a slash at its end; raises ValueError for anything else."""
     if value is None:
         return None
+    if "://" not in value and re.match(r"[\w.-]+(:\d+)?(/|$)|\[", value):
+        is_near = re.match(r"localhost\b|\[|[\d.]+(:|/|$)|[\w-]+(:|/|$)", value) is not None
+        value = f"{'http' if is_near else 'https'}://{value}"
     parts = urlsplit(value)
+    path = re.sub(r"/(chat/completions|completions|responses|models)$", "", parts.path.rstrip("/")).rstrip("/")
+    parts = parts._replace(path=path, fragment="")
     if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"\s", value):
         raise ValueError("expected a URL such as https://api.openai.com/v1")
     if parts.username or parts.password:
         raise ValueError("a URL must not contain a user name or password; put the key in OPENAI_API_KEY")
     _ = parts.port  # raises for one that is no number
-    return value.rstrip("/")
+    return parts.geturl()
 
 
 class NamedModel(BaseModel):

@@ -10,6 +10,7 @@ from endpoint_behaviours import CASES, Case
 
 import agent.errors
 from agent.models.failures import Retry
+from agent.models.named import endpoint_address
 from agent.models.protocol import Completion, Request
 from support.hosted import hosted
 from support.openai_server import OpenAIServer, Step
@@ -68,3 +69,17 @@ async def test_an_endpoint_s_reply(openai_server: OpenAIServer, case: Case) -> N
     assert case.requests is None or len(openai_server.requests) == case.requests
     for name, value in case.sent.items():
         assert openai_server.requests[-1].get(name) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("localhost:11434/v1", "http://localhost:11434/v1"),
+        ("api.example.com/v1/", "https://api.example.com/v1"),
+        ("http://host/v1/chat/completions", "http://host/v1"),
+        ("https://x.azure.com/openai/v1?api-version=1", "https://x.azure.com/openai/v1?api-version=1"),
+        ("http://[::1]:80/v1", "http://[::1]:80/v1"),
+    ],
+)
+def test_an_endpoint_s_address(written: str, address: str) -> None:
+    assert endpoint_address(written) == address
