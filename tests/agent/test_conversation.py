@@ -17,6 +17,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.conversation import Conversation, Turn, variables_of
 from agent.errors import UsageError
 from agent.events import Note, Restated
+from agent.store.retention import export, prune
 from support.fibonacci import CODE, QUESTION, TESTS
 from support.openai_server import OpenAIServer, Step
 
@@ -319,3 +320,12 @@ async def test_a_message_that_is_sent_meanwhile_reaches_the_next_decision_and_a_
         assert chat.alita.running.unheard == []
         assert (await chat.alita.replay(answer.run_id)).text == "un"
         assert not chat.alita.say("too late")
+
+
+async def test_a_later_turn_keeps_the_run_that_holds_its_files(chat, sales, tmp_path):
+    async with chat.opened():
+        first = await chat.ask("Which region sold coffee?", Step(text="South."), files=(sales,))
+        second = await chat.ask("and tea?", Step(text="North."))
+    found = prune(chat.desk.runs, tmp_path / "sessions", keep=1, dry_run=True)
+    assert found.kept[first.run_id] == f"the run {second.run_id} keeps its files there"
+    assert export(chat.desk.runs, second.run_id, tmp_path / "run.tar.gz") == [second.run_id, first.run_id]

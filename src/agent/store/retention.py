@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.configuration.settings import seconds_of
+from agent.configuration.settings import HOME, seconds_of
 from agent.errors import RunError
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
 from agent.store.jsonl_log import held, is_locked
@@ -139,7 +139,7 @@ def told(pruned: Pruned, *, dry_run: bool = False) -> str:
 
 
 def export(runs: Path, run_id: str, target: Path) -> list[str]:
-    """Writes a run as one archive: its folder and those of the runs that it was forked from.
+    """Write a run as one archive: its folder, and those of the runs that it was forked from or keeps files in.
 
     Returns:
         The ids of the runs that are in it.
@@ -148,9 +148,12 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
         RunError: It is running, or cannot be read.
         StorageError: The archive cannot be written.
     """
-    ids = [run_id]
-    while (parent := load_run(runs, ids[-1]).parent) and (runs / parent).is_dir():
-        ids.append(parent)
+    ids, run = [run_id], load_run(runs, run_id)
+    while (before := run.parent or run.configuration.get(HOME, "")) and ID.fullmatch(before) and before not in ids:
+        if not (runs / before / FILE).is_file():
+            break
+        ids.append(before)
+        run = load_run(runs, before)
     if busy := next((each for each in ids if is_locked(journal_path(runs, each))), ""):
         raise RunError(f"The run {busy} is still running.", remedy="Wait for it to end, or stop it.")
     with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
@@ -185,7 +188,7 @@ def _day(run_id: str) -> str:
 
 
 def _needed(runs: Path, sessions: Path, staying: Collection[str]) -> dict[str, str]:
-    """The runs that a session refers to, or that one which stays was forked from, each with the reason."""
+    """The runs that a session or a run that stays needs, each with the reason."""
     found: dict[str, str] = {}
     for session_id in ids_in(sessions, ".json"):
         with suppress(OSError):  # a damaged one is searched like any other
@@ -193,18 +196,23 @@ def _needed(runs: Path, sessions: Path, staying: Collection[str]) -> dict[str, s
             found |= dict.fromkeys(ID.findall(text), f"the session {session_id} refers to it")
     for run_id in [*staying, *found]:
         each, seen = run_id, {run_id}
-        while (parent := _parent(runs, each)) and parent not in seen:
-            found.setdefault(parent, f"the run {run_id} was forked from it")
-            seen.add(parent)
-            each = parent
+        while (before := _before(runs, each)) and before[0] not in seen:
+            each, why = before
+            found.setdefault(each, f"the run {run_id} {why}")
+            seen.add(each)
     return found
 
 
-def _parent(runs: Path, run_id: str) -> str:
+def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
+    """The run that another was forked from, or in whose folder it keeps its files, with the words that say so."""
     try:
-        return str(json_of(read_small(runs / run_id / FILE, RECORD))["parent"] or "")
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+        record = json_of(read_small(runs / run_id / FILE, RECORD))
+        parent, home = record["parent"], record["configuration"].get(HOME)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if parent:
+        return str(parent), "was forked from it"
+    return (str(home), "keeps its files there") if home and home != run_id else None
 
 
 def _reason(runs: Path, run_id: str) -> str:
