@@ -43,6 +43,8 @@ READERS: dict[str, str] = {
     "pdf": "documents.pdf:open_pdf",
     "docx": "documents.docx:open_docx",
     "pptx": "documents.pptx:open_pptx",
+    "odt": "documents.opendocument:open_odt",
+    **dict.fromkeys(("odp", "odg"), "documents.opendocument:open_odp"),
     "html": "documents.html:open_html",
     "epub": "documents.epub:open_epub",
     "eml": "documents.mail:open_mail",

@@ -106,6 +106,7 @@ _MIMES = (
     (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
     (b"application/vnd.oasis.opendocument.text", "odt"),
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
+    (b"application/vnd.oasis.opendocument.graphics", "odg"),
 )
 """What a file says of itself in its first member, stored without a header of its own."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -128,6 +129,7 @@ SUFFIXES: dict[str, str] = {
     **{"ent": "pdb", "mmcif": "cif", "text": "txt", "log": "txt", "jpg": "jpeg", "tif": "tiff", "aif": "aiff"},
     **{"m4b": "m4a", "wma": "wmv", "mpeg": "mpg", "tgz": "gz", "tbz2": "bz2", "txz": "xz"},
     **{"xsd": "xml", "svg": "xml"},
+    **{"ott": "odt", "otp": "odp", "ots": "ods", "otg": "odg"},
     **{"xlsm": "xlsx", "xltx": "xlsx", "db": "sqlite", "sqlite3": "sqlite"},
 }
 """The kind that the suffix of a name indicates."""
@@ -397,6 +399,8 @@ def _zipped(path: Path, head: bytes, suffix: str) -> str:
     for mime, kind in _MIMES:
         if head[30:].startswith(b"mimetype" + mime):
             return kind
+    if suffix in ("odt", "ods", "odp", "odg") and {"content.xml", "META-INF/manifest.xml"} <= names:
+        return suffix
     return "zip"
 
 

@@ -31,8 +31,8 @@ _MOST_FOUND = 1_000
 _MOST_FILES = 100
 """Whose findings are kept; then those of the one that was read first go."""
 _SUGGESTED = {
-    **dict.fromkeys(("doc", "odt", "rtf"), "Save it as docx."),
-    **dict.fromkeys(("ppt", "odp"), "Save it as pptx."),
+    **dict.fromkeys(("doc", "rtf"), "Save it as docx or PDF."),
+    "ppt": "Save it as pptx or PDF.",
     **dict.fromkeys(("7z", "rar", "cab"), "Pack it as zip."),
     **dict.fromkeys(("zst", "lz4"), "Unpack it, or pack it as gz."),
     **dict.fromkeys(

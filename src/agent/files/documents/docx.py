@@ -190,11 +190,11 @@ class _Lists:
         for at in range(level + 1):
             start, style, _ = levels.get(at, (1, "", ""))
             count = start - 1 + max(counts[at], 1)
-            text = text.replace(f"%{at + 1}", _spelt(count, style))
+            text = text.replace(f"%{at + 1}", spelt(count, style))
         return text.strip()
 
 
-def _spelt(count: int, style: str) -> str:
+def spelt(count: int, style: str) -> str:
     """A number as a list shows it: `3`, `03`, `c`, `III`."""
     if style.endswith("Letter"):
         spelt = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 10)

@@ -89,7 +89,11 @@ class Drawings:
             address = part.address(relation)
             self.others.append(f"a linked object, {what}{f', at {address}' if address else ''}")
             return f"[linked object: {what}{f', {address}' if address else ''}]"
-        name = self._named(related.content, related.name.rpartition(".")[2].lower(), f"{stem}-object")
+        return self.file(related.content, related.name.rpartition(".")[2].lower(), what, stem)
+
+    def file(self, content: bytes, suffix: str, what: str, stem: str) -> str:
+        """Keeps an embedded file, and returns its text."""
+        name = self._named(content, suffix, f"{stem}-object")
         self.files += [name] if name not in self.files else []
         return f"[embedded file {name}: {what}]"
 

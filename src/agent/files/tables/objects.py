@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent.files.documents.ooxml import Package, Part
@@ -10,7 +10,7 @@ from agent.files.documents.package import Drawings
 from agent.files.tables.sheets import Sheet
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_MOST_XML = 32 << 20  # bytes of a sheet that is looked through for headers and rules
+MOST_XML = 32 << 20  # bytes of a sheet that is looked through for headers and rules
 _Row = tuple[str, str, str]
 
 
@@ -19,7 +19,7 @@ class Objects(Sheet):
 
     title = "objects of the workbook"
 
-    def __init__(self, rows: list[_Row]) -> None:
+    def __init__(self, rows: Sequence[_Row]) -> None:
         self.column_names = ["of", "kind", "text"]
         self._rows, self.row_count = rows, len(rows)
 
@@ -61,7 +61,7 @@ def objects_of(package: Package) -> Objects:
 
 
 def _of_sheet(package: Package, part: Part, people: dict[Any, str]) -> Iterator[tuple[str, str]]:
-    if package.size(part.name) <= _MOST_XML:
+    if package.size(part.name) <= MOST_XML:
         for one in part.root.iter("{*}oddHeader", "{*}oddFooter", "{*}evenHeader", "{*}evenFooter", "{*}firstHeader",
                                   "{*}firstFooter"):  # fmt: skip
             yield _local(one), one.text or ""

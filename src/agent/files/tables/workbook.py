@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import Contents, ReadLimits, Source, first_of, locked
 from agent.files.documents.ooxml import Package
+from agent.files.documents.opendocument import Spreadsheet
 from agent.files.documents.package import open_package
-from agent.files.tables.objects import objects_of
+from agent.files.tables.objects import MOST_XML, Objects, objects_of
 from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import count_of
@@ -84,11 +85,20 @@ def _spanned(sheet: bytes) -> int:
 
 def open_values(source: Source, limits: ReadLimits) -> Contents:
     """Opens an xls, xlsb or ods file: its values."""
+    only = _ONLY_VALUES.replace(", comments or", " or") if source.kind == "ods" else _ONLY_VALUES
+    lost = [f"Of {source.kind} files {only}."]
+    shown, pictures, described = list[Sheet](), dict[str, bytes](), ""
     if source.kind != "xls":
-        open_package(source, limits).close()
-    lost = [f"Of {source.kind} files {_ONLY_VALUES}."]
+        with open_package(source, limits) as archive:
+            if source.kind == "ods" and archive.getinfo("content.xml").file_size > MOST_XML:
+                lost.append("It is large: comments, charts and other objects are not read.")
+            elif source.kind == "ods":
+                book = Spreadsheet(source, archive)
+                shown, pictures = [Objects(book.rows)] if book.rows else [], book.pictures
+                lost, described = [*lost, *book.lost], book.described
     sheets = _plain_sheets(source, lost)
-    return SheetsContents(source.kind, _summary(source, sheets), sheets, lost, limits.section)
+    summary = _summary(source, sheets) + described
+    return SheetsContents(source.kind, summary, [*sheets, *shown], lost, limits.section, data=pictures)
 
 
 def _summary(source: Source, sheets: list[Sheet]) -> str:
