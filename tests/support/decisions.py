@@ -61,16 +61,16 @@ def context_with(model: ScriptedModel | None = None, **given: Any) -> Context:
     """A run of this model, if any, and of what is given; it has no web, and no decision reaches the rest."""
     rest = {field.name: None for field in fields(Context) if field.default is field.default_factory is MISSING}
     journal, budget, emit = Journal(Path("run/journal.jsonl"), Redactor(), []), Budget(RunLimits()), lambda event: None
-    consent = Consent(None, journal, budget, emit)
+    consent, workspace = Consent(None, journal, budget, emit), Workspace(Path("run/workspace"))
     made = {
         "models": model and OneModel(model),
         "journal": journal,
         "budget": budget,
         "emit": emit,
         "run_id": "run",
-        "external": ExternalTools(None, journal, consent, emit),
+        "external": ExternalTools(None, journal, consent, lambda text: None, workspace.keep_bytes),
         "consent": consent,
-        "workspace": Workspace(Path("run/workspace")),
+        "workspace": workspace,
         "web": JournaledWeb(None, journal, emit),
     }
     return Context(**{**rest, **made, **given})

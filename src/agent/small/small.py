@@ -104,12 +104,15 @@ class Small(Strategy):
         return NextActions([await choose(state, context)])
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """One short answer from the evidence."""
-        messages = load_prompt("agent.small", "answer").render(
-            question=state["question"],
-            evidence=evidence_text(state.get("steps", [])),
-            reason="No more steps are possible." if state.get("limit") else "",
-        )
+        """One short answer from the evidence; a reply to talk, which needs none."""
+        question, steps, limit = state["question"], state.get("steps", []), state.get("limit")
+        if not steps and not limit and not state.get("attached"):
+            messages = load_prompt("agent.small", "talk").render(question=question)
+        else:
+            reason = "No more steps are possible." if limit else ""
+            messages = load_prompt("agent.small", "answer").render(
+                question=question, evidence=evidence_text(steps), reason=reason
+            )
         completion = await context.complete(
             Role.COORDINATOR, messages, temperature=0, max_tokens=_TOKENS, on_delta=context.on_answer
         )

@@ -50,11 +50,9 @@ def test_words_that_look_like_commands_reach_no_model(terminal: Terminal, words:
 
 def test_a_follow_up_goes_on_with_the_last_question_and_then_with_its_session(terminal: Terminal) -> None:
     model = terminal.script(
+        says("Madrid", when="And of Spain?"),
+        says("Rome", when="And of Italy?"),
         says("Paris", when="capital of France"),
-        {"role": "conversation", "when": "And of Italy?", "json": {"question": "Which is the capital city of Italy?"}},
-        says("Rome", when="capital city of Italy"),
-        {"role": "conversation", "when": "And of Spain?", "json": {"question": "Which is the main town of Spain?"}},
-        says("Madrid", when="main town of Spain"),
     )
     assert terminal.call("-m", model, "Which is the capital of France?").out == "Paris\n"
     assert terminal.call("-m", model, "-c", "And of Italy?").out == "Rome\n"

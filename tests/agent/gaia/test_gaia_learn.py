@@ -28,7 +28,7 @@ BRIEF = {
     "answer_format": "one word",
 }
 RECORD = {
-    "situation": "one word is asked for",
+    "situation": "one word is asked for, such as the name of a card",
     "pattern": "words are added to the answer",
     "advice": "give the bare word",
     "same_as": "",

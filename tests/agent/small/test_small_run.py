@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 
 async def test_a_question_over_a_table_needs_one_call(desk: Any, tmp_path: Any) -> None:
     desk.flags["strategy"] = "small"
@@ -14,7 +16,20 @@ async def test_a_question_over_a_table_needs_one_call(desk: Any, tmp_path: Any) 
     assert (answer.text, answer.usage.calls, answer.tools_created) == ("130.75", 1, ())
 
 
-async def test_talk_is_answered_in_words(desk: Any) -> None:
-    desk.flags["strategy"] = "small"
-    desk.plays({"role": "coordinator", "json": {"why": "A greeting.", "needs": "talk"}}, {"text": "Good morning!"})
-    assert (await desk.ask("Good morning")).text == "Good morning!"
+TALK = {
+    "hello": "Hello! What can I do for you?",
+    "Thanks!": "You are welcome.",
+    "who are you?": "I am alita.",
+    "Was kannst du?": "Ich beantworte Fragen.",
+    "你好": "你好！",
+}
+
+
+@pytest.mark.parametrize("strategy", ["small", "standard"])
+@pytest.mark.parametrize(("message", "reply"), TALK.items(), ids=TALK)
+async def test_talk_is_answered_in_words(desk: Any, strategy: str, message: str, reply: str) -> None:
+    desk.flags["strategy"] = strategy
+    need = {"role": "coordinator", "json": {"why": "Nothing is asked.", "needs": "talk"}}
+    desk.plays(*([need] if strategy == "small" else []), {"when": "You are alita", "text": reply})
+    answer = await desk.ask(message)
+    assert (answer.status, answer.text) == ("answered", reply)

@@ -101,12 +101,13 @@ async def test_without_retry_the_cache_answers(sitting: Any) -> None:
     assert [turn.answer for turn in sitting.turns] == ["one"]
 
 
-async def test_a_retry_whose_file_is_gone_is_asked_without_it(sitting: Any, tmp_path: Path) -> None:
+async def test_a_retry_whose_file_is_gone_says_so_and_keeps_the_turn(sitting: Any, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("1")
     remove: Any = lambda _: (tmp_path / "data.csv").unlink() or "/retry"  # noqa: E731
-    shown = await sitting.plays(says("one"), says("two", when="data.csv")).types("Sum @data.csv", remove)
-    assert "There is no such file" in shown
-    assert [turn.answer for turn in sitting.turns] == ["two"]
+    shown = await sitting.plays(says("one"), says("two")).types("Sum @data.csv", remove)
+    assert "data.csv" in shown.partition("Asking again:")[2]
+    assert "Correct its path, or ask without it." in shown
+    assert [turn.answer for turn in sitting.turns] == ["one"]
 
 
 async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -> None:
@@ -130,11 +131,11 @@ async def test_files_that_are_named_or_attached_come_with_one_question(sitting: 
     (tmp_path / "a.csv").write_text("1")
     (tmp_path / "b c.csv").write_text("22")
     sitting.plays(says("one", when="Sum a.csv"), says("two", when="Again"))
-    shown = await sitting.types('/attach "b c.csv"', "/attach", "Sum @a.csv and @gone.csv", "Again?")
+    shown = await sitting.types('/attach "b c.csv"', "/attach", "Sum @a.csv and @gone.csv", "Sum @a.csv", "Again?")
     assert "  b c.csv  2 bytes" in shown
-    assert "With b c.csv, a.csv." in shown
-    assert "There is no file gone.csv" in shown
-    assert shown.count("With b c.csv") == 1
+    assert "Attached: b c.csv, a.csv" in shown
+    assert "No such file: gone.csv" in shown
+    assert shown.count("Attached: b c.csv") == 1
 
 
 async def test_attached_files_can_be_dropped(sitting: Any, tmp_path: Path) -> None:
