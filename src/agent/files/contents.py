@@ -47,7 +47,7 @@ READERS: dict[str, str] = {
     **dict.fromkeys(("odp", "odg"), "documents.opendocument:open_odp"),
     "html": "documents.html:open_html",
     "epub": "documents.epub:open_epub",
-    "eml": "documents.mail:open_mail",
+    **dict.fromkeys(("eml", "mbox"), "documents.mail:open_mail"),
     **dict.fromkeys(
         ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif", "ico", "jp2", "psd"), "media.image:open_image"
     ),

@@ -115,13 +115,16 @@ _OLE_STREAMS = (
     ("WordDocument", "doc"),
     ("PowerPoint Document", "ppt"),
     ("Workbook", "xls"),
+    ("__properties_version1.0", "msg"),
 )
 _LONGEST_COMPOUND = 16 << 20
 _LANGUAGES = (
     "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
     " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
 )
-TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or module_of(kind) == "text")
+TEXTS = frozenset(
+    kind for kind in READERS if kind in ("csv", "tsv", "html", "eml", "mbox") or module_of(kind) == "text"
+)
 """Kinds that are text."""
 SUFFIXES: dict[str, str] = {
     **{kind: kind for kind in READERS if kind != "source"},
@@ -477,9 +480,12 @@ def _is_json(text: str, *, cut: bool = False) -> bool:
 def _lined(text: str, named: str) -> str:
     """Kinds that are recognised by their lines; otherwise the name decides."""
     lines = text.splitlines()[:40]
-    if named in ("", "txt", "eml") and _is_mail(lines):
-        return "eml"
-    if named in ("json", "jsonl", "jsonld", "xml", "html", "eml"):
+    if named in ("", "txt", "eml", "mbox"):
+        if re.match(r"From \S.*\d{4}", lines[0] if lines else "") and _is_mail(lines[1:]):
+            return "mbox"
+        if _is_mail(lines):
+            return "eml"
+    if named in ("json", "jsonl", "jsonld", "xml", "html", "eml", "mbox"):
         return "txt"
     if named in ("", "txt") and (kind := _delimited(lines)):
         return kind

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent.files.media.speech import Speech
 
 KIND = "file"
-_WRITTEN_OUT = frozenset(["docx", "pptx", "odt", "odp", "odg", "html", "epub", "eml"])
+_WRITTEN_OUT = frozenset(["docx", "pptx", "odt", "odp", "odg", "html", "epub", "eml", "mbox"])
 """Kinds that programs can hardly read, and of which the reader makes no file for them."""
 _MOST_NAMED = 200
 """Files that were made of one; programs find the others in the same folder."""

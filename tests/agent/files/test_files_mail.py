@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - mails are easier to read on one line
 """Mail: headers, both bodies, and attachments that are read by their own readers."""
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.contents import FileProblem, ReadLimits
+from agent.files.kinds import kind_of
 from support.contents import Open, named, text_of
 from support.docx_bytes import docx_bytes, paragraph
 
@@ -108,3 +110,59 @@ def test_an_attachment_whose_name_no_file_system_takes(open_file: Open, tmp_path
     assert "fig" in text_of(contents)
     (path,) = contents.save_data(tmp_path)
     assert path.suffix == ".csv"
+
+
+HEAD = b"From: a@example.org\nTo: b@example.org\nSubject: x\nMIME-Version: 1.0\n"
+MIXED = HEAD + b"Content-Type: multipart/mixed; boundary=B\n\n"
+PLAIN = HEAD + b"Content-Type: text/plain; charset="
+MAILS = {
+    "text": (PLAIN + b"utf-8\n\nM\xc3\x84RKER", "MÄRKER"),
+    "UTF-8 called Latin 1": (PLAIN + b"iso-8859-1\n\nM\xc3\x84RKER", "MÄRKER"),
+    "UTF-8 without a charset": (HEAD + b"\nM\xc3\x84RKER", "MÄRKER"),
+    "Windows-1252 called UTF-8": (PLAIN + b"utf-8\n\nM\xc4RKER is a word \x80", "MÄRKER"),
+    "a raw header": (b"From: a@example.org\nSubject: M\xc3\x84RKER\n\nx", "Subject: MÄRKER"),
+    "an encoded header": (b"From: a@example.org\nSubject: =?utf-8?q?M=C3=84RKER?=\n\nx", "Subject: MÄRKER"),
+    "a header twice": (b"From: a@example.org\nTo: b@example.org\nTo: MARKER@example.org\n\nx", "MARKER"),
+    "another header": (HEAD + b"X-Marker: 1\n\nx", "X-Marker"),
+    "a malformed id": (b"From: a@example.org\nMessage-ID: <MARKER@[\n\nx", "MARKER"),
+    "broken quoted-printable": (HEAD + b"Content-Transfer-Encoding: quoted-printable\n\nMA=\nRKER =ZZ =", "MARKER =ZZ"),
+    "broken base64": (HEAD + b"Content-Transfer-Encoding: base64\n\nTUFSS0VS*Cg", "MARKER"),
+    "flowed lines": (PLAIN + b"utf-8; format=flowed\n\nlong \nMARKER\n> a \n> b\nc", "long MARKER\n> a b\nc"),
+    "flowed without spaces": (PLAIN + b"utf-8; format=flowed; delsp=yes\n\nMAR \nKER", "MARKER"),
+    "a body of another kind": (HEAD + b"Content-Type: text/csv\n\nname,qty\nMARKER,2\n", "MARKER"),
+    "no boundary": (HEAD + b"Content-Type: multipart/mixed\n\nMARKER", "MARKER"),
+    "no such boundary": (MIXED + b"--C\n\nMARKER\n--C--", "MARKER"),
+    "before the parts": (MIXED + b"MARKER\n--B\n\nx\n--B--", "MARKER"),
+    "after the parts": (MIXED + b"--B\n\nx\n--B--\nMARKER", "MARKER"),
+    "a second text": (MIXED + b"--B\n\nx\n--B\n\nMARKER\n--B--", "MARKER"),
+    "a part that is cut off": (MIXED + b"--B\n\nx\n--B\n\nMARKER", "MARKER"),
+    "a calendar": (MIXED + b"--B\n\nx\n--B\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\nSUMMARY:MARKER\n--B--", "MARKER"),
+    "a nested mail with one header": (MIXED + b"--B\nContent-Type: message/rfc822\n\nSubject: MARKER\n\nx\n--B--", "MARKER"),
+    "a report of delivery": (MIXED + b"--B\nContent-Type: message/delivery-status\n\nReporting-MTA: MARKER\n\n--B--", "MARKER"),
+    "other words in HTML": (
+        MIXED.replace(b"mixed", b"alternative") + b"--B\n\nsee it online\n--B\nContent-Type: text/html\n\n<p>see MARKER now</p>\n--B--",
+        "MARKER",
+    ),
+    "HTML with an empty text": (
+        MIXED.replace(b"mixed", b"alternative") + b"--B\n\n \n--B\nContent-Type: text/html\n\n<p>MARKER</p>\n--B--",
+        "MARKER",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "shown"), MAILS.values(), ids=MAILS.keys())
+def test_no_part_of_a_mail_vanishes(open_file: Open, content: bytes, shown: str) -> None:
+    contents = open_file("eml", content)
+    assert shown in "\n".join([text_of(contents), *contents.lost])
+
+
+def test_a_mailbox_shows_each_mail(open_file: Open, tmp_path: Path) -> None:
+    start = b"From ann@example.org Mon Jan  1 10:00:00 2024\n"
+    content = start + HEAD + b"\none\n\n>From here on\n\n" + start + MIXED + b"--B\n\ntwo\n--B--\n"
+    path = tmp_path / "mail"
+    path.write_bytes(content)
+    assert kind_of(path) == "mbox"
+    contents = open_file("mbox", path)
+    assert named(contents) == ["mail 1, message", "mail 2, message"]
+    assert "\nFrom here on" in text_of(contents)
+    assert "two" in text_of(contents)

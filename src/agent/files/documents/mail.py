@@ -1,7 +1,8 @@
-"""Mail: headers, texts, and attachments, which are read by the reader for their kind."""
+"""Mail and mailboxes: headers, texts, and attachments, which are read by the reader for their kind."""
 
 from __future__ import annotations
 
+import codecs
 import re
 import tempfile
 from collections.abc import Iterator
@@ -19,66 +20,146 @@ from agent.files.contents import (
     Section,
     Source,
     TextContents,
+    first_of,
     in_sections,
     open_nested,
     short_name,
     too_large,
 )
 from agent.files.documents.html import HtmlPage
-from agent.files.kinds import kind_of
+from agent.files.kinds import encoding_of, kind_of
 from mcp_tools.text import one_line
 
-_HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Message-ID", "In-Reply-To")
+_HEADERS = (
+    *("From", "Sender", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Message-ID", "In-Reply-To", "References"),
+    *("List-Id", "Importance", "Resent-From", "Resent-To", "Resent-Date"),
+)
 _MOST_SECTIONS = 200
+_MOST_MAILS = 1000
+_START = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From \S[^\n]*\d{4}[^\n]*\n")
+"""The line before a mail in a mailbox."""
+_SUFFIXES = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt", "text/calendar": ".ics"}
+_PLAIN = ("ascii", "iso8859-1", "cp1252")
+"""Encodings that programs declare for any text."""
 
 
 def open_mail(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a message with its attachments."""
+    """Reads a message with its attachments, or a mailbox."""
     if source.path.stat().st_size > limits.unpacked:
         raise too_large(source.name, limits)
-    with source.path.open("rb") as file:
-        message = BytesParser(policy=policy.default).parse(file)
-    headers = {name: one_line(str(message[name]), 1000) for name in _HEADERS if message[name]}
-    if not headers:
-        raise FileProblem("mismatch", f"{source.name} is not a mail: it has no mail headers.")
-    lost: list[str] = []
-    plain, html = bodies = [message.get_body((kind,)) for kind in ("plain", "html")]
-    shown = "\n".join(f"{name}: {value}" for name, value in headers.items())
-    sections = in_sections([shown, *_body(plain, html, lost)], limits.section, "message")
-    data: dict[str, bytes] = {}
-    for part in islice(_attached(message, bodies), limits.members):
-        name = _name(part, data)
-        data[name] = _bytes(part)
-        sections += _read(name, data[name], source.depth + 1, limits, lost)
-    attached = f"\n{len(data)} attachments: {', '.join(data)}." if data else ""
-    summary = f"Mail from {headers.get('From', 'nobody')}: “{headers.get('Subject', '')}”.{attached}"
-    return TextContents("eml", summary, sections, lost=lost, data=data)
+    content = source.path.read_bytes()
+    if source.kind == "mbox":
+        return _read_mailbox(source, content, limits)
+    mail = _Mail(source, content, limits)
+    summary = f"Mail from {mail.headers.get('From', 'nobody')}: “{mail.headers.get('Subject', '')}”.{mail.attached()}"
+    return TextContents("eml", summary, mail.sections, lost=mail.lost, data=mail.data)
+
+
+def _read_mailbox(source: Source, content: bytes, limits: ReadLimits) -> Contents:
+    mails = [re.sub(rb"(?m)^>(>*From )", rb"\1", one) for one in _START.split(content) if one.strip()]
+    sections, lost, data = list[Section](), list[str](), dict[str, bytes]()
+    for number, one in enumerate(mails[:_MOST_MAILS], 1):
+        try:
+            mail = _Mail(source, one, limits, data)
+        except FileProblem as problem:
+            lost.append(f"Mail {number}: {problem.message}")
+            continue
+        sections += [Section(f"mail {number}, {section.name}", section.text) for section in mail.sections]
+        lost += [f"Mail {number}: {sentence}" for sentence in mail.lost]
+    if len(mails) > _MOST_MAILS:
+        lost.append(f"The first {_MOST_MAILS:,} mails are shown.")
+    if not sections:
+        raise FileProblem("mismatch", f"{source.name} is not a mailbox: it has no mail.")
+    return TextContents("mbox", f"Mailbox of {len(mails)} mails.", sections, lost=lost, data=data)
+
+
+class _Mail:
+    """A message and its attachments, which are added to `data`."""
+
+    def __init__(
+        self, source: Source, content: bytes, limits: ReadLimits, data: dict[str, bytes] | None = None
+    ) -> None:
+        message = BytesParser(policy=policy.default).parsebytes(content)
+        self.headers = {name: text for name in _HEADERS if (text := _header(message, name))}
+        if not self.headers:
+            raise FileProblem("mismatch", f"{source.name} is not a mail: it has no mail headers.")
+        self.lost: list[str] = []
+        self.data = {} if data is None else data
+        plain, html = bodies = [message.get_body((kind,)) for kind in ("plain", "html")]
+        shown = "\n".join(f"{name}: {value}" for name, value in self.headers.items())
+        self.sections = in_sections([shown, *_body(plain, html, self.lost)], limits.section, "message")
+        self._names: list[str] = []
+        for part in islice(_attached(message, bodies), limits.members):
+            name = _name(part, self.data)
+            self._names.append(name)
+            self.data[name] = _bytes(part)
+            kind = "eml" if part.get_content_type() == "message/rfc822" else ""
+            self.sections += _read(name, kind, self.data[name], source.depth + 1, limits, self.lost)
+        self.lost += _left_out(message)
+
+    def attached(self) -> str:
+        """A line with the names of the attachments; empty without any."""
+        return f"\n{len(self._names)} attachments: {', '.join(self._names)}." if self._names else ""
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    """All values of a header. Raw bytes in it, and values that the parser fails on, are decoded as text."""
+    values = []
+    for given, raw in message.raw_items():
+        if given.lower() == name.lower():
+            held = str(raw).encode("utf-8", "surrogateescape")
+            try:
+                value = str(policy.default.header_fetch_parse(given, raw)) if held.isascii() else _decoded(held)
+            except Exception:  # noqa: BLE001 - the parser of the library fails on some malformed values
+                value = _decoded(held)
+            values.append(one_line(value, 1000))
+    return ", ".join(values)
+
+
+def _left_out(message: EmailMessage) -> list[str]:
+    """Sentences about headers, text between the parts, and faults in the structure."""
+    shown = {name.lower() for name in _HEADERS} | {"mime-version", "content-type", "content-transfer-encoding"}
+    lost = []
+    if others := dict.fromkeys(name for name in message.keys() if name.lower() not in shown):  # noqa: SIM118
+        lost.append(f"Headers that are not shown: {first_of(list(others))}.")
+    parts = [part for part in message.walk() if part is message or not _is_nested(part)]
+    for text in (text for part in parts for text in (part.preamble, part.epilogue)):
+        if text and text.strip() and "mime" not in text.lower():
+            lost.append(f"Outside the parts of the mail: {one_line(text, 500)}")
+    if faults := dict.fromkeys(type(one).__name__.removesuffix("Defect") for part in parts for one in part.defects):
+        lost.append(f"The mail is not well-formed, and something may be missing: {', '.join(faults)}.")
+    return lost
+
+
+def _is_nested(part: Any) -> bool:
+    return bool(part.get_content_maintype() == "message")
 
 
 def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Iterator[str]:
-    """The plain text, and the HTML if there is no plain text or the HTML says more."""
-    if plain is not None:
-        yield _text(plain).strip()
+    """The plain text, and the HTML if it has other words or a table."""
+    text = "" if plain is None else _text(plain, lost).strip()
+    yield text
     if html is None:
         return
-    page = HtmlPage(_text(html))
-    if plain is None:
+    page = HtmlPage(_text(html, lost))
+    if not text:
         lost += page.lost
         yield page.markdown
-    elif len(re.findall(r"\w+", page.markdown)) > len(re.findall(r"\w+", _text(plain))) or "|" in page.markdown:
+    elif set(re.findall(r"\w+", page.markdown)) - set(re.findall(r"\w+", text)) or "|" in page.markdown:
+        lost += page.lost
         yield f"## The same as a web page\n\n{page.markdown}"
 
 
 def _attached(message: Any, bodies: list[MIMEPart | None]) -> Iterator[EmailMessage]:
-    """The parts that are not the text of the message."""
-    for part in message.iter_parts():
-        if part.get_content_maintype() == "multipart":
+    """The parts that are not the text of the message; a multipart without parts is one of them."""
+    if message.get_content_maintype() == "multipart" and message.is_multipart():
+        for part in message.iter_parts():
             yield from _attached(part, bodies)
-        elif part not in bodies:
-            yield part
+    elif not any(message is body for body in bodies):
+        yield message
 
 
-def _read(name: str, content: bytes, depth: int, limits: ReadLimits, lost: list[str]) -> list[Section]:
+def _read(name: str, kind: str, content: bytes, depth: int, limits: ReadLimits, lost: list[str]) -> list[Section]:
     if depth > limits.depth:
         lost.append(f"{name} was not read: it lies {limits.depth} files deep.")
         return []
@@ -86,7 +167,7 @@ def _read(name: str, content: bytes, depth: int, limits: ReadLimits, lost: list[
         path = Path(folder) / name
         path.write_bytes(content)
         try:
-            source = Source(path, kind_of(path), name, depth)
+            source = Source(path, kind or kind_of(path), name, depth)
             with open_nested(source, limits, lost) as opened:
                 read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
         except FileProblem as problem:
@@ -101,7 +182,7 @@ def _read(name: str, content: bytes, depth: int, limits: ReadLimits, lost: list[
 def _name(part: EmailMessage, taken: dict[str, bytes]) -> str:
     """A unique name that is safe for a file."""
     given = (part.get_filename() or "").replace("\\", "/").rpartition("/")[2]
-    suffix = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt"}.get(part.get_content_type(), "")
+    suffix = _SUFFIXES.get(part.get_content_type(), "")
     name = short_name(one_line(given, 100).replace("\0", "").strip(". ")) or f"attachment-{len(taken) + 1}{suffix}"
     while name in taken:
         name = f"{len(taken) + 1}-{name}"
@@ -115,9 +196,51 @@ def _bytes(part: MIMEPart) -> bytes:
     return content if isinstance(content, bytes) else b""
 
 
-def _text(part: MIMEPart) -> str:
-    """Its text, even if its declared encoding is wrong."""
+def _text(part: MIMEPart, lost: list[str]) -> str:
+    """The text of a part, also if its declared encoding is wrong; lines of `format=flowed` are joined."""
+    content = _bytes(part)
+    declared = str(part.get_content_charset("ascii"))
     try:
-        return str(part.get_content())
-    except (LookupError, UnicodeError, KeyError):
-        return _bytes(part).decode("utf-8", "replace")
+        name = codecs.lookup(declared).name
+        if name in _PLAIN and not content.isascii():
+            name = "utf-8" if _is_utf_8(content) else name
+        text = content.decode(name)
+        if name != codecs.lookup(declared).name:
+            lost.append(f"The text is {name}, not {declared} as the mail says.")
+    except (LookupError, UnicodeError):
+        text = _decoded(content)
+        if not content.isascii():
+            lost.append(f"The text is not {declared} as the mail says: its encoding was detected.")
+    text = text.replace("\r\n", "\n")
+    flowed = str(part.get_param("format", "")).lower() == "flowed"
+    return _unflowed(text, delete=str(part.get_param("delsp", "")).lower() == "yes") if flowed else text
+
+
+def _decoded(content: bytes) -> str:
+    encoding = encoding_of(content)
+    return encoding.decode(content) if encoding else content.decode("utf-8", "replace")
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _unflowed(text: str, *, delete: bool) -> str:
+    """Joins lines that end with a space with the next one of the same quotation; with `delete`, without the space."""
+    lines: list[tuple[str, str]] = []
+    is_open = False
+    for given in text.split("\n"):
+        rest = given.lstrip(">")
+        depth = given[: len(given) - len(rest)]
+        rest = rest.removeprefix(" ")
+        if is_open and lines[-1][0] == depth and rest != "-- ":
+            before = lines[-1][1]
+            lines[-1] = (depth, (before.removesuffix(" ") if delete else before) + rest)
+        else:
+            lines.append((depth, rest))
+        is_open = rest.endswith(" ") and rest != "-- "
+    return "\n".join(f"{depth} {line}" if depth else line for depth, line in lines)
