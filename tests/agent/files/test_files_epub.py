@@ -8,6 +8,7 @@ import pytest
 
 from agent.files.contents import FileProblem
 from support.contents import Open
+from support.docx_bytes import rewritten
 from support.epub_bytes import epub_bytes
 
 _LOCK = '<encryption><EncryptedData><EncryptionMethod Algorithm="{}"/></EncryptedData></encryption>'
@@ -40,3 +41,12 @@ def test_copy_protection(open_file: Open) -> None:
     with pytest.raises(FileProblem, match="copy-protected") as caught:
         open_file("epub", epub_bytes(encryption=locked))
     assert caught.value.reason == "encrypted"
+
+
+def test_chapters_outside_the_reading_order_and_unread_members(open_file: Open) -> None:
+    def changed(name: str, content: bytes) -> tuple[str, bytes]:
+        return name, content.replace(b'idref="a"', b'idref="a" linear="no"').replace(b'<itemref idref="b"/>', b"")
+
+    contents = open_file("epub", rewritten(epub_bytes(), changed))
+    assert [section.name for section in contents.sections()] == ["chapter 1: Ending (outside the reading order)"]
+    assert "Not read: OEBPS/b c.xhtml." in contents.lost

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, TextContents, damaged, in_sections
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    TextContents,
+    damaged,
+    first_of,
+    in_sections,
+)
 from agent.files.documents.html import MOST_BYTES, HtmlPage, picture_in
 from agent.files.documents.package import Drawings, open_package, parse_xml
 from mcp_tools.text import one_line
@@ -15,6 +26,10 @@ from mcp_tools.text import one_line
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 """Kinds of encryption that concern only fonts."""
+_SILENT = re.compile(
+    r"mimetype|META-INF/.*|.*/|.*\.(css|opf|ncx|otf|ttf|woff2?|js|xpgt)|iTunesMetadata.*\.plist", re.IGNORECASE
+)
+"""Members without text for a reader."""
 
 
 def open_epub(source: Source, limits: ReadLimits) -> Contents:
@@ -31,15 +46,19 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
         items = {one.get("id"): (_joined(base, one.get("href", "")), one) for one in _all(root, "item")}
         names = _names(archive, [(path, one) for path, one in items.values() if path in there])
         drawings, lost, chapters, sections = Drawings(), list[str](), list[str](), list[Section]()
+        read = {path for path, item in items.values() if "nav" in item.get("properties", "").split()}
         for one in _all(root, "itemref"):
             path, _ = items.get(one.get("idref"), ("that the book names", None))
             if path not in there or archive.getinfo(path).file_size > MOST_BYTES:
                 lost.append(f"The chapter {path} is {'larger than is read' if path in there else 'missing'}.")
                 continue
 
+            read.add(path)
+
             def find(address: str, chapter: str = path) -> tuple[bytes, str]:
                 place = _joined(posixpath.dirname(chapter), address)
                 suffix = posixpath.splitext(place)[1][1:].lower()
+                read.add(place)
                 return (archive.read(place), suffix) if place in there else picture_in(address)
 
             page = HtmlPage(archive.read(path), drawings, find)
@@ -47,7 +66,10 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
                 lost += [sentence for sentence in page.lost if sentence not in lost]
                 chapters.append(names.get(path) or next(iter(page.headings), "") or page.title)
                 name = f"chapter {len(chapters)}{f': {chapters[-1]}' if chapters[-1] else ''}"
+                name += " (outside the reading order)" if one.get("linear") == "no" else ""
                 sections += in_sections(page.markdown.split("\n\n"), limits.section, name)
+    if unread := sorted(name for name in there - read if not _SILENT.fullmatch(name)):
+        lost.append(f"Not read: {first_of(unread)}.")
     if not sections:
         raise damaged(source.name, "epub", "it has no chapter with text")
     title, author = (
