@@ -74,6 +74,8 @@ class _Slide:
         self._part, self._drawings, self.number = part, drawings, number
         for related in part.parts("notesSlide"):
             related.content  # noqa: B018 - the same
+        lists = filter(None, (parts.part(f"ppt/{name}.xml") for name in ("commentAuthors", "authors")))
+        self._authors = {one.get("id"): one.get("name", "") for listed in lists for one in listed.root}
         self.is_merged = False
         self.is_hidden = slide.element.get("show", "1") in ("0", "false")
         title = slide.shapes.title
@@ -86,6 +88,8 @@ class _Slide:
         frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         if frame is not None and (notes := _text(frame).strip()):
             self.blocks.append(f"[speaker notes] {notes}")
+        drawn = [one for one in slide.notes_slide.shapes if not one.is_placeholder] if slide.has_notes_slide else []
+        self.blocks += [f"[on the notes page] {line}" for one in drawn for line in _lines(one.element)]
         self.blocks = self.blocks or ["(an empty slide)"]
 
     def _shapes(self, shapes: Iterable[Any]) -> Iterator[str]:
@@ -135,7 +139,8 @@ class _Slide:
         """Comments of both formats, old and threaded, and replies to them."""
         for part in self._part.parts("comments"):
             for one in part.root.iter("{*}text", "{*}txBody"):
-                yield f"[comment] {''.join(one.itertext()).strip()}"
+                by = self._authors.get(one.getparent().get("authorId"))
+                yield f"[comment{f' by {by}' if by else ''}] {''.join(one.itertext()).strip()}"
 
 
 def _lines(element: Any) -> list[str]:
