@@ -41,11 +41,17 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
     link = 0 if follow else os.O_NOFOLLOW
     _require_regular(path.stat(follow_symlinks=follow), path)  # opening alone may wake a device
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | link), "rb") as file:
-        _require_regular(os.fstat(file.fileno()), path)
-        content = file.read(limit + 1) or b""
-    if len(content) > limit:
+        found = os.fstat(file.fileno())
+        _require_regular(found, path)
+        content = b"" if found.st_size > limit else file.read(limit + 1) or b""
+    if max(found.st_size, len(content)) > limit:  # a file of /proc tells no size
         raise OSError(errno.EFBIG, f"It has more than {limit:,} bytes", str(path))
     return content
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether a path in a folder is a link, or behind one, that leads out of the folder."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _require_regular(found: os.stat_result, path: Path) -> None:

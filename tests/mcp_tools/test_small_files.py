@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from mcp_tools.atomic import write_whole
-from mcp_tools.small_files import json_of, read_small, toml_of
+from mcp_tools.small_files import JOURNAL, json_of, read_small, toml_of
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large", "link"])
@@ -28,6 +29,18 @@ def test_only_regular_files_up_to_a_size_are_read(tmp_path: Path, kind: str) -> 
     with pytest.raises(OSError, match=r".") as caught:
         read_small(path, 10, follow=kind != "link")
     assert caught.value.strerror
+
+
+def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+    tracemalloc.start()
+    with pytest.raises(OSError, match="more than 256,000,000 bytes"):
+        read_small(path, JOURNAL)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1_000_000
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, plain_name
 from agent.gaia.dataset import REVISION, Hub, NoAccess
 from agent.user_files import whole_file
+from mcp_tools.small_files import leads_out
 from mcp_tools.text import one_line
 
 _USUAL_FOLDER = Path("gaia_files")
@@ -70,8 +71,12 @@ class Attachments:
         """Every file that may be the one, the first first; why a place has none goes to the reasons."""
         for folder in self._folders:
             for place in (folder, *(folder / split for split in _SPLITS)):
-                if os.path.isfile(place / name):  # noqa: PTH113 - False for a name that is too long
+                if not os.path.isfile(place / name):  # noqa: PTH113 - False for a name that is too long
+                    continue
+                if any(not leads_out(place / name, root) for root in _roots(folder)):
                     yield place / name
+                else:
+                    reasons.append(f"{place / name} is a link out of {folder}")
         reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
         kept = self.place_of(task)
         if os.path.isfile(kept):  # noqa: PTH113
@@ -136,6 +141,15 @@ def usual_attachments(
         )
     folders = [folder for folder in (attached, _USUAL_FOLDER, beside) if folder is not None]
     return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=Hub.of(settings, revision), course=course)
+
+
+def _roots(folder: Path) -> list[Path]:
+    """Where links in a folder may lead: into it, and in the hub's cache to the files that its snapshots share."""
+    if folder == _USUAL_FOLDER:  # the project may have made it a link
+        return [Path.cwd()]
+    real = Path(os.path.realpath(folder))
+    shared = (place.parent / "blobs" for place in real.parents if place.name == "snapshots")
+    return [folder, *(place for place in shared if not place.is_symlink())]
 
 
 def _relative(name: str) -> Path | None:

@@ -159,6 +159,8 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 
 def is_ledger(path: Path) -> bool:
     """Whether a file is empty or begins as a ledger does."""
+    if path.exists() and not path.is_file():
+        return False
     with os_errors_as(StorageError, f"{path} cannot be read"), path.open("rb") as file:
         return _BEGINNING.startswith(file.read(len(_BEGINNING)))
 

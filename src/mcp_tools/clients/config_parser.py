@@ -63,6 +63,14 @@ def _listed(given: Mapping[str, str], sign: str) -> str:
     return ", ".join(k if is_secret_name(k) and "${" not in v else f"{k}{sign}{v}" for k, v in given.items())
 
 
+def _marked(given: Mapping[str, str]) -> str:
+    """A project's variables: one of no harmless form has its value and a mark, whatever its name says."""
+    return ", ".join(
+        _listed({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
+        for k, v in given.items()
+    )
+
+
 def _written_out(values: Json) -> Json:
     """An object of texts: numbers and truth values are written out, nulls left out."""
     if not isinstance(values, dict):
@@ -123,8 +131,9 @@ class ServerEntry(BaseModel):
     @property
     def given(self) -> str:
         """What it is given: variables and headers, without values that are secret, and a folder."""
+        variables = _marked(self.environment) if self.scope == "project" else _listed(self.environment, "=")
         parts = [
-            f"variables {_listed(self.environment, '=')}" if self.environment else "",
+            f"variables {variables}" if variables else "",
             f"headers {_listed(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
         ]
@@ -153,7 +162,12 @@ def _is_address(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and url.isprintable() and " " not in url
 
 
-_HARMLESS = frozenset({"NODE_ENV", "PYTHONUNBUFFERED", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE"})
+_HARMLESS = re.compile(
+    r"NODE_ENV|PYTHON(?:UNBUFFERED|UTF8|IOENCODING|DONTWRITEBYTECODE)|LANG|LC_ALL|TZ|NO_COLOR|DEBUG|LOG"
+    r"|(?:.+_)?(?:TOKEN|KEY|SECRET|PASSWORD|USER|USERNAME|PORT|TIMEOUT|LOG_LEVEL)"
+)
+"""The only names of variables that are known to change no code, unless they are steering ones."""
+_NOT_STEERING = frozenset(words("NODE_ENV PYTHONUNBUFFERED PYTHONUTF8 PYTHONIOENCODING PYTHONDONTWRITEBYTECODE"))
 _STEERING = re.compile(
     r"(?:PATH|HOME|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|CDPATH|SHELL|ZDOTDIR|TMPDIR"
     r"|EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|VIRTUAL_ENV|CLASSPATH|.*JAVA_OPTIONS|JAVA_TOOL_OPTIONS|JAVA_HOME"
@@ -165,7 +179,8 @@ _STEERING = re.compile(
     r"|[A-Z]*RC|.*(?:LIB|LOAD|INCLUDE|MODULE|PLUGIN)S?_?(?:PATH|DIR)S?|PHP_.*|(?:LUA|ERL|TCL|GUILE|EMACS|JULIA|MONO|R)_.*)",
     re.IGNORECASE,
 )
-"""Variables that decide which program or which code runs, or through whom it talks."""
+"""Variables that are known to decide which program or which code runs, or through whom it talks. There are others:
+one that is not harmless either is shown with its value and a mark."""
 REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
 
 
@@ -258,8 +273,8 @@ def as_form(entry: ServerEntry) -> dict[str, Json]:
 
 
 def steering_variables(entry: ServerEntry) -> list[str]:
-    """The variables of an entry that change which code runs, whatever its command says."""
-    return [name for name in entry.environment if _STEERING.fullmatch(name) and name not in _HARMLESS]
+    """The variables of an entry that are known to change which code runs, whatever its command says."""
+    return [name for name in entry.environment if _STEERING.fullmatch(name) and name not in _NOT_STEERING]
 
 
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -169,7 +170,10 @@ def remove_pair(folder: Path, name: str) -> None:
 
 def _settle(folder: Path) -> None:
     pending = within(folder, *PENDING)
-    left = sorted(pending.iterdir()) if pending.is_dir() else []
+    found = sorted(pending.iterdir()) if pending.is_dir() else []
+    left = [file for file in found if file.is_symlink() or not file.is_dir()]
+    for folder_left in {*found} - {*left}:  # no writer makes one, and it would be in the way of each
+        shutil.rmtree(folder_left, ignore_errors=True)
     for document in left:
         source = folder / f"{document.stem}.py"
         if document.suffix == ".json" and document.with_suffix(".py") not in left and _belongs(document, source):

@@ -172,6 +172,13 @@ def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
     assert got.err.startswith(("alita: schema.json is not a", "alita: schema.json has no definition"))
 
 
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_schema_is_a_regular_file(terminal: Terminal, device: str) -> None:
+    got = terminal.call("-m", terminal.script(says("x")), "--schema", device, "Which?")
+    assert got.code == 2
+    assert got.err.startswith(f"alita: The schema {device} cannot be read")
+
+
 @pytest.mark.parametrize("pair", [("--json", "--json-stream"), ("-q", "-v")])
 def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: tuple[str, str]) -> None:
     got = terminal.call(*pair, "What?")

@@ -120,6 +120,31 @@ def test_a_projects_settings_and_other_servers(alita: Run, tmp_path: Path) -> No
     assert servers["other"] == {"command": "x"}
 
 
+@pytest.mark.parametrize("link", ["dangling", "file", "folder"])
+def test_no_settings_file_of_a_project_is_a_way_out_of_it(link: str, alita: Run, tmp_path: Path) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    if link != "dangling":
+        (outside / "mcp.json").write_text('{"mcpServers": {"alita": {"command": "x"}}}')
+    before = {path: path.read_bytes() for path in outside.iterdir()}
+    if link == "folder":
+        (project / ".cursor").symlink_to(outside)
+    else:
+        (project / ".cursor").mkdir()
+        (project / ".cursor/mcp.json").symlink_to(outside / "mcp.json")
+    (project / ".mcp.json").symlink_to(outside / "mcp.json")
+    for arguments in (
+        ("install", "cursor", "--scope", "project"),
+        ("uninstall", "cursor", "--scope", "project"),
+        ("install", "claude-code", "--scope", "project"),
+        ("add", "mine", "--scope", "project", "--", "true"),
+    ):
+        done = alita("mcp", *arguments)
+        assert done.code == 2, done.err
+        assert "leads out of the project" in done.err
+    assert {path: path.read_bytes() for path in outside.iterdir()} == before
+
+
 def test_what_is_wrong_is_told(alita: Run, tmp_path: Path) -> None:
     """With exit code 2, and as JSON for programs."""
     (tmp_path / "project" / ".mcp.json").write_text('{"a": 1')

@@ -82,11 +82,49 @@ def test_the_places_in_their_order(both: Attachments, hub: HubServer, course: Co
 
 def test_a_copy_of_the_whole_dataset_is_a_folder_to_look_into(tmp_path: Path) -> None:
     blob = put(tmp_path, "blobs/1234", b"of the snapshot")
-    link = tmp_path / "snapshot/2023/validation/b2.txt"
+    link = tmp_path / "snapshots/1/2023/validation/b2.txt"
     link.parent.mkdir(parents=True)
     link.symlink_to(blob)
-    found = Attachments([tmp_path / "snapshot"], tmp_path / "cache").resolve(TASK)
-    assert (found.path, content(found)) == (link, b"of the snapshot")
+    for folder in (tmp_path / "snapshots/1", link.parent):
+        found = Attachments([folder], tmp_path / "cache").resolve(TASK)
+        assert (found.path, content(found)) == (link, b"of the snapshot")
+
+
+@pytest.mark.parametrize(
+    ("link", "to"),
+    [
+        ("data/b2.txt", "secret/b2.txt"),
+        ("data/2023", "secret"),
+        ("data/2023/validation/b2.txt", "secret/b2.txt"),
+        ("gaia_files", "secret"),
+        ("gaia_files/b2.txt", "data/link"),
+        ("snapshots/1/b2.txt", "secret/b2.txt"),
+        ("blobs", "secret"),
+    ],
+)
+def test_no_link_beside_the_questions_leads_out_of_their_folder(
+    link: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "secret/b2.txt", b"secret")
+    put(tmp_path, "secret/validation/b2.txt", b"secret")
+    project = tmp_path / "project"
+    (project / "data").mkdir(parents=True)
+    (project / "data/link").symlink_to(tmp_path / "secret/b2.txt")
+    (project / "snapshots/1").mkdir(parents=True)
+    (project / "snapshots/1/b2.txt").symlink_to("../../blobs/b2.txt")
+    if link.startswith("snapshots"):
+        (project / link).unlink()
+    (project / link).parent.mkdir(parents=True, exist_ok=True)
+    (project / link).symlink_to(project / to if to.startswith("data") else tmp_path / to)
+    monkeypatch.chdir(project)
+    for folder in (Path("data"), Path("gaia_files"), Path("snapshots/1")):
+        assert Attachments([folder], tmp_path / "cache").resolve(TASK).status == "missing"
+
+
+def test_a_link_within_the_folder_is_a_file_of_it(tmp_path: Path) -> None:
+    put(tmp_path, "files/real.txt", b"inside")
+    (tmp_path / "files/b2.txt").symlink_to("real.txt")
+    assert content(Attachments([tmp_path / "files"], tmp_path / "cache").resolve(TASK)) == b"inside"
 
 
 def test_a_name_may_have_folders_of_its_own(tmp_path: Path) -> None:

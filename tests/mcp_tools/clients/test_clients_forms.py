@@ -172,7 +172,8 @@ def test_the_digest_changes_with_all_that_decides_what_runs() -> None:
 
 STEERING = """
 PATH LD_PRELOAD DYLD_INSERT_LIBRARIES PYTHONPATH NODE_OPTIONS BASH_ENV IFS GIT_SSH_COMMAND npm_config_registry
-UV_INDEX_URL PIP_INDEX_URL HOME https_proxy JAVA_TOOL_OPTIONS PERL5LIB
+UV_INDEX_URL PIP_INDEX_URL HOME https_proxy JAVA_TOOL_OPTIONS PERL5LIB LUA_INIT LUA_INIT_5_4 MAVEN_OPTS PHPRC
+PHP_INI_SCAN_DIR ERL_FLAGS ERL_AFLAGS GIT_TOKEN SSH_KEY
 """
 
 
@@ -183,6 +184,27 @@ def test_a_project_sets_no_variable_that_changes_which_code_runs(variable: str, 
     assert [entry.name for entry in parsed.entries] == ["good"]
     assert f"its variable {variable} would change which code runs" in parsed.problems[0].message
     assert len(parse(text, tmp_path / "mcp.json", "user").entries) == 2
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "FUTURE_LOADER",
+        "TOKENIZER_MODEL",
+        "AUTH_HOOK",
+        "SESSION_MANAGER",
+        "KEYMAP",
+        "token",
+        "SECRET_SCRIPT",
+        "REGISTRY",
+    ],
+)
+def test_a_variable_of_no_harmless_form_is_shown_with_its_value_and_a_mark(variable: str, tmp_path: Path) -> None:
+    text = json.dumps({"mcpServers": {"one": {"command": "npx", "env": {"LOG": "1", variable: "evil.so"}}}})
+    (entry,) = parse(text, tmp_path / ".mcp.json", "project").entries
+    assert entry.given == f"variables LOG=1, {variable}=evil.so (may change which code runs)"
+    (own,) = parse(text, tmp_path / "mcp.json", "user").entries
+    assert "may change" not in own.given
 
 
 @pytest.mark.parametrize(

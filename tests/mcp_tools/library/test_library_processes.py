@@ -144,6 +144,23 @@ def test_each_moment_of_an_interrupted_write_is_settled(library: Library) -> Non
     assert not any(pending.iterdir())
 
 
+def test_a_folder_among_the_drafts_is_in_the_way_of_no_write(library: Library, tmp_path: Path) -> None:
+    library.register(make_tool(body="return 1"))
+    library.close()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    pending = library.folder / ".alita" / "pending"
+    for name in ("sub/deeper", "other.py", "other.json"):
+        (pending / name).mkdir(parents=True)
+    (pending / "sub/link").symlink_to(outside)
+    (pending / "link").symlink_to(outside)
+    library.register(make_tool("other", writer="0", body="return n + 0"))
+    assert {tool.name for tool in library.list()} == {"nth_fibonacci", "other"}
+    assert not any(pending.iterdir())
+    assert (outside / "kept").exists()
+
+
 LIMITED = """
 import difflib, filelock, logging, os, resource, sqlite3, sys, unicodedata
 sys.path.insert(0, sys.argv[1])

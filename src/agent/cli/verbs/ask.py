@@ -27,6 +27,7 @@ from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, files_named, usable
 from agent.user_files import require_readable, write_file
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
     if str(path).lstrip().startswith("{"):
         raise UsageError("--schema takes the name of a file, not a schema.", remedy="Save it: --schema FILE")
     with os_errors_as(UsageError, f"The schema {path} cannot be read", "--schema takes the name of a file."):
-        return checked_schema(path.read_text(encoding="utf-8"), str(path))
+        return checked_schema(read_small(path, RECORD).decode(), str(path))
 
 
 @resume_app.command(settings=(*options.LIMITS, "no_isolation", "yes", "allow_private"))

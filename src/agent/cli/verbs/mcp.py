@@ -26,6 +26,7 @@ from mcp_tools.clients.definitions import listing_of, suspicions_of
 from mcp_tools.clients.servers import Link
 from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, Seen, standing_of
 from mcp_tools.errors import ServerError
+from mcp_tools.small_files import leads_out
 from mcp_tools.text import count_of, did_you_mean, one_line
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
 
 
 def _put(path: Path, name: str, entry: ServerEntry | None) -> None:
+    if path.name == PROJECT_FILE:
+        _require_inside(path, path.parent)
     if backup := put(path, name, entry):
         print_note(f"The old file is kept as {backup}.")
 
@@ -282,7 +285,8 @@ def _found(name: str, configured: ConfiguredServers) -> Standing:
 
 def _not_allowed(entry: ServerEntry) -> UsageError:
     return UsageError(
-        f"{entry.path} defines {entry.name}, which you have not allowed; it would start: {visible(entry.shown)}",
+        f"{entry.path} defines {entry.name}, which you have not allowed; it would start: {visible(entry.shown)}"
+        + (f"; with {visible(entry.given)}" if entry.given else ""),
         remedy=f"If you trust that: alita mcp enable {entry.name} --yes",
     )
 
@@ -358,7 +362,18 @@ def _server(flags: dict[str, Any], tools: str | None) -> ServerCommand:
 
 def _host(client: str, scope: Literal["user", "project"]) -> tuple[Host, Path]:
     host = find_host(client)
-    return host, host.path(scope, Path.cwd())
+    path = host.path(scope, Path.cwd())
+    if scope == "project":
+        _require_inside(path, Path.cwd())
+    return host, path
+
+
+def _require_inside(path: Path, project: Path) -> None:
+    if leads_out(path, project):
+        raise UsageError(
+            f"{path} leads out of the project, through a link to {os.path.realpath(path)}. Nothing was changed.",
+            remedy="Remove the link, or change that file yourself.",
+        )
 
 
 def _valid(name: str) -> str:
