@@ -7,6 +7,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent import events as e
@@ -102,6 +103,7 @@ class RunDisplay:
         self.run_id = ""
         self.failure: AlitaError | None = None
         self.is_cancelled = False
+        self.is_abandoned = False
 
     @property
     def typed(self) -> str:
@@ -121,7 +123,8 @@ class RunDisplay:
                     self._end()
         except asyncio.CancelledError:
             stopped = Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
-            return self.answer_so_far() or stopped
+            reached = self.answer_so_far() or stopped
+            return replace(reached, text=reached.text or self._written)
         except AlitaError as error:
             self.failure = error
             failed = Answer("", status_of(error), run_id=self.run_id, error=error.message)
@@ -155,7 +158,8 @@ class RunDisplay:
             return await ask_user(asked, self._screen, always=always)
 
     def interrupt(self) -> None:
-        """Stop the run at once."""
+        """Stop the run at once; a second time, the process need not wait for it."""
+        self.is_abandoned = self.is_cancelled
         if self._task is not None and not self.is_cancelled:
             self.is_cancelled = True
             self._task.cancel()

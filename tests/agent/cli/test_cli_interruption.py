@@ -1,4 +1,4 @@
-"""A run on the terminal: what is printed for each end of it, and both stages of Ctrl-C.
+"""A run on the terminal: what is printed for each end of it, and Ctrl-C.
 
 The command, its signals and its output are real; behind them stands an Alita that does what the test says.
 """
@@ -17,22 +17,19 @@ STAND_IN = textwrap.dedent("""
     import asyncio, sys, types
     from agent.answer import Answer
     from agent.errors import ModelUnreachableError
-    from agent.events import Note, RunFinished, RunStarted
+    from agent.events import AnswerWritten, Note, RunFinished, RunStarted
     from agent.models.protocol import Usage
 
     class Alita:
         newest = running = None
         settings = types.SimpleNamespace(approval="auto")
         @classmethod
-        async def open(cls, settings, *, streams=False, confirm=None):
+        def open(cls, settings, *, streams=False, confirm=None):
             return cls()
         async def __aenter__(self):
-            self.drained = asyncio.Event()
             return self
         async def __aexit__(self, *_):
             print("closed", file=sys.stderr)
-        def drain(self):
-            self.drained.set()
         async def ask(self, question, *, files=(), on_event=None, **more):
             on_event(RunStarted("261121-104055-k3f9", question, "m"))
             verb, _, rest = question.partition(" ")
@@ -43,10 +40,10 @@ STAND_IN = textwrap.dedent("""
                 return answer
             if verb == "raise":
                 raise ModelUnreachableError("no \\x1b[31mconnection", remedy="Check the network.")
-            if verb == "wait":
-                on_event(Note("waiting"))
-                await self.drained.wait()
-                return Answer("", "interrupted", run_id="261121-104055-k3f9")
+            if verb == "write":
+                on_event(AnswerWritten("The first half"))
+                print("waiting", file=sys.stderr, flush=True)
+                await asyncio.sleep(60)
             if verb == "sleep":
                 on_event(Note("waiting"))
                 await asyncio.sleep(60)
@@ -61,7 +58,9 @@ STAND_IN = textwrap.dedent("""
 @pytest.fixture
 def start(tmp_path):
     def start(*arguments, stdin=False):
-        return ForkedCommand(arguments, stdin=stdin, here=tmp_path, variables=clean(tmp_path), first=STAND_IN)
+        return ForkedCommand(
+            arguments, stdin=stdin, here=tmp_path, variables=clean(tmp_path, ALITA_DOWNLOAD="always"), first=STAND_IN
+        )
 
     return start
 
@@ -137,30 +136,25 @@ def wait_for(process, text):
         seen += line
 
 
-def test_the_first_ctrl_c_finishes_the_step_and_says_how_to_go_on(start):
-    process = start("wait")
+def test_ctrl_c_stops_at_once_prints_what_there_is_and_says_how_to_go_on(start):
+    process = start("write")
     wait_for(process, "waiting")
-    process.send_signal(signal.SIGINT)
-    code, out, err = ended(process)
-    assert (code, out) == (130, "")
-    assert "Finishing this step" in err
-    assert "alita resume 261121-104055-k3f9" in err
-    assert "closed" in err
-
-
-def test_the_second_ctrl_c_stops_at_once(start):
-    process = start("--json", "sleep")
-    wait_for(process, "waiting")
-    process.send_signal(signal.SIGINT)
-    wait_for(process, "Finishing")
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     code, out, err = ended(process)
     assert time.monotonic() - began < 5
-    assert (code, json.loads(out)["status"]) == (130, "interrupted")
+    assert (code, out) == (130, "The first half\n")
     assert "alita resume 261121-104055-k3f9" in err
     assert "closed" in err
     assert "Traceback" not in err
+
+
+def test_a_stopped_run_is_an_object_too(start):
+    process = start("--json", "sleep")
+    wait_for(process, "waiting")
+    process.send_signal(signal.SIGINT)
+    code, out, _ = ended(process)
+    assert (code, json.loads(out)["status"]) == (130, "interrupted")
 
 
 def test_a_reader_that_goes_away_is_no_traceback(start):

@@ -243,7 +243,7 @@ class _Run:
     def seconds_left(self) -> float | None:
         """Until the process must have ended; None while nothing says that it must."""
         if self._turn is not None and self._turn.is_cancelled:
-            self._ends = min(self._ends, time.monotonic() + _CLOSING)
+            self._ends = min(self._ends, time.monotonic() + (0.0 if self._turn.is_abandoned else _CLOSING))
         if self._ends < math.inf:
             return self._ends - time.monotonic()
         left = self._alita.running.seconds_left if self._alita and self._alita.running else None
@@ -270,7 +270,7 @@ def _print(result: Answer, output: Output, *, reported: bool) -> None:
         print_json(RunFinished(result).as_json(), line=True)
     elif output.json:
         _give(json.dumps(result.as_json(), indent=2), output)
-    elif result.status in {"answered", "limit"} and result.text:
+    elif result.status in {"answered", "limit", "interrupted"} and result.text:
         _give(result.text, output)
         for line in [] if output.quiet else source_lines(result):
             print_note(line)
