@@ -29,7 +29,7 @@ from agent.configuration.settings import (
 )
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
-from agent.conversation import Transcript
+from agent.conversation import Transcript, Turn
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage
@@ -163,6 +163,22 @@ class Alita:
     def say(self, text: str) -> bool:
         """Send a message to the run that is under way; False if none would hear it."""
         return self.running is not None and self.running.say(self._redactor.text(text))
+
+    async def undo(self, conversation: Conversation) -> Turn | None:
+        """Take the last turn of a conversation away, with the files it brought; None if there is none.
+
+        If it ran programs, the conversation's Python process ends, because they may have changed variables.
+        """
+        runs = self.settings.runs_dir
+        before = await asyncio.to_thread(transcript_of, runs, conversation.turns)
+        turn = conversation.drop_last()
+        after = await asyncio.to_thread(transcript_of, runs, conversation.turns)
+        if after.programs != before.programs:
+            await self._opened.end_python(before.home)
+        for file in before.given:
+            if file not in after.given and file.copy != file.path:
+                await asyncio.to_thread(Path(file.copy).unlink, missing_ok=True)
+        return turn
 
     async def ask(
         self,

@@ -147,6 +147,11 @@ class Resources:
             await self._pythons.pop(next(iter(self._pythons))).aclose()
         return live
 
+    async def end_python(self, conversation: str) -> None:
+        """End the Python process of a conversation, if there is one."""
+        if (live := self._pythons.pop(conversation, None)) is not None:
+            await live.aclose()
+
     def library(self, settings: Settings) -> Library:
         """The library that the settings name."""
         if self._library is None or self._library.folder != settings.tools_dir:

@@ -288,6 +288,41 @@ async def test_a_chat_holds_the_conversation_for_programs(chat, sales):
     assert [m["content"] for m in chat.messages if m["role"] == "assistant"] == ["South."]
 
 
+async def test_an_undone_turn_leaves_no_trace_in_what_the_model_sees(chat, sales, tmp_path):
+    later = tmp_path / "later.txt"
+    later.write_text("a later file")
+    async with chat.opened():
+        await chat.ask("Keep it.", program("kept = 41"), Step(text="kept"), files=(sales,))
+        await chat.ask("Wrong turn.", program("kept = 0"), Step(text="oops"), files=(later,))
+        copies = list(chat.desk.home.glob("**/given/*/later.txt"))
+        undone = await chat.alita.undo(chat.conversation)
+        await chat.ask("And now?", Step(text="fine"))
+    sent = json.dumps(chat.messages)
+    assert undone is not None
+    assert (undone.question, [turn.question for turn in chat.conversation.turns]) == (
+        "Wrong turn.",
+        ["Keep it.", "And now?"],
+    )
+    assert not [text for text in ("Wrong turn", "oops", "later", "kept = 0") if text in sent]
+    assert "kept = 41" in sent
+    assert "kept of earlier programs are gone" in chat.question, "the program that was undone had changed it"
+    assert [path.exists() for path in copies] == [False]
+
+
+async def test_a_model_without_functions_holds_a_conversation(chat, sales):
+    chat.server.refuse('"tools"')
+    first, second = ({"action": "answer", "answer": text, "reason": ""} for text in ("South.", "North and south."))
+    async with chat.opened():
+        await chat.ask("Which region sold coffee?", Step(text=json.dumps(first)), files=(sales,))
+        answer = await chat.ask("and tea?", Step(text=json.dumps(second)))
+    texts = [str(message["content"]) for message in chat.messages]
+    assert answer.text == "North and south."
+    assert "tools" not in chat.server.requests[-1]
+    assert any("Which region sold coffee?" in text for text in texts)
+    assert any("South." in text for text in texts)
+    assert "and tea?" in texts[-1]
+
+
 async def test_leaving_a_stream_stops_the_run(chat):
     async with chat.opened():
         talk = chat.alita.chat()

@@ -246,5 +246,8 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
                     return chosen
                 if echoes:
                     terminal.write(f"{printable(question)} {ways}".encode())
+        except asyncio.CancelledError:
+            terminal.write(b"\n")
+            raise
         finally:
             loop.remove_reader(terminal)

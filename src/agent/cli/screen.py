@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -197,6 +198,11 @@ class Screen:
         """A remark of ours."""
         self.quote(text, head="", style="dim")
 
+    def clear(self) -> None:
+        """Clear a terminal whose cursor may move."""
+        if self.animated:
+            self._console.clear()
+
     def error(self, error: AlitaError) -> None:
         """What happened and what to do next."""
         self.quote(_ended(error.message), head="Error: ", style="red")
@@ -351,12 +357,18 @@ class Screen:
         self._finish_stream()
         self._growing = ""
         if self._styled:
-            self._console.print(Text(text, style), soft_wrap=True)
+            with self._alone():
+                self._console.print(Text(text, style), soft_wrap=True)
         else:
             print(text.translate(_UNSPOKEN) if self.spoken else text, file=self._stream, flush=True)
 
     def _print(self, shown: Safe) -> None:
-        self._console.print(shown)
+        with self._alone():
+            self._console.print(shown)
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """Keep the live line's thread from drawing: rich places and writes a print in two steps, and may erase rows."""
+        return nullcontext() if self._live is None else self._live._lock
 
 
 _BLOCKS = re.compile(

@@ -20,6 +20,7 @@ from mcp_tools.text import duration, one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
+    from agent.cli.interactive.pastes import Pastes
     from agent.cli.screen import Screen
     from agent.consent.consent import CallProposal, ToolToApprove
 
@@ -77,7 +78,7 @@ class RunDisplay:
         screen: Shows.
         verbose: Show model calls.
         hears: Called with each event.
-        types: Let the user type meanwhile: in a session, where Enter sends a message to the run, and Esc stops it.
+        pastes: In a session, where the user may type meanwhile: Enter sends a message to the run, and Esc stops it.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class RunDisplay:
         *,
         verbose: bool = False,
         hears: Listener = lambda _: None,
-        types: bool = False,
+        pastes: Pastes | None = None,
     ) -> None:
         self._alita = alita
         self._screen = screen
@@ -96,11 +97,14 @@ class RunDisplay:
         self._activity = Activity()
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
-        self._keyboard = Keyboard(self.interrupt, self._send) if types and screen.animated else None
+        self._pastes = pastes
+        self._keyboard = Keyboard(self.interrupt, self._send, self._fold) if pastes and screen.animated else None
         self._keys = contextlib.ExitStack()
         self.unsent: list[str] = []
         """Messages that the user sent and no model has seen."""
         self.run_id = ""
+        self.result = ""
+        """The result of a tool that is not kept yet."""
         self.failure: AlitaError | None = None
         self.is_cancelled = False
         self.is_abandoned = False
@@ -140,7 +144,8 @@ class RunDisplay:
         try:
             yield
         finally:
-            self._begin()
+            if not self.is_cancelled:
+                self._begin()
             listen()
 
     def _begin(self) -> None:
@@ -167,7 +172,18 @@ class RunDisplay:
     def _send(self, message: str) -> None:
         """Pass a message to the run; one that it cannot hear waits."""
         self._screen.sent(message)
-        self._pass_on(message)
+        if self._pastes is None or not self._pastes.has_file(message):
+            self._pass_on(self._pastes.expand(message) if self._pastes else message)
+        else:
+            self.unsent.append(self._pastes.expand(message))
+
+    def _fold(self, paste: str) -> str:
+        assert self._pastes is not None
+        try:
+            return self._pastes.fold(paste)
+        except AlitaError as error:
+            self._screen.error(error)
+            return ""
 
     def _pass_on(self, message: str) -> None:
         if not self.run_id or not self._alita.say(message):
@@ -187,6 +203,10 @@ class RunDisplay:
             early, self.unsent = self.unsent, []
             for message in early:
                 self._pass_on(message)
+        elif isinstance(event, e.TrialFinished):
+            self.result = event.preview
+        elif isinstance(event, e.StepStarted):
+            self.result = ""
         self._activity.see(event)
         self._hears(event)
         if isinstance(event, e.AnswerWritten):

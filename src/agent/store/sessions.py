@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -292,6 +293,12 @@ def delete_session(folder: Path, session_id: str) -> None:
         except FileNotFoundError:
             remedy = "`alita sessions list` shows all sessions."
             raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
+        shutil.rmtree(files_of(folder, session_id), ignore_errors=True)
+
+
+def files_of(folder: Path, session_id: str) -> Path:
+    """Return the folder of a session's own files, such as long pastes; it goes with the session."""
+    return folder / session_id
 
 
 def _revision_on_disk(folder: Path, session_id: str) -> int:

@@ -22,7 +22,7 @@ from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
-from agent.store.sessions import StoredSession, find_session, list_sessions, load_session, new_session
+from agent.store.sessions import StoredSession, export_session, find_session, list_sessions, load_session, new_session
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import did_you_mean, duration, one_line
@@ -43,7 +43,8 @@ async def help_(terminal: Terminal, argument: str) -> None:
         return
     terminal.screen.note("Ask a question, or use a command:")
     rows = [(command.usage, command.summary) for command in COMMANDS]
-    terminal.screen.rows([*rows, ("!COMMAND", "run a shell command")])
+    shell = [("!COMMAND", "run a shell command"), ("!!COMMAND", "run one and attach its output to the next question")]
+    terminal.screen.rows([*rows, *shell])
     terminal.screen.note("Keys:")
     terminal.screen.rows(KEYS)
 
@@ -57,6 +58,49 @@ async def new(terminal: Terminal, argument: str) -> None:
     """Begin a new session."""
     terminal.start(new_session(terminal.settings.model))
     terminal.screen.note("New session; the last one is saved (/resume).")
+
+
+async def clear(terminal: Terminal, argument: str) -> None:
+    """Clear the screen and begin a new session."""
+    terminal.screen.clear()
+    await new(terminal, argument)
+
+
+async def config(terminal: Terminal, argument: str) -> None:
+    """Show the settings, or show or change one."""
+    from agent.cli.verbs.config import set_, show
+
+    name, _, value = argument.partition(" ")
+    if value:
+        terminal.screen.result(set_(name, value.strip()))
+        if (settings := read_settings(terminal.flags)).explain() != terminal.settings.explain():
+            await terminal.switch(settings)
+        return
+    found = show()
+    rows = [row for row in found.rows if not name or row[0] == name]
+    if not rows:
+        raise UsageError(f"There is no setting {one_line(name)}.", remedy="/config lists all settings.")
+    terminal.screen.rows(rows)
+
+
+async def files(terminal: Terminal, argument: str) -> None:
+    """List the files of the session."""
+    from agent.cli.interactive.session_files import session_files
+
+    rows = await asyncio.to_thread(session_files, terminal.settings, terminal.session)
+    rows += [("for the next question", f"{path.stat().st_size:,} bytes", str(path)) for path in terminal.attached]
+    terminal.screen.rows(rows)
+    if not rows:
+        terminal.screen.note("This session has no files. Attach one: @FILE")
+
+
+async def export(terminal: Terminal, argument: str) -> None:
+    """Write the session as Markdown to a file, or show it."""
+    text = export_session(terminal.session, "md")
+    if argument:
+        await _write(terminal, _path(argument), text)
+    else:
+        terminal.screen.quote(text)
 
 
 async def model(terminal: Terminal, argument: str) -> None:
@@ -75,6 +119,7 @@ async def model(terminal: Terminal, argument: str) -> None:
             raise SettingsError(f"{finding.detail}; the model stays {terminal.settings.model}.", remedy=finding.remedy)
         terminal.screen.note("Its weights (1.1 GB) will be downloaded with the next question.")
     await terminal.switch(settings)
+    terminal.flags["model"] = settings.model
     terminal.screen.note(f"The model is now {argument}.")
 
 
@@ -205,13 +250,14 @@ async def continue_(terminal: Terminal, argument: str) -> None:
 
 
 async def retry(terminal: Terminal, argument: str) -> None:
-    """Ask the last question again, ignoring the cache."""
-    turn = terminal.session.conversation.drop_last()
+    """Ask the last or undone question again, ignoring the cache."""
+    undone = terminal.undone
+    turn = undone or await terminal.alita.undo(terminal.session.conversation)
     if turn is None:
         raise UsageError("No question was asked yet.", remedy="Ask something first.")
     terminal.screen.note("Asking again:")
     terminal.screen.quote(turn.question)
-    with _in_place_of(turn, terminal):
+    with _in_place_of(None if undone else turn, terminal):
         try:
             run = load_run(terminal.settings.runs_dir, turn.run_id) if turn.run_id else None
         except AlitaError:  # it was deleted: the question alone is left
@@ -233,12 +279,14 @@ def _in_place_of(turn: Turn | None, terminal: Terminal) -> Iterator[None]:
 
 async def undo(terminal: Terminal, argument: str) -> None:
     """Remove the last turn from the session."""
-    turn = terminal.session.conversation.drop_last()
+    turn = await terminal.alita.undo(terminal.session.conversation)
     if turn is None:
         raise UsageError("There is no turn to remove.")
+    terminal.undone = turn
     terminal.save()
     terminal.screen.note("Removed from the session:")
     terminal.screen.quote(turn.question)
+    terminal.screen.note("/retry asks it again.")
 
 
 async def attach(terminal: Terminal, argument: str) -> None:
@@ -274,11 +322,16 @@ async def copy(terminal: Terminal, argument: str) -> None:
 
 async def save(terminal: Terminal, argument: str) -> None:
     """Write the last answer to a file."""
-    text, path = _last_answer(terminal), _path(argument)
-    if path.is_dir():
+    await _write(terminal, _path(argument), _last_answer(terminal))
+
+
+async def _write(terminal: Terminal, path: Path, text: str) -> None:
+    if await asyncio.to_thread(path.is_dir):
         raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Choose a file in it.")
     question = f"Replace {one_line(path.name, 40)}?"
-    writes = not path.exists() or await confirmations.choose(question, {"y": "yes", "n": "no"}) == "y"
+    writes = (
+        not await asyncio.to_thread(path.exists) or await confirmations.choose(question, {"y": "yes", "n": "no"}) == "y"
+    )
     if writes:
         write_file(path, text.rstrip("\n") + "\n", shared=True)
     terminal.screen.note(f"Written to {path}." if writes else "Nothing was written.")
@@ -333,8 +386,9 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Shift-Tab", "the next approval mode: ask, auto, never"),
     ("Up, Down", "earlier entries; in a text of several lines, move between lines"),
     ("Ctrl-R", "search earlier entries"),
+    ("Ctrl-O", "open the folded pastes of the entry"),
     ("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
-    ("Ctrl-C", "during a run: finish the step and save; again: stop at once"),
+    ("Ctrl-C, Esc", "during a run: stop it at once; what is shown stays"),
     ("Ctrl-C", "at the prompt: clear the line; twice on an empty line: leave"),
     ("Ctrl-D", "on an empty line: leave"),
     ("@file", 'attach a file to the question; @"a name" if it has spaces'),
@@ -368,11 +422,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("help", "[COMMAND]", help_, "commands"),
     Command("exit", "", exit_),
     Command("new", "", new),
+    Command("clear", "", clear),
     Command("model", "[NAME]", model, "models"),
     Command("route", "[RUN]", route, "runs"),
     Command("tools", "[WORDS]", tools),
     Command("show", "TOOL", show_tool, "tools"),
     Command("create", "QUESTION", create),
+    Command("files", "", files),
     Command("approve", "[MODE]", approve, "modes"),
     Command("cost", "", cost),
     Command("trace", "[RUN]", trace, "runs"),
@@ -382,20 +438,22 @@ COMMANDS: tuple[Command, ...] = (
     Command("attach", "[FILE]", attach, "files"),
     Command("copy", "", copy),
     Command("save", "FILE", save, "files"),
+    Command("export", "[FILE]", export, "files"),
     Command("retry", "", retry),
     Command("undo", "", undo),
     Command("verbose", "", verbose),
+    Command("config", "[NAME [VALUE]]", config),
     Command("mcp", "", mcp),
     Command("doctor", "", check),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
 _MEANT = {
-    **dict.fromkeys(("clear", "reset"), "new"),
-    **dict.fromkeys(("export", "write"), "save"),
+    "reset": "new",
+    "write": "save",
     **dict.fromkeys(("usage", "tokens", "stats"), "cost"),
     **dict.fromkeys(("quit", "q", "bye"), "exit"),
-    **dict.fromkeys(("config", "settings"), "doctor"),
-    **dict.fromkeys(("history", "sessions"), "resume"),
+    "settings": "config",
+    "history": "export",
 }
 """What other programs call their commands, and what comes nearest here."""
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)

@@ -7,17 +7,20 @@ import codecs
 import contextlib
 import os
 import re
+import select
 import sys
 import termios
 from collections.abc import Callable, Iterator
 
 ESC_SECONDS = 0.05
 """Time after which an Esc without further bytes is the key itself, and not the beginning of another key."""
+PASTE_SECONDS = 0.3
+"""Time that the rest of a paste may take when the run has ended."""
 _ESC = "\x1b"
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\[O\x1b])|\x1b\[20[01]~")
 _PARTIAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
 _ENTER, _BACKSPACE, _CLEAR, _WORD = "\r\n", "\x7f\x08", "\x15", "\x17"
-_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+_PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 
 
 class Keyboard:
@@ -26,14 +29,16 @@ class Keyboard:
     Args:
         stop: Called for Esc.
         send: Called with each message that Enter ends.
+        fold: Returns a paste as the entry shows it.
     """
 
-    def __init__(self, stop: Callable[[], None], send: Callable[[str], None]) -> None:
+    def __init__(self, stop: Callable[[], None], send: Callable[[str], None], fold: Callable[[str], str] = str) -> None:
         self.typed = ""
         """The message that is not sent yet."""
-        self._stop, self._send = stop, send
+        self._stop, self._send, self._fold = stop, send, fold
         self._waiting = ""
-        self._pastes = False
+        self._paste: list[str] | None = None
+        """The beginning of a paste that is not complete."""
         self._is_silent = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -79,6 +84,9 @@ class Keyboard:
             yield
         finally:
             loop.remove_reader(keyboard)
+            while self._paste is not None and select.select([keyboard], [], [], PASTE_SECONDS)[0]:
+                read()
+            self._paste = None
             if self._timer is not None:
                 self._timer.cancel()
             self._waiting = ""
@@ -90,32 +98,48 @@ class Keyboard:
             self._timer = None
         text, self._waiting = self._waiting + text, ""
         while text:
-            if text[0] == _ESC:
+            if self._paste is not None:
+                text = self._take_paste(text, self._paste)
+            elif text[0] == _ESC:
                 key = _SEQUENCE.match(text)
                 if key is None and _PARTIAL.fullmatch(text):
                     self._waiting = text
                     self._timer = asyncio.get_running_loop().call_later(ESC_SECONDS, self._escaped)
                     return
                 sequence = key[0] if key else _ESC
-                self._pastes = sequence == _PASTE or (self._pastes and sequence != _PASTED)
                 if key is None:
                     self._stop()
+                elif sequence == _PASTE:
+                    self._paste = []
                 text = text[len(sequence) :]
             else:
-                self._press(text[0])
-                text = text[1:]
+                pressed, escape, rest = text.partition(_ESC)
+                for key_pressed in pressed:
+                    self._press(key_pressed)
+                text = escape + rest
+
+    def _take_paste(self, text: str, parts: list[str]) -> str:
+        """Add to a paste; return what follows it."""
+        pasted, end, rest = text.partition(PASTED)
+        if not end:
+            held = next((n for n in range(len(PASTED) - 1, 0, -1) if text.endswith(PASTED[:n])), 0)
+            parts.append(text[: len(text) - held])
+            self._waiting = text[len(text) - held :]
+            return ""
+        self._paste = None
+        whole = "".join([*parts, pasted]).replace("\r\n", "\n").replace("\r", "\n")
+        self.typed += self._fold("".join(char for char in whole if char.isprintable() or char in "\t\n"))
+        return rest
 
     def _escaped(self) -> None:
         self._waiting, self._timer = "", None
         self._stop()
 
     def _press(self, key: str) -> None:
-        if key in _ENTER and not self._pastes:
+        if key in _ENTER:
             if message := self.typed.strip():
                 self._send(message)
             self.typed = ""
-        elif key in _ENTER:
-            self.typed += "\n"
         elif key in _BACKSPACE:
             self.typed = self.typed[:-1]
         elif key == _CLEAR:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -17,9 +17,15 @@ from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, completion_is_selected
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input import create_input
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
+from agent.cli.interactive.keyboard import PASTED
 from agent.errors import AlitaError
 from agent.store.redact import Redactor
 from mcp_tools.atomic import private_folder
@@ -35,6 +41,10 @@ if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
 
 
+LONGEST_ENTRY = 20_000
+"""Characters of an entry that the history keeps with its pastes; of a longer one it keeps their labels."""
+
+
 class Interrupted(Exception):
     """Ctrl-C at a prompt. A KeyboardInterrupt would end the event loop when it leaves a task."""
 
@@ -46,6 +56,13 @@ class History(FileHistory):
         super().__init__(folder / "history")
         self._path = folder / "history"
         self._redactor = redactor
+        self.expand: Callable[[str], str] = str
+        """Returns an entry with its pastes."""
+
+    def append_string(self, string: str) -> None:
+        """Append an entry with its pastes."""
+        whole = self.expand(string)
+        super().append_string(whole if len(whole) <= LONGEST_ENTRY else string)
 
     def load_history_strings(self) -> Iterable[str]:
         """The newest first; none when there is no file."""
@@ -104,6 +121,30 @@ class LineReader:
             signal.signal(signal.SIGINT, before)
 
 
+class PasteParser(Vt100Parser):
+    """A parser that reads a paste in linear time; its base class searches all of it again for every kilobyte."""
+
+    def __init__(self, feed_key_callback: Callable[[KeyPress], None]) -> None:
+        super().__init__(feed_key_callback)
+        self._parts: list[str] = []
+        self._tail = ""
+
+    def feed(self, data: str) -> None:
+        """Take what was typed or pasted."""
+        if not self._in_bracketed_paste:
+            super().feed(data)
+            return
+        self._parts.append(data)
+        self._tail += data
+        if PASTED not in self._tail:
+            self._tail = self._tail[-len(PASTED) :]
+            return
+        pasted, _, rest = "".join(self._parts).partition(PASTED)
+        self._parts, self._tail, self._in_bracketed_paste = [], "", False
+        self.feed_key_callback(KeyPress(Keys.BracketedPaste, pasted))
+        self.feed(rest)
+
+
 STYLE = Style.from_dict(
     {
         "mode.ask": "ansigreen",
@@ -127,6 +168,10 @@ class PromptReader:
         output: Output | None = None,
     ) -> None:
         self._terminal = terminal
+        source = source or create_input()
+        if isinstance(source, Vt100Input):
+            source.vt100_parser = PasteParser(source.vt100_parser.feed_key_callback)
+        history.expand = terminal.pastes.expand
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
@@ -153,7 +198,7 @@ class PromptReader:
             Interrupted: Ctrl-C on an empty line.
         """
         text: str = await self._session.prompt_async(default=begun)
-        return text
+        return self._terminal.pastes.expand(text)
 
     def _message(self) -> StyleAndTextTuples:
         mode = self._terminal.mode
@@ -179,11 +224,24 @@ class PromptReader:
         def clear(event: Press) -> None:
             event.current_buffer.reset()
 
+        @keys.add(Keys.BracketedPaste)
+        def paste(event: Press) -> None:
+            try:
+                event.current_buffer.insert_text(self._terminal.pastes.fold(event.data))
+            except AlitaError as error:
+                run_in_terminal(partial(self._terminal.screen.error, error))
+
+        @keys.add("c-o")
+        def open_pastes(event: Press) -> None:
+            text = self._terminal.pastes.open(event.current_buffer.text)
+            event.current_buffer.document = Document(text, len(text))
+
         @keys.add("c-x", "c-e")
         async def in_editor(event: Press) -> None:
             buffer = event.current_buffer
+            opened = self._terminal.pastes.open(buffer.text)
             try:
-                text = await run_in_terminal(lambda: _edited(buffer.text), in_executor=True)
+                text = await run_in_terminal(lambda: _edited(opened), in_executor=True)
             except AlitaError as error:
                 await run_in_terminal(partial(self._terminal.screen.error, error))
             else:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from prompt_toolkit.output import create_output
 
@@ -19,6 +21,7 @@ from agent.cli import exits
 from agent.cli.confirmations import ask_about_project, ask_before_fetching
 from agent.cli.interactive.commands import command_of, show_turns
 from agent.cli.interactive.completion import mentioned, suggestions_of
+from agent.cli.interactive.pastes import Pastes
 from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay, listen, on_interrupt
@@ -29,7 +32,15 @@ from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.question import Wish, files_named
 from agent.store.redact import Redactor
-from agent.store.sessions import StoredSession, find_session, latest_session, load_session, new_session, save_session
+from agent.store.sessions import (
+    StoredSession,
+    files_of,
+    find_session,
+    latest_session,
+    load_session,
+    new_session,
+    save_session,
+)
 from mcp_tools import child
 from mcp_tools.text import count_of, one_line
 
@@ -40,6 +51,8 @@ _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
 """What is typed by habit, and never a question."""
 
 
+OUTPUT_BYTES = 100_000
+"""The most of a command's output that is attached."""
 LEAVE_SECONDS = 2.0
 """Time after a stopped run in which Ctrl-C leaves the session."""
 
@@ -65,6 +78,8 @@ class Terminal:
         self.verbose = False
         self.attached: list[Path] = []
         self.leaving = False
+        self.undone: Turn | None = None
+        """The turn that was removed last, until another one is added."""
         self.refused: list[str] = []
         self.waiting: list[str] = []
         """Messages that were sent while a run worked, and that it did not hear: the next entries."""
@@ -72,6 +87,7 @@ class Terminal:
         """The beginning of the next entry, typed while a run worked."""
         self._stopped_at = -LEAVE_SECONDS
         self.redactor = Redactor(settings.secrets)
+        self.pastes = Pastes(lambda: files_of(self.settings.sessions_dir, self.session.id), self.redactor)
         self._alita: Alita | None = None
         self._turn: RunDisplay | None = None
         self._saved = session is not None
@@ -92,6 +108,7 @@ class Terminal:
                     await self._execute(text)
             finally:
                 await self.alita.aclose()
+        self._discard_unsaved()
         if self.session.turns and self._saved:
             self.screen.note(f"The session is saved. Continue with: alita --resume {self.session.id}")
 
@@ -112,7 +129,7 @@ class Terminal:
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
-        turn = self._turn = RunDisplay(self.alita, self.screen, verbose=self.verbose, types=True)
+        turn = self._turn = RunDisplay(self.alita, self.screen, verbose=self.verbose, pastes=self.pastes)
         answer: Answer | None = None
         try:
             answer = await turn.take(work)
@@ -122,6 +139,7 @@ class Terminal:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
             if answer.run_id or answer.status == "answered":  # what was refused before it began is no turn
                 self.session.conversation.add(Turn.of(self.redactor.text(question), answer))
+                self.undone = None
                 self.save()
         if answer.text and answer.status in {"answered", "limit"}:
             self.screen.answer(answer.text)
@@ -131,6 +149,9 @@ class Terminal:
         self.begun = turn.typed
         if answer.status == "interrupted":
             self._stopped_at = time.monotonic()
+            if turn.result and not answer.text:
+                self.screen.note("The tool was not kept. Its result:")
+                self.screen.answer(turn.result)
             self.screen.note("Stopped. /continue goes on with it, /retry asks again, or type what to do instead.")
         elif answer.status != "answered" and turn.failure is None:
             self.screen.note(explanation(answer))
@@ -141,12 +162,16 @@ class Terminal:
         alita = Alita.open(settings, streams=True, confirm=self._confirm)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
-        self.flags["model"] = settings.model
 
     def start(self, session: StoredSession) -> None:
         """Goes on with another session; the present one is saved already."""
-        self.session = session
+        self._discard_unsaved()
+        self.session, self.undone = session, None
         self.attached.clear()
+
+    def _discard_unsaved(self) -> None:
+        if not self.session.revision:
+            self.pastes.discard()
 
     def save(self) -> None:
         """Saves the session; where that fails, it goes on all the same."""
@@ -164,7 +189,7 @@ class Terminal:
     async def _read(self) -> str | None:
         if self.waiting:
             text = self.waiting.pop(0)
-            self.screen.sent(text)
+            self.screen.sent(self.pastes.fold_again(text))
             return text
         armed = False
         while True:
@@ -196,28 +221,49 @@ class Terminal:
             command, argument = found
             await command.run(self, argument)
         elif text.startswith("!"):
-            if not text[1:].strip():
+            command_line = text.lstrip("!").strip()
+            if not command_line:
                 raise UsageError("! needs a command.", remedy="For example: !ls")
-            await self._run_shell(text[1:].strip())
+            await self._run_shell(command_line, is_attached=text.startswith("!!"))
         elif text.strip():
             await self._ask_as_typed(text)
 
-    async def _run_shell(self, command: str) -> None:
-        """Runs a command of the user's shell, which gets the terminal but no keys."""
+    async def _run_shell(self, command: str, *, is_attached: bool) -> None:
+        """Run a command of the user's shell, which gets the terminal but no keys; its output may be attached."""
         keys = {variable for name in KEYS for variable in variables(name)}
         keys |= {model.key for model in self.settings.models.values()}
         environment = {name: value for name, value in os.environ.items() if name not in keys}
         shell = [os.environ.get("SHELL") or "/bin/sh", "-c", command]
+        stdout, stderr = (subprocess.PIPE, subprocess.STDOUT) if is_attached else (None, None)
         process = child.popen(
-            shell, env=environment, cwd=Path.cwd(), stdin=None, stdout=None, stderr=None, on_terminal=True
+            shell, env=environment, cwd=Path.cwd(), stdin=None, stdout=stdout, stderr=stderr, on_terminal=True
         )
         try:
+            if process.stdout is not None:
+                await self._attach_output(command, process.stdout)
             code = await asyncio.to_thread(process.wait)
         except asyncio.CancelledError:  # Ctrl-C reached the command, too
             process.terminate()
             raise
         if code:
             self.screen.note(f"The command ended with status {code}.")
+
+    async def _attach_output(self, command: str, output: IO[bytes]) -> None:
+        """Show the output of a command, and attach its first part to the next question as a file."""
+        kept, begun, decode = "", "", codecs.getincrementaldecoder("utf-8")("replace").decode
+        with output:
+            while data := await asyncio.to_thread(os.read, output.fileno(), 65_536):
+                text = decode(data)
+                kept += text[: OUTPUT_BYTES - len(kept)]
+                lines, _, begun = (begun + text).rpartition("\n")
+                if lines:
+                    self.screen.quote(lines)
+        if begun:
+            self.screen.quote(begun)
+        end = "\n[The rest is not kept.]\n" if len(kept) == OUTPUT_BYTES else ""
+        path = self.pastes.keep("output", f"$ {command}\n{kept}{end}")
+        self.attached.append(path)
+        self.screen.note(f"Attached to the next question: {path.name}")
 
     async def _ask_as_typed(self, text: str) -> None:
         question, named, missing = mentioned(text, Path.cwd())

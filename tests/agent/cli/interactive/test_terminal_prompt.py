@@ -12,6 +12,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent.cli.interactive.commands import KEYS
 from agent.cli.interactive.completion import Suggestion, Suggestions
+from agent.cli.interactive.pastes import Pastes
 from agent.cli.interactive.prompt import History, Interrupted, PromptReader
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
@@ -30,6 +31,7 @@ class Desk:
         self.modes = ["ask", "auto", "never"]
         self.errors: list[AlitaError] = []
         self.history = History(folder / "data", Redactor())
+        self.pastes = Pastes(lambda: folder / "pasted", Redactor())
         (folder / "two words.txt").write_text("")
         choices = Suggestions([Suggestion("/help", "tells"), Suggestion("/show", "a tool")], {}, {}, folder)
         self.screen = SimpleNamespace(error=self.errors.append)

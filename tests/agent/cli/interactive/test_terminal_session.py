@@ -127,6 +127,73 @@ async def test_undo_forgets_the_last_turn(sitting: Any) -> None:
     assert list(sitting.turns) == []
 
 
+async def test_retry_after_undo_asks_the_turn_that_was_removed(sitting: Any) -> None:
+    sitting.plays(*(decide("answer", answer=text) for text in ("one", "two", "three")))
+    shown = await sitting.types("First?", "Second?", "/undo", "/retry")
+    assert "Removed from the session:\n  Second?\n/retry asks it again." in shown
+    assert [(turn.question, turn.answer) for turn in sitting.turns][:2] == [("First?", "one"), ("Second?", "three")]
+
+
+async def test_the_output_of_a_command_comes_with_the_next_question(
+    sitting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    sitting.plays(decide("answer", answer="x"))
+    command = "echo sk-0123456789abcdef $OPENAI_API_KEY.; echo two >&2; head -c 300000 /dev/zero | tr '\\\\0' y"
+    shown = await sitting.types("!!", f"!!{command}", "What does it say?", "/files")
+    assert "! needs a command." in shown
+    assert "Attached: output_1.txt" in shown
+    run = load_run(sitting.terminal.settings.runs_dir, sitting.turns[0].run_id)
+    path = Path(run.files[0].path)
+    text = await asyncio.to_thread(path.read_text)
+    assert text.startswith("$ echo ")
+    assert ".\ntwo\n" in text
+    assert "sk-0123456789abcdef" not in text
+    assert text.endswith("[The rest is not kept.]\n")
+    assert len(text) < 101_000
+    assert sitting.turns[0].question == "What does it say?"
+    assert f"bytes  {path}" in shown
+
+
+async def test_files_of_the_session_are_listed_with_what_became_of_them(sitting: Any, tmp_path: Path) -> None:
+    for name in ("same.txt", "changed.txt", "gone.txt", "next.txt"):
+        (tmp_path / name).write_text(name)
+    sitting.plays(decide("answer", answer="x"))
+
+    def change(_: Any) -> str:
+        (tmp_path / "changed.txt").write_text("another text")
+        (tmp_path / "gone.txt").unlink()
+        return "/attach next.txt"
+
+    shown = await sitting.types("/files", "Compare @same.txt @changed.txt @gone.txt", change, "/files")
+    assert "This session has no files." in shown
+    rows = [row.split() for row in shown.splitlines() if str(tmp_path) in row][-4:]
+    assert [(row[0], " ".join(row[1:-1]), Path(row[-1]).name) for row in rows] == [
+        ("attached", "8 bytes", "same.txt"),
+        ("attached", "12 bytes, changed", "changed.txt"),
+        ("attached", "gone", "gone.txt"),
+        ("for", "the next question 8 bytes", "next.txt"),
+    ]
+
+
+async def test_settings_are_shown_and_changed(sitting: Any) -> None:
+    shown = await sitting.types("/config max_steps", "/config max_steps 7", "/config max_steps", "/config nothing")
+    assert re.search(r"max_steps +12 +default", shown)
+    assert re.search(r"max_steps +7 ", shown)
+    assert "There is no setting nothing." in shown
+    assert sitting.terminal.settings.max_steps == 7
+
+
+async def test_a_session_is_exported(sitting: Any, tmp_path: Path) -> None:
+    sitting.plays(decide("answer", answer="forty-two"))
+    shown = await sitting.types("What is it?", "/export", "/export talk.md", "/clear")
+    assert "> What is it?" in shown
+    assert "forty-two" in (tmp_path / "talk.md").read_text()
+    assert "New session" in shown
+    assert sitting.turns == []
+
+
 async def test_files_that_are_named_or_attached_come_with_one_question(sitting: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1")
     (tmp_path / "b c.csv").write_text("22")

@@ -219,6 +219,17 @@ def test_a_stopped_run_leaves_the_sandbox_and_its_text(
     assert "[The user stopped this.]" in told[-2]
 
 
+def test_ctrl_c_at_an_approval_stops_at_once_and_shows_the_result(start: Start, tmp_path: Path) -> None:
+    terminal = start()
+    terminal.enter(QUESTION)
+    terminal.wait_for("[m]ore ›")
+    terminal.press("C-c")
+    shown = terminal.wait_for("Stopped. /continue")
+    assert f"[m]ore ›\nThe tool was not kept. Its result:\n  {ANSWER}\n" in shown
+    assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+    terminal.wait_for("alita (ask) ›", count=2)
+
+
 def test_ctrl_c_again_soon_after_a_stop_leaves(start: Start) -> None:
     terminal = start(script=[decide("answer", answer="x") | {"delay": 300}])
     terminal.enter("slow")

@@ -1,0 +1,101 @@
+"""Long pastes: the prompt shows a short label for each, and very long ones become files of the session."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.store.redact import Redactor
+from agent.user_files import write_file, writing
+from mcp_tools.atomic import private_folder
+
+FOLD_LINES = 8
+FOLD_CHARACTERS = 1_000
+"""A paste with more lines or characters is folded."""
+FILE_CHARACTERS = 20_000
+"""A paste with more characters becomes a file."""
+_LABEL = re.compile(r"\[pasted[^\[\]\n]+\]")
+
+
+class Pastes:
+    """The folded pastes of a terminal.
+
+    Args:
+        folder: Returns the session's folder for files.
+        redactor: Removes keys from pastes that become files.
+    """
+
+    def __init__(self, folder: Callable[[], Path], redactor: Redactor) -> None:
+        self._folder, self._redactor = folder, redactor
+        self._texts: dict[str, str] = {}
+        self._files: dict[str, Path] = {}
+
+    def fold(self, text: str) -> str:
+        """Return a paste as the prompt shows it: unchanged if it is short, else a label.
+
+        Raises:
+            StorageError: The paste is too long for a label, and its file cannot be written.
+        """
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if len(text) > FILE_CHARACTERS:
+            return self._as_file(text)
+        lines = text.rstrip("\n").count("\n") + 1
+        if lines <= FOLD_LINES and len(text) <= FOLD_CHARACTERS:
+            return text
+        size = f"{lines} lines" if lines > FOLD_LINES else f"{len(text):,} characters"
+        number = 1
+        while self._texts.get(label := f"[pasted {size}{f' #{number}' if number > 1 else ''}]", text) != text:
+            number += 1
+        self._texts[label] = text
+        return label
+
+    def _as_file(self, text: str) -> str:
+        path = self.keep("pasted", text)
+        label = f"[{path.name}, {path.stat().st_size / 1e6:.1f} MB]"
+        self._files[label] = path
+        return label
+
+    def keep(self, name: str, text: str) -> Path:
+        """Write a text, without keys, to a new file of the session.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        folder, number = self._folder(), 1
+        while (path := folder / f"{name}_{number}.txt").exists():
+            number += 1
+        with writing(folder):
+            private_folder(folder)
+        write_file(path, self._redactor.text(text))
+        return path
+
+    def open(self, text: str) -> str:
+        """Return an entry with the texts of its pastes; files keep their labels."""
+        return _LABEL.sub(lambda found: self._texts.get(found[0], found[0]), text)
+
+    def expand(self, text: str) -> str:
+        """Return an entry as it is sent: with the texts of its pastes, and files as `@"path"`."""
+
+        def whole(found: re.Match[str]) -> str:
+            path = self._files.get(found[0])
+            return f'@"{path}"' if path else self._texts.get(found[0], found[0])
+
+        return _LABEL.sub(whole, text)
+
+    def has_file(self, text: str) -> bool:
+        """True if an entry refers to a paste that became a file."""
+        return any(label in text for label in self._files)
+
+    def fold_again(self, text: str) -> str:
+        """Return what `expand` returned as the prompt showed it."""
+        for label, whole in self._texts.items():
+            text = text.replace(whole, label)
+        for label, path in self._files.items():
+            text = text.replace(f'@"{path}"', label)
+        return text
+
+    def discard(self) -> None:
+        """Remove the files of a session that was never saved."""
+        shutil.rmtree(self._folder(), ignore_errors=True)
