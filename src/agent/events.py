@@ -275,6 +275,13 @@ class AnswerWritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerFound(Event):
+    """The answer is final. The run goes on: its program becomes a tool."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished(Event):
     """The run ended with an answer, whatever its status; nothing follows. A run that raises has no such event."""
 

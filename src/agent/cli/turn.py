@@ -78,6 +78,7 @@ class RunDisplay:
         screen: Shows.
         verbose: Show model calls.
         hears: Called with each event.
+        shows: Called with the answer once it is final, if the run goes on after that.
         pastes: In a session, where the user may type meanwhile: Enter sends a message to the run, and Esc stops it.
     """
 
@@ -88,12 +89,16 @@ class RunDisplay:
         *,
         verbose: bool = False,
         hears: Listener = lambda _: None,
+        shows: Callable[[str], None] | None = None,
         pastes: Pastes | None = None,
     ) -> None:
         self._alita = alita
         self._screen = screen
         self._verbose = verbose
         self._hears = hears
+        self._shows = shows
+        self.has_shown = False
+        """True if `shows` got the answer."""
         self._activity = Activity()
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
@@ -214,6 +219,10 @@ class RunDisplay:
             self._screen.streamed(self._written)
             return
         self._written = ""
+        if isinstance(event, e.AnswerFound) and self._shows is not None:
+            self.has_shown = True
+            with self.paused():
+                self._shows(event.text)
         self._screen.event(event, verbose=self._verbose)
 
 

@@ -10,8 +10,18 @@ import pytest
 
 from agent.cli.verbs import ask
 from support.command import Terminal, Tty
-from support.fibonacci import ANSWER, QUESTION, STORY, decide
+from support.fibonacci import ANSWER, CODE, QUESTION, STORY, decide
 
+SECOND = """
+def nth_fibonacci(n: int) -> int:
+    if n < 1:
+        raise ValueError("n must be at least 1")
+    previous, current = 1, 0
+    while n > 0:
+        previous, current = current, previous + current
+        n -= 1
+    return current
+"""
 SCRATCH = decide("answer", answer=ANSWER, when=f"Its result here: {ANSWER}")
 
 
@@ -91,3 +101,23 @@ def test_a_mode_that_there_is_not_is_bad_usage(terminal):
     got = terminal.call("--approve", "maybe", "x")
     assert got.code == 2
     assert "maybe" in got.err
+
+
+def test_the_answer_of_a_program_is_printed_before_its_tool_is_proved_and_asked_about(terminal, tmp_path):
+    script = terminal.script(
+        {"role": "coordinator", "json": {"why": "Mathematics.", "needs": "compute"}},
+        {"role": "writer", "text": f"{CODE}\n\nprint(nth_fibonacci(57))"},
+        {"json": {"n": "Position in the sequence, from 1 on.", "returns": "The number at this position."}},
+        {"text": SECOND},
+    )
+    arguments = ("--approve", "ask", "--model", script, QUESTION)
+    out = tmp_path / "out.txt"
+    alita = Tty(terminal.here, terminal.home, *arguments, out=out, ALITA_STRATEGY="small")
+    try:
+        shown(alita)
+        assert out.read_text() == f"{ANSWER}\n"
+        alita.type("y\n")
+        assert alita.ended() == (0, f"{ANSWER}\n")
+    finally:
+        alita.kill()
+    assert kept(tmp_path) == ["nth_fibonacci.py"]

@@ -205,6 +205,6 @@ def test_text_of_others_is_one_line_of_limited_length():
 def test_every_event_has_a_line_or_is_shown_otherwise():
     from agent.cli.screen import _LINES
 
-    moving = {e.ModelStarting, e.AnswerWritten}
+    moving = {e.ModelStarting, e.AnswerWritten, e.AnswerFound}
     events = {kind for kind in vars(e).values() if isinstance(kind, type) and issubclass(kind, e.Event)} - {e.Event}
     assert events - _LINES.keys() == moving

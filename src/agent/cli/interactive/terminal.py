@@ -129,7 +129,9 @@ class Terminal:
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
-        turn = self._turn = RunDisplay(self.alita, self.screen, verbose=self.verbose, pastes=self.pastes)
+        turn = self._turn = RunDisplay(
+            self.alita, self.screen, verbose=self.verbose, shows=self.screen.answer, pastes=self.pastes
+        )
         answer: Answer | None = None
         try:
             answer = await turn.take(work)
@@ -142,7 +144,8 @@ class Terminal:
                 self.undone = None
                 self.save()
         if answer.text and answer.status in {"answered", "limit"}:
-            self.screen.answer(answer.text)
+            if not turn.has_shown:
+                self.screen.answer(answer.text)
             if lines := source_lines(answer):
                 self.screen.note("\n".join(lines))
         self.waiting += turn.unsent

@@ -197,7 +197,7 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
         result, failure = exits.run(run.finish(flags, ask))
     if failure is not None:
         print_note(error_text(failure))
-    _print(result, output, reported=failure is not None)
+    run.print(result, reported=failure is not None)
     return failure.exit_code if failure is not None else exits.exit_code(result.status)
 
 
@@ -234,7 +234,8 @@ class _Run:
         someone = confirm if has_keyboard() else None
         async with Alita.open(settings, streams=streams, confirm=someone) as alita:
             self._alita = alita
-            self._turn = turn = RunDisplay(alita, screen, verbose=self._output.verbose, hears=hear)
+            shows = None if self._output.json or self._output.stream else self._give
+            self._turn = turn = RunDisplay(alita, screen, verbose=self._output.verbose, hears=hear, shows=shows)
             result = await turn.take(lambda listen: ask(alita, listen))
             self._result = result
             self._ends = min(self._ends, time.monotonic() + _CLOSING)
@@ -261,35 +262,36 @@ class _Run:
             )
             if self._turn is not None and self._turn.is_cancelled:
                 result = replace(result, status="interrupted", limit=None)
-        _print(result, self._output, reported=False)
+        self.print(result, reported=False)
         return exits.exit_code(result.status)
 
+    def print(self, result: Answer, *, reported: bool) -> None:
+        """Print the result, or what is left of it when the answer was printed before."""
+        output = self._output
+        if output.stream:
+            print_json(RunFinished(result).as_json(), line=True)
+        elif output.json:
+            self._give(json.dumps(result.as_json(), indent=2))
+        elif result.status in {"answered", "limit", "interrupted"} and result.text:
+            if self._turn is None or not self._turn.has_shown:
+                self._give(result.text)
+            for line in [] if output.quiet else source_lines(result):
+                print_note(line)
+        if result.status == "interrupted" and result.run_id:
+            print_note(f"Stopped. Continue with: alita resume {result.run_id}")
+        elif not reported and result.status != "answered":
+            print_note(f"alita: {explanation(result)}")
 
-def _print(result: Answer, output: Output, *, reported: bool) -> None:
-    if output.stream:
-        print_json(RunFinished(result).as_json(), line=True)
-    elif output.json:
-        _give(json.dumps(result.as_json(), indent=2), output)
-    elif result.status in {"answered", "limit", "interrupted"} and result.text:
-        _give(result.text, output)
-        for line in [] if output.quiet else source_lines(result):
-            print_note(line)
-    if result.status == "interrupted" and result.run_id:
-        print_note(f"Stopped. Continue with: alita resume {result.run_id}")
-    elif not reported and result.status != "answered":
-        print_note(f"alita: {explanation(result)}")
-
-
-def _give(text: str, output: Output) -> None:
-    if output.file is None:
-        print_text(text)
-        return
-    try:
-        write_file(output.file, text.rstrip("\n") + "\n", shared=True)
-        print_note(f"Wrote {output.file}.")
-    except AlitaError as error:  # it is not lost
-        print_note(error_text(error))
-        print_text(text)
+    def _give(self, text: str) -> None:
+        if (file := self._output.file) is None:
+            print_text(text)
+            return
+        try:
+            write_file(file, text.rstrip("\n") + "\n", shared=True)
+            print_note(f"Wrote {file}.")
+        except AlitaError as error:  # it is not lost
+            print_note(error_text(error))
+            print_text(text)
 
 
 def _require_writable(output: Output) -> None:
