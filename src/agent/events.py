@@ -264,7 +264,7 @@ class ActionRefused(Event):
     reason: str
 
     def __str__(self) -> str:
-        return f"not done: {self.action}: {self.reason}"
+        return f"{self.action}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
 
 def _result(label: str, what: str, event: Any, result: str = "", *, whole: bool = False) -> Line:
     if event.ok:
-        return Line(label, what + result)
+        return Line(label, what + result, whole=whole)
     return Line(label, f"{what} ✗ {event.message}", style="yellow", whole=whole)
 
 
@@ -76,19 +76,21 @@ def _file(event: e.FileRead) -> Line:
 
 def _page(event: e.PageRead) -> Line:
     via = "" if event.via == "plain" else f", {event.via}"
-    return _result("page", (event.ok and event.title) or event.url, event, f" ({event.size:,} characters{via})")
+    return _result(
+        "page", (event.ok and event.title) or event.url, event, f" ({event.size:,} characters{via})", whole=True
+    )
 
 
 def _called(event: e.ToolCalled) -> Line:
     call, result = one_line(call_text(event.name, event.arguments), 60), one_line(event.preview, 60)
     text = f"{call} {'→' if event.ok else '✗'} {result} ({duration(event.seconds)})"
-    return Line("call", text, style="" if event.ok else "yellow")
+    return Line("call", text, style="" if event.ok else "yellow", whole=True)
 
 
 def _registered(event: e.ToolRegistered) -> Line:
     path, here = Path(event.path), Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    return Line("saved", f"{shown} ({event.status})", style="green")
+    return Line("saved", f"{shown} ({event.status})", style="green", whole=True)
 
 
 def _model(event: e.ModelCalled) -> Line:
@@ -103,13 +105,13 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.StepStarted: lambda it: Line("decide", it.action + (f" — {it.reason}" if it.reason else ""), "●", "bold"),
     e.ModelCalled: _model,
     e.ToolFound: lambda it: Line(
-        "found", f"{it.name} {f'at the server {it.server}' if it.server else 'in the library'}"
+        "found", f"{it.name} {f'at the server {it.server}' if it.server else 'in the library'}", whole=True
     ),
     e.SpecWritten: lambda it: Line("spec", it.signature),
     e.CodeChecked: lambda it: (
         Line("check", "code ok") if it.ok else Line("check", f"code ✗ {'; '.join(it.findings)}", style="yellow")
     ),
-    e.TrialFinished: lambda it: _result("trial", "call", it, f" → {it.preview}"),
+    e.TrialFinished: lambda it: _result("trial", "call", it, f" → {it.preview}", whole=True),
     e.ToolRegistered: _registered,
     e.ToolRefused: lambda it: Line("refused", f"{it.name} was not kept: {it.reason}", style="yellow", whole=True),
     e.ToolCalled: _called,

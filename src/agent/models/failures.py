@@ -51,7 +51,9 @@ _KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*.-]{6,}|\bBearer
 _SHORTEST_KEY = 8
 """Characters of a key that is left out of messages: a placeholder such as `none` is part of many words."""
 _CHOOSE = "{known}Choose one with --model NAME, and check the base URL {url}."
-_ANOTHER = "or choose another model with --model."
+_AGAIN = "`alita resume` tries again, in a session /continue."
+_OR = "Or choose another model: --model, in a session /model."
+_ANOTHER = f"or{_OR[2:]}"
 _REACH = "Check --base-url and the network; `alita doctor` shows what can be reached."
 _API = "Check that the base URL is that of an OpenAI-compatible API (most end in /v1)."
 _TIME = "Try again, or allow more time for each call with the setting `timeout`."
@@ -66,11 +68,13 @@ class Kind(Enum):
     UNKNOWN_MODEL = (ModelUnknownError, "{host} has no model {model!r}", _CHOOSE)
     UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
     CUT = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
-    """The answer broke off, or was no answer of this protocol."""
+    """It was no answer of this protocol."""
+    BROKEN = (ModelUnreachableError, "the connection to {host} broke", _AGAIN)
+    """The answer broke off."""
     NETWORK = (ModelUnreachableError, "no request can be sent", "{remedy}")
     """The environment's proxies or certificates cannot be used."""
     TIMEOUT = (ModelUnreachableError, "{host} did not answer in time", _TIME)
-    BUSY = (ModelBusyError, "{host} {busy}", f"Wait and try again with `alita resume`, {_ANOTHER}")
+    BUSY = (ModelBusyError, "{host} {busy}", f"Wait a little: {_AGAIN} {_OR}")
     CREDIT = (ModelBusyError, "the account at {host} has no credit left", f"Check its billing, {_ANOTHER}")
     TOO_LONG = (ModelTooLongError, "the request is too long for {model}", _SHORTER)
     FILTERED = (ModelDeclinedError, "{host} filtered the request", f"Rephrase the question, {_ANOTHER}")
@@ -231,7 +235,9 @@ def transport_failure(endpoint: Endpoint, exc: Exception) -> Failure:
         return Failure(Kind.UNREACHABLE, endpoint, "no connection in time")
     if isinstance(exc, httpx2.TimeoutException):
         return Failure(Kind.TIMEOUT, endpoint)
-    if isinstance(exc, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.DecodingError):
+    if isinstance(exc, httpx2.RemoteProtocolError | httpx2.ReadError):
+        return Failure(Kind.BROKEN, endpoint, str(exc))
+    if isinstance(exc, httpx2.DecodingError):
         return Failure(Kind.CUT, endpoint, str(exc))
     return Failure(Kind.UNREACHABLE, endpoint, str(exc) or type(exc).__name__)
 
@@ -302,7 +308,7 @@ class Retry:
     def limit(self, kind: Kind) -> int:
         """How often a failure of this kind is repeated."""
         limits = {Kind.BUSY: self.busy, Kind.TIMEOUT: self.timeout}
-        return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.CUT) else 0)
+        return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.CUT, Kind.BROKEN) else 0)
 
     def wait(self, failure: Failure, repetition: int) -> float:
         """Seconds before a repetition (1 is the first): what the endpoint asks, or doubling with jitter."""

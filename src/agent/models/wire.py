@@ -75,7 +75,7 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
             raise Failure(Kind.CUT, endpoint, f"the reply has more than {_CHARACTERS:,} characters")
     message["content"] = "".join(pieces)
     if finish is None or finish in _BROKEN:
-        raise Failure(Kind.CUT, endpoint, f"the stream ended after {len(message['content'])} characters")
+        raise Failure(Kind.BROKEN, endpoint, f"the stream ended after {len(message['content'])} characters")
     if calls.calls:
         message["tool_calls"] = calls.calls
     return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
@@ -297,7 +297,7 @@ async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, en
                 raise event_failure(endpoint, event)
             case "response.completed" | "response.incomplete" | "response.failed":
                 return _response(event.get("response") or {}, endpoint)
-    raise Failure(Kind.CUT, endpoint, f"the stream ended after {heard} characters")
+    raise Failure(Kind.BROKEN, endpoint, f"the stream ended after {heard} characters")
 
 
 RESPONSES = Dialect("/responses", _request, _response, _assemble)

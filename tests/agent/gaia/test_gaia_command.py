@@ -223,3 +223,15 @@ def test_help_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", script, str(ROOT / "src")], capture_output=True, text=True)
     assert done.stdout.strip().endswith("[]"), done.stdout + done.stderr
     assert "--attached_files_dir" in done.stdout
+
+
+def test_resume_without_a_ledger_says_that_nothing_is_continued(tmp_path, server):
+    questions = question_file(tmp_path, 2)
+    first = called(questions, "--submission", "one.jsonl", folder=tmp_path, url=server.url)
+    again = called(questions, "--submission", "two.jsonl", "--resume", folder=tmp_path, url=server.url)
+    assert "nothing is continued" not in first.err
+    assert "There is no ledger two.results.ledger.jsonl: nothing is continued." in again.err
+    other = ["--submission", "three.jsonl", "--output", "one.results.json", "--resume"]
+    called(questions, *other, folder=tmp_path, url=server.url)
+    assert len((tmp_path / "three.jsonl").read_text().splitlines()) == 2
+    assert len(server.requests) == 4, "the answers of the ledger are kept"

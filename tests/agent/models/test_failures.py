@@ -93,8 +93,8 @@ def test_httpx2_failures() -> None:
         httpx2.ConnectError("x"): Kind.UNREACHABLE,
         httpx2.ConnectTimeout("x"): Kind.UNREACHABLE,
         httpx2.ReadTimeout("x"): Kind.TIMEOUT,
-        httpx2.RemoteProtocolError("x"): Kind.CUT,
-        httpx2.ReadError("x"): Kind.CUT,
+        httpx2.RemoteProtocolError("x"): Kind.BROKEN,
+        httpx2.ReadError("x"): Kind.BROKEN,
         httpx2.WriteError("x"): Kind.UNREACHABLE,
     }
     for exc, kind in kinds.items():

@@ -241,7 +241,10 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         revision=revision_of(choices.questions),
     )
     display = Display(verbose=choices.verbose)
-    for problem in (*dataset.problems, *taken.problems):
+    ledger, fresh = choices.places.ledger, ""
+    if choices.resume and not ledger.exists() and not taken.answers:
+        fresh = f"There is no ledger {ledger}: nothing is continued. To continue another one, name its --output."
+    for problem in filter(None, (*dataset.problems, *taken.problems, fresh)):
         display.say(problem)
     running, ends = Benchmark(choices, dataset, settings, attachments, display, taken.answers), math.inf
 
