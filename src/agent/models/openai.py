@@ -7,11 +7,20 @@ import json
 import re
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from agent.models.failures import Endpoint, Failure, Kind, response_failure, status_failure, transport_failure
+from agent.models.failures import (
+    Endpoint,
+    Failure,
+    Kind,
+    openai_failure,
+    response_failure,
+    status_failure,
+    transport_failure,
+)
 from agent.models.films import with_films
 from agent.models.protocol import FIRST_LISTED
 from agent.models.wire import CHAT, ENDED, Body, Dialect, OnDelta
@@ -19,6 +28,7 @@ from mcp_tools.network import NETWORK_ERRORS, NetworkError, network_client
 
 if TYPE_CHECKING:
     import httpx2
+    import openai
 
 _MOST_BYTES = 32_000_000
 """Bytes of a reply, after decompression."""
@@ -28,8 +38,9 @@ _OTHER_USE = re.compile(r"embed|rerank|whisper|\btts\b|dall-e|moderation|transcr
 
 
 class HttpWire:
-    """Carries requests over HTTP.
+    """Carries requests over HTTP, by the client of the openai package.
 
+    A reply is taken as bytes, so that its length is bounded and odd forms of it can be read.
     A model `auto` becomes the first that the endpoint lists, or with `only_one` the only one.
     Its `timeout` is the time that one call may take, streamed or not.
     """
@@ -41,11 +52,12 @@ class HttpWire:
         self._timeout = timeout
         self._dialect = dialect
         self._only_one = only_one
-        self._opened: httpx2.AsyncClient | None = None
+        self._opened: openai.AsyncOpenAI | None = None
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request; see `agent.models.wire.Wire`."""
         import httpx2
+        import openai
 
         try:
             if self.endpoint.model == FIRST_LISTED:
@@ -72,13 +84,15 @@ class HttpWire:
             raise Failure(Kind.NETWORK, self.endpoint, error.message, remedy=error.remedy) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             raise transport_failure(self.endpoint, exc) from None
+        except openai.APIError as exc:
+            raise openai_failure(self.endpoint, exc) or exc from None
         except UnicodeEncodeError:
             raise Failure(Kind.AUTH, self.endpoint, "the key has characters that no key has") from None
 
     async def aclose(self) -> None:
         """Closes connections."""
         if self._opened is not None:
-            await self._opened.aclose()
+            await self._opened.close()
             self._opened = None
 
     async def _listed(self) -> str:
@@ -93,11 +107,22 @@ class HttpWire:
         return names[0]
 
     async def _post(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
+        import httpx2
+        import openai
+
         url = _with_path(self.endpoint.url, self._dialect.path)
-        headers = headers_of(self.endpoint)
-        async with self._client().stream("POST", url, json=body, headers=headers) as response:
-            if response.status_code >= 300:
-                raise await self._failure(response)
+        # An omitted key is none: the package would send its own.
+        headers = {"Authorization": openai.Omit(), **headers_of(self.endpoint)}
+        # A typed request would walk over every message of the conversation.
+        response: Any = await self._client().post(
+            url,
+            cast_to=httpx2.Response,
+            body=body,
+            options={"headers": headers},
+            stream=True,
+            stream_cls=openai.AsyncStream[Any],
+        )
+        async with aclosing(response):
             data = _Body(response, self.endpoint)
             if await data.is_stream():
                 shown = on_delta if on_delta is not None else lambda _: None
@@ -118,11 +143,13 @@ class HttpWire:
             raise Failure(Kind.CUT, self.endpoint, f"no JSON object but {str(answer)[:200]!r}")
         return answer
 
-    async def _failure(self, response: httpx2.Response) -> Failure:
-        """What a status of 300 or more means."""
+    async def _refuse(self, response: httpx2.Response) -> None:
+        """Raises what a status of 300 or more means, before the client reads all that comes with it."""
+        if response.status_code < 300:
+            return
         if response.status_code < 400:
             place = response.headers.get("location", "elsewhere")
-            return Failure(Kind.CUT, self.endpoint, f"it redirects to {place}", status=response.status_code)
+            raise Failure(Kind.CUT, self.endpoint, f"it redirects to {place}", status=response.status_code)
         text = b""
         async for piece in _Body(response, self.endpoint):
             text += piece
@@ -136,14 +163,23 @@ class HttpWire:
         if failure.status == 404 and self._dialect is not CHAT and "model" not in failure.detail:
             detail = f"the endpoint has no {self._dialect.path}; try the dialect chat"
             failure = Failure(Kind.REFUSED, self.endpoint, detail, status=404)
-        return failure
+        raise failure
 
-    def _client(self) -> httpx2.AsyncClient:
+    def _client(self) -> openai.AsyncOpenAI:
         if self._opened is None:
             import httpx2
+            import openai
 
             limits = httpx2.Timeout(self._timeout, connect=10.0)
-            self._opened = network_client(httpx2.AsyncClient, timeout=limits)
+            self._opened = openai.AsyncOpenAI(
+                api_key=self.endpoint.api_key or "none",
+                base_url=self.endpoint.url,
+                max_retries=0,
+                timeout=limits,
+                http_client=network_client(
+                    httpx2.AsyncClient, timeout=limits, event_hooks={"response": [self._refuse]}
+                ),
+            )
         return self._opened
 
 
