@@ -112,7 +112,7 @@ class HttpWire:
 
         url = _with_path(self.endpoint.url, self._dialect.path)
         # An omitted key is none: the package would send its own.
-        headers = {"Authorization": openai.Omit(), **headers_of(self.endpoint)}
+        headers: dict[str, str | openai.Omit] = {"Authorization": openai.Omit(), **headers_of(self.endpoint)}
         # A typed request would walk over every message of the conversation.
         response: Any = await self._client().post(
             url,

@@ -272,3 +272,17 @@ def test_the_key_is_not_in_the_model_s_representation() -> None:
     model = hosted("m", api_key=KEY, base_url="http://127.0.0.1:9")
     assert KEY not in repr(model)
     assert KEY not in repr(model.wire.endpoint)
+
+
+async def test_calls_go_through_the_package_and_send_no_key_but_the_endpoints(
+    openai_server: OpenAIServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a key there is no header for one, whatever the environment holds for other programs."""
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.setenv(name, "sk-of-another-endpoint")
+    openai_server.answer("Hi")
+    await open_model(api_key=None).complete(Request(ASK))
+    sent = openai_server.headers[0]
+    assert sent["x-stainless-lang"] == "python"
+    assert "authorization" not in sent
+    assert "sk-of-another-endpoint" not in str(sent)
