@@ -83,6 +83,7 @@ class _Member(NamedTuple):
     """Why it is not unpacked."""
     alone: bool = False
     """It is the only one: if nothing can be unpacked, the archive cannot be read."""
+    comment: str = ""
 
 
 class Archive(Contents):
@@ -185,6 +186,8 @@ class Archive(Contents):
             self.lost.append(f"{one_line(called)} is {state}: what came after these files is lost ({_said(error)}).")
 
     def _take(self, member: _Member, name: str, depth: int) -> None:
+        if member.comment:
+            self.notes.append(f"Comment on {one_line(name)}: {one_line(member.comment, 500)}")
         refused = member.refused or _unsafe(member.name)
         if refused:
             self._is_locked |= refused == _ENCRYPTED
@@ -272,13 +275,19 @@ def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:
 
 def _zip_members(path: Path) -> Iterator[_Member]:
     with zipfile.ZipFile(path) as archive:
-        for info, name in zip(archive.infolist(), _zip_names(archive.infolist()), strict=True):
-            if name.endswith("/"):
+        names = _zip_names(archive.infolist())
+        filled = {f"{folder}/" for name in names for folder in PurePosixPath(name).parents}
+        for number, (info, name) in enumerate(zip(archive.infolist(), names, strict=True)):
+            if name in filled:
                 continue
             refused = _ENCRYPTED if info.flag_bits & 1 else ""
+            if name.endswith("/"):
+                refused = "it is an empty folder"
             if stat.S_ISLNK(info.external_attr >> 16):
                 refused = "it is a link"
-            yield _Member(name, lambda info=info: archive.open(info), refused)  # type: ignore[misc]  # bound now
+            comments = [b"" if number else archive.comment, info.comment]
+            comment = b"; ".join(filter(None, comments)).decode("utf-8", "replace")
+            yield _Member(name, lambda info=info: archive.open(info), refused, comment=comment)  # type: ignore[misc]  # bound now
 
 
 def _zip_names(members: Sequence[zipfile.ZipInfo]) -> list[str]:
@@ -355,7 +364,13 @@ def _tar_members(path: Path) -> Iterator[_Member]:
         for info in archive:
             if not info.isdir():
                 is_link = info.issym() or info.islnk()
-                refused = "" if info.isreg() else "it is a link" if is_link else "it is a device"
+                refused = (
+                    ""
+                    if info.isreg()
+                    else f"it is a link to {one_line(info.linkname)}"
+                    if is_link
+                    else "it is a device"
+                )
                 name = decode(info.name.encode("utf-8", "surrogateescape"))
                 name = name if "/" in name else name.replace("\\", "/")
                 yield _Member(name, lambda info=info: archive.extractfile(info), refused)  # type: ignore[misc]  # bound now

@@ -12,18 +12,23 @@ from markdownify import ATX, MarkdownConverter
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Source, TextContents, in_sections
 from agent.files.documents.package import Drawings
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 MOST_BYTES = 32 * 2**20
 """Of a page, or a chapter of a book."""
 _PRINTED = re.compile(r"@media[^{]{0,200}\bprint\b[^{]{0,200}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
 """Style rules for printing."""
 _MOST_RULES = 5
+_MOST_HIDING = 20
+_ADDED = re.compile(r"""content\s*:\s*["'][^"']*\w""")
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
 _BLOCKS = frozenset(
     ("nav", "main", "header", "footer", "aside", "menu", "form", "fieldset", "details", "summary", "dialog", "hgroup")
 )
 _HELD = re.compile(r"data:image/(png|jpeg|jpg|gif|webp|bmp);base64,(.*)", re.DOTALL)
+_ABOUT = re.compile("description|author|keywords|creator|publisher|date|published|modified", re.IGNORECASE)
+"""Names of the facts about a page that its summary shows."""
+_HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -37,6 +42,7 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
     page = HtmlPage(source.path.read_bytes(), drawings, picture_in)
     summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
     summary += f" {page.tables} tables, {page.links} links."
+    summary += "".join(f"\n{line}" for line in page.about)
     sections = in_sections(page.markdown.split("\n\n"), limits.section)
     return TextContents("html", summary, sections, lost=[*page.lost, *drawings.lost], data=drawings.pictures)
 
@@ -59,13 +65,21 @@ class HtmlPage:
         soup = BeautifulSoup(content, "lxml")
         self.lost: list[str] = []
         self.title = one_line(soup.title.get_text(), 300) if soup.title else ""
+        facts = [
+            (str(m.get("name") or m.get("property") or ""), m["content"]) for m in soup.find_all("meta", content=True)
+        ]
+        self.about = [f"{one_line(name)}: {one_line(str(fact), 500)}" for name, fact in facts if _ABOUT.search(name)][
+            :20
+        ]
         if drawings is not None and find is not None:
             for picture in soup.find_all("img", src=True):
                 content, kind = find(str(picture["src"]))
                 if content:
                     alt = one_line(str(picture.get("alt", "")), 300)
                     picture.replace_with(drawings.kept(content, kind, alt, "picture"))
-        _strike_through(soup)
+        rules = _rules(soup)
+        _strike_through(soup, rules)
+        self._name_hidden(soup, rules)
         self._drop(soup)
         self.headings = [one_line(h.get_text(" "), 100) for h in soup.find_all(["h1", "h2", "h3"])]
         self.tables = len(soup.find_all("table"))
@@ -89,22 +103,48 @@ class HtmlPage:
             self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
         if framed := [str(frame["src"]) for frame in soup.find_all("iframe", src=True)]:
             self.lost.append(f"Pages in frames are not read: {one_line(', '.join(framed[:5]), 500)}.")
+        media = soup.find_all(["audio", "video", "source", "track", "embed"], src=True)
+        if played := [str(one["src"]) for one in media]:
+            self.lost.append(f"Sounds and films are not read: {one_line(', '.join(played[:5]), 500)}.")
         for element in soup.find_all(["abbr", "span", "td", "th", "dfn", "acronym"], title=True):
             element.append(f" ({element['title']})")
         for element in soup.find_all("svg"):
-            element.replace_with(" ".join(t.get_text(" ") for t in element.find_all(["text", "title"])))
+            element.replace_with(" ".join(t.get_text(" ") for t in element.find_all(["text", "title", "desc"])))
         for element in soup.find_all([*_DROPPED, "head"]):
             element.extract()
-        for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
-            comment.extract()
-        hidden = soup.select("[hidden], [style*='display:none'], [style*='display: none']")
-        if hidden:
-            self.lost.append(f"{len(hidden)} hidden elements are shown like the rest.")
-        for field in soup.find_all("input", value=True):
-            if field.get("type") not in ("hidden", "submit", "button"):
-                field.replace_with(f" [field {field.get('name', '')}: {field['value']}] ")
+        comments = [one.extract() for one in soup.find_all(string=lambda text: isinstance(text, Comment))]
+        if any(one.strip() for one in comments):
+            self.lost.append(f"{count_of(len(comments), 'comment')} left out.")
+        for element in soup.find_all(attrs={"aria-label": True}):
+            if not element.get_text(strip=True):
+                element.append(str(element["aria-label"]))
+        self._show_fields(soup)
         for picture in soup.find_all("img", src=re.compile("^data:")):
             picture["src"] = "inline"
+
+    def _show_fields(self, soup: BeautifulSoup) -> None:
+        secret = soup.find_all("input", type="hidden")
+        if secret:
+            names = ", ".join(str(field.get("name", "without a name")) for field in secret[:10])
+            self.lost.append(f"{count_of(len(secret), 'hidden field')} left out: {one_line(names, 300)}.")
+        for field in soup.find_all("input"):
+            if field.get("type") in ("submit", "button", "reset"):
+                field.replace_with(f" [button {field.get('value', '')}] ")
+            elif field.get("type") != "hidden" and (field.get("value") or field.get("placeholder")):
+                value = field.get("value") or f"empty, {field.get('placeholder')}"
+                field.replace_with(f" [field {field.get('name', '')}: {value}] ")
+
+    def _name_hidden(self, soup: BeautifulSoup, rules: list[tuple[str, str]]) -> None:
+        hiding = [selector for selector, body in rules if _HIDING.search(body)][:_MOST_HIDING]
+        hidden = [*soup.select("[hidden]"), *soup.find_all(style=_HIDING)]
+        hidden += [one for selector in hiding for one in _selected(soup, selector)]
+        if hidden:
+            count = len({id(one) for one in hidden})
+            self.lost.append(
+                f"{count_of(count, 'hidden element')} {'is' if count == 1 else 'are'} shown like the rest."
+            )
+        if any(_ADDED.search(body) for _, body in rules):
+            self.lost.append("Text that styles add (content) is left out.")
 
 
 class _Converter(MarkdownConverter):
@@ -127,14 +167,18 @@ def picture_in(address: str) -> tuple[bytes, str]:
         return b"", ""
 
 
-def _strike_through(soup: BeautifulSoup) -> None:
+def _rules(soup: BeautifulSoup) -> list[tuple[str, str]]:
+    """The selectors of the page's styles for screens, each with its declarations."""
+    css = _PRINTED.sub("", "}".join(style.get_text() for style in soup.find_all("style")))
+    return [
+        (head.rpartition("{")[2].strip(), body.lower()) for head, _, body in (r.rpartition("{") for r in css.split("}"))
+    ]
+
+
+def _strike_through(soup: BeautifulSoup, rules: list[tuple[str, str]]) -> None:
     """Marks the text that a style strikes through on screens, since its author withdrew it."""
     for element in soup.find_all("strike"):
         element.name = "s"
-    css = _PRINTED.sub("", "}".join(style.get_text() for style in soup.find_all("style")))
-    rules = [
-        (head.rpartition("{")[2].strip(), body.lower()) for head, _, body in (r.rpartition("{") for r in css.split("}"))
-    ]
     struck = [selector for selector, body in rules if "line-through" in body][:_MOST_RULES]
     others = [selector for selector, body in rules if "text-decoration" in body and selector not in struck]
     kept = {id(element) for selector in others[:_MOST_RULES] for element in _selected(soup, selector)}

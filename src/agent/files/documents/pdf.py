@@ -14,7 +14,7 @@ from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyp
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, locked, short_name
 from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, lay_out, text_in
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,6 +26,8 @@ _MOST_PIECES = 4_000
 _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
 _MOST_ATTACHED = 50
+_MOST_ENTRIES = 40
+_PROPERTIES = ("subject", "keywords", "creator")
 
 
 def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
@@ -61,10 +63,15 @@ class PdfContents(Contents):
         told = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
         title = f" “{told['title']}”" if "title" in told else ""
         author = f" by {told['author']}" if "author" in told else ""
+        more = "".join(f"\n{name.capitalize()}: {told[name]}" for name in _PROPERTIES if name in told)
         count = len(document)
-        super().__init__("pdf", f"PDF of {count:,} page{'s' * (count != 1)}{title}{author}.", count=count)
-        if outline := list(islice(self._outline(), 40)):
-            self.summary += f"\nOutline: {'; '.join(outline)}"
+        super().__init__("pdf", f"PDF of {count:,} page{'s' * (count != 1)}{title}{author}.{more}", count=count)
+        if outline := list(islice(self._outline(), _MOST_ENTRIES + 1)):
+            more = "; and more" * (len(outline) > _MOST_ENTRIES)
+            self.summary += f"\nOutline: {'; '.join(outline[:_MOST_ENTRIES])}{more}"
+        document.init_forms()
+        if scripts := raw.FPDFDoc_GetJavaScriptActionCount(document):
+            self.lost.append(f"{count_of(scripts, 'script')} of the PDF not read.")
         if names := ", ".join(one_line(name) for name, _ in self._attached()):
             self.lost.append(f"Files are attached to the PDF, saved beside its text but not read: {names}.")
 
@@ -112,7 +119,10 @@ class PdfContents(Contents):
                     f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown."
                 )
             count = min(raw.FPDFPage_CountObjects(page), _MOST_OBJECTS)
-            kinds = [raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, index)) for index in range(count)]
+            objects = [raw.FPDFPage_GetObject(page, index) for index in range(count)]
+            kinds = [raw.FPDFPageObj_GetType(one) for one in objects]
+            texts = [one for one, kind in zip(objects, kinds, strict=True) if kind == raw.FPDF_PAGEOBJ_TEXT]
+            self.lost += [f"Page {number} {what}: it is shown like the rest." for what in _unseen(page, texts)]
             pictures = kinds.count(raw.FPDF_PAGEOBJ_IMAGE)
             if pictures or (count and not text.strip()):
                 self.pictures.add(number)
@@ -145,7 +155,7 @@ class PdfContents(Contents):
         return self._recognised[number]
 
     def _outline(self) -> Iterator[str]:
-        for item in self._document.get_toc(max_depth=1):
+        for item in self._document.get_toc():
             target = item.get_dest()
             index = target.get_index() if target else None
             yield f"{one_line(item.get_title() or '', 200)} (page {None if index is None else index + 1})"
@@ -172,6 +182,35 @@ def _text_of(page: Any) -> str:
         return laid if sorted("".join(laid.split())) == sorted("".join(plain.split())) else plain
     finally:
         words.close()
+
+
+def _unseen(page: Any, texts: list[Any]) -> Iterator[str]:
+    """The ways in which texts of a page may not be visible on it."""
+    if any(raw.FPDFTextObj_GetTextRenderMode(one) == raw.FPDF_TEXTRENDERMODE_INVISIBLE for one in texts):
+        yield "has text that is not visible, such as the text behind a scan"
+    if any(_is_outside(page.get_bbox(), one) for one in texts):
+        yield "has text that is not visible, since it is outside the page"
+    if any(_has_layer(one) for one in texts):
+        yield "has text on layers, which is not visible where its layer is switched off"
+
+
+def _is_outside(page: tuple[float, float, float, float], text: Any) -> bool:
+    box = [ctypes.c_float() for _ in range(4)]
+    if not raw.FPDFPageObj_GetBounds(text, *map(ctypes.byref, box)):
+        return False
+    left, bottom, right, top = (one.value for one in box)
+    return right < page[0] or top < page[1] or left > page[2] or bottom > page[3]
+
+
+def _has_layer(text: Any) -> bool:
+    marks = (raw.FPDFPageObj_GetMark(text, index) for index in range(raw.FPDFPageObj_CountMarks(text)))
+    return any(_mark_name(mark) == "OC" for mark in marks)
+
+
+def _mark_name(mark: Any) -> str:
+    buffer, size = (ctypes.c_ushort * 16)(), ctypes.c_ulong()
+    raw.FPDFPageObjMark_GetName(mark, buffer, 32, ctypes.byref(size))
+    return bytes(buffer)[: size.value].decode("utf-16-le", "replace").rstrip("\0")
 
 
 def _picture_of(page: Any) -> Image:
@@ -208,10 +247,23 @@ def _notes_on(page: Any, document: Any) -> list[str]:
             target = _filled(raw.FPDFAction_GetURIPath, document, action, encoding="utf-8") if action else ""
             found.append(f"[link: {target}]" if target else "")
         elif kind == raw.FPDF_ANNOT_WIDGET:
-            found.append(f"[field {value('T') or 'without a name'}: {value('V') or value('AS') or 'empty'}]")
+            form = document.formenv
+
+            def inherited(function: Callable[..., int], form: Any = form, note: Any = note) -> str:
+                return _filled(function, form, note, encoding="utf-16-le") if form else ""
+
+            name = value("T") or inherited(raw.FPDFAnnot_GetFormFieldName) or "without a name"
+            name += f" ({help_})" if (help_ := value("TU")) else ""
+            filled = value("V") or inherited(raw.FPDFAnnot_GetFormFieldValue) or value("AS") or "empty"
+            found.append(f"[field {name}: {filled}]")
+        elif kind == raw.FPDF_ANNOT_FILEATTACHMENT:
+            file = raw.FPDFAnnot_GetFileAttachment(note)
+            name = _filled(raw.FPDFAttachment_GetName, file, encoding="utf-16-le") if file else "without a name"
+            found.append(f"[attached file {name}, not read]")
         elif kind != raw.FPDF_ANNOT_POPUP:
-            text = value("Contents")
-            found.append(f"[note: {text}]" if text else "")
+            author = f" by {who}" if (who := value("T")) else ""
+            text = value("Contents") or (kind == raw.FPDF_ANNOT_STAMP and value("Name"))
+            found.append(f"[note{author}: {text}]" if text else "")
         raw.FPDFPage_CloseAnnot(note)
     return list(dict.fromkeys(one for one in found if one))
 

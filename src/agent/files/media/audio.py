@@ -14,6 +14,7 @@ import av
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
 from agent.files.media.speech import RATE, Segment, transcribe
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -25,7 +26,9 @@ STRETCH = 600.0
 """Seconds of sound in one section."""
 _SLACK = 1.0  # seconds by which a file may be wrong about its length
 _MOST_SAVED = 6  # stretches that a transcript for programs covers
-_TAGS = ("title", "artist", "album", "date", "genre", "comment")
+_MOST_TAGS = 40
+_TECHNICAL = ("encoder", "major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "duration")
+"""Tags about how a file was written."""
 
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
@@ -121,9 +124,13 @@ def length_of(source: Source, container: InputContainer) -> float:
 
 
 def tags_of(container: InputContainer) -> str:
-    """Title, artist and similar tags, one per line."""
-    found = {str(key).lower(): str(value) for key, value in container.metadata.items()}
-    return "".join(f"\n{key}: {found[key][:200]}" for key in _TAGS if key in found)
+    """The tags of the file and its tracks, and the titles of chapters, one per line."""
+    tags = [pair for one in (container, *container.streams) for pair in one.metadata.items()]
+    lines = [f"{key.lower()}: {one_line(value, 500)}" for key, value in tags if key.lower() not in _TECHNICAL]
+    for chapter in container.chapters():
+        start = float(chapter["start"] * (chapter["time_base"] or 1))
+        lines.append(f"chapter at {clock(start)}: {one_line(chapter['metadata'].get('title', ''), 200)}")
+    return "".join(f"\n{line}" for line in [*dict.fromkeys(lines)][:_MOST_TAGS])
 
 
 def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import struct
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from PIL import ExifTags, Image, ImageOps
+from PIL import ExifTags, Image, ImageOps, IptcImagePlugin
 
 from agent.files.contents import (
     Contents,
@@ -29,7 +30,16 @@ _MOST_FRAMES = 12
 _ONLY_TEXT = (
     "Shapes, bars, lines and colours of the picture. You get its text alone, roughly where it stands, not the picture."
 )
-_SHOWN = ("Make", "Model", "DateTimeOriginal", "DateTime", "ImageDescription", "UserComment", "Artist", "Copyright")
+_MOST_TEXTS = 40
+_IPTC = {5: "title", 15: "category", 25: "keywords", 55: "date", 80: "author", 90: "city", 101: "country"} | {
+    105: "headline",
+    110: "credit",
+    115: "source",
+    116: "copyright",
+    120: "caption",
+}
+_WIDE = ("XPTitle", "XPComment", "XPAuthor", "XPKeywords", "XPSubject")
+"""Tags in UTF-16."""
 LONGEST_SIDE = 2048
 """Pixels. Endpoints shrink larger pictures themselves."""
 LARGEST = 1_500_000
@@ -37,7 +47,10 @@ LARGEST = 1_500_000
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 _FORMATS = {"jp2": "jpeg2000"}
 """The names that PIL has for kinds, where they are others."""
-_XMP_TEXT = re.compile(rb"<rdf:li[^>]*>([^<]*[^<\s][^<]*)</rdf:li>")
+_XMP_TEXT = re.compile(
+    r'<[\w-]+:([\w-]+)[^<>]*>([^<>]*[^<>\s][^<>]*)</|\s(?!xmlns|rdf|x:)[\w-]+:([\w-]+)=["\']([^"\'<>]+)'
+)
+"""A text in an element or an attribute, with its name."""
 _QUALITIES = (85, 60, 30)
 
 
@@ -96,16 +109,35 @@ def _summary(picture: Image.Image) -> str:
     told: dict[str, Any] = {}
     try:
         exif = picture.getexif()
-        tags = {**exif, **exif.get_ifd(ExifTags.IFD.Exif)}
-        told = {name: tags[ExifTags.Base[name]] for name in _SHOWN if ExifTags.Base[name] in tags}
+        tags = {
+            ExifTags.TAGS.get(tag, str(tag)): one
+            for tag, one in [*exif.items(), *exif.get_ifd(ExifTags.IFD.Exif).items()]
+        }
+        told = {name: one for name, one in tags.items() if isinstance(one, str) or name == "UserComment"}
+        told |= {name: tags[name].decode("utf-16-le", "replace") for name in _WIDE if isinstance(tags.get(name), bytes)}
         told["position"] = _position(exif.get_ifd(ExifTags.IFD.GPSInfo))
     except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # a damaged tag does not mean a damaged picture
         pass
     told["comment"] = picture.info.get("comment")
     xmp = picture.info.get("xmp") or b""
-    told["XMP"] = b"; ".join(_XMP_TEXT.findall(xmp if isinstance(xmp, bytes) else str(xmp).encode()))
-    told |= dict(list(getattr(picture, "text", {}).items())[:20])
-    return line + "".join(f"\n{one_line(str(name))}: {_plain(value)}" for name, value in told.items() if _plain(value))
+    found = _XMP_TEXT.findall(xmp.decode("utf-8", "replace") if isinstance(xmp, bytes) else str(xmp))
+    told["XMP"] = "; ".join(b if a == "li" else f"{a or c}: {b or d}" for a, b, c, d in found)
+    told |= {f"IPTC {name}": value for name, value in _iptc(picture)}
+    told |= getattr(picture, "text", {})
+    texts = [f"\n{one_line(str(name))}: {_plain(value)}" for name, value in told.items() if _plain(value)]
+    more = f"\nand {len(texts) - _MOST_TEXTS} more texts" if len(texts) > _MOST_TEXTS else ""
+    return line + "".join(texts[:_MOST_TEXTS]) + more
+
+
+def _iptc(picture: Image.Image) -> Iterator[tuple[str, bytes]]:
+    """The texts that press agencies write."""
+    try:
+        found = IptcImagePlugin.getiptcinfo(picture) if hasattr(picture, "fp") else None
+    except (ValueError, TypeError, KeyError, SyntaxError, OSError, struct.error):  # damaged
+        found = None
+    for (record, number), values in (found or {}).items():
+        if record == 2 and number in _IPTC:
+            yield _IPTC[number], b"; ".join(values) if isinstance(values, list) else values
 
 
 def _plain(value: Any) -> str:

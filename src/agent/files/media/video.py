@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import av
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
 from agent.files.media.audio import Sound, clock, duration, length_of, open_container, tags_of
 from agent.files.media.ocr import text_in
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,10 +23,13 @@ _MOST_MOMENTS = 24
 _BETWEEN = 2.0  # seconds between two moments at least
 _WIDEST = 1280
 _MOST_PIXELS = 8192 * 8192
+_DRAWN = ("dvdsub", "dvbsub", "pgssub", "xsub")
+"""Codecs of subtitles that are pictures."""
+_MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 
 
 class Film(Contents):
-    """A film: the first section is the text in its frames, the others are the transcript."""
+    """A film: the first section is the text in its frames, then subtitles, then the transcript."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self._source = source
@@ -38,8 +43,7 @@ class Film(Contents):
             sound = f"{'with' if hears else 'without'} sound."
             told = f"Film of {duration(self._length)}{size}, {sound}{tags_of(container)}"
             super().__init__(source.kind, told)
-            if subtitles := len(container.streams.subtitles):
-                self.lost.append(f"{subtitles} tracks of subtitles were not read.")
+            self._subtitled = len(container.streams.subtitles)
         if sees:
             self.lost.append(
                 "What the film shows is not described: single pictures of it are saved, and their text read."
@@ -48,7 +52,8 @@ class Film(Contents):
         self._sound = Sound(source, self._length, self.lost) if hears else None
         self.facts = self._sound.facts if self._sound else {}
         self.notes = self._sound.notes if self._sound else []
-        self.count = int(self._is_seen) + (self._sound.stretches if self._sound else 0)
+        self._before = int(self._is_seen) + self._subtitled
+        self.count = self._before + (self._sound.stretches if self._sound else 0)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """Yields the text in its frames, where it changes, then the transcript, ten minutes each."""
@@ -59,8 +64,10 @@ class Film(Contents):
                     lines.append(f"[{clock(seconds)}]\n{text}")
                 last = text
             yield Section("text in the pictures", "\n\n".join(lines) or "(no text was found)")
+        for track in range(max(0, first - 1 - int(self._is_seen)), self._subtitled):
+            yield self._subtitles(track)
         if self._sound:
-            yield from self._sound.sections(max(1, first - int(self._is_seen)))
+            yield from self._sound.sections(max(1, first - self._before))
 
     def save_data(self, folder: Path) -> list[Path]:
         """Saves the frames as `name.0012.5s.jpg`, with the second in the name, and the transcript."""
@@ -69,6 +76,23 @@ class Film(Contents):
             saved.append(folder / f"{short_name(Path(self._source.name).stem)}.{seconds:06.1f}s.jpg")
             saved[-1].write_bytes(jpeg)
         return [*saved, *(self._sound.save_data(folder) if self._sound else [])]
+
+    def _subtitles(self, track: int) -> Section:
+        """A track of subtitles, a line for each: `[0:07-0:09] words`."""
+        lines = []
+        with open_container(self._source.path) as container:
+            stream = container.streams.subtitles[track]
+            name = f"subtitles, track {track + 1}{f', {stream.language}' * bool(stream.language)}"
+            if stream.codec_context.name in _DRAWN:
+                self.lost.append(f"The {name} are pictures, and were not read.")
+            for packet in container.demux(stream):
+                shown = packet.decode() if packet.pts is not None else []
+                text = "\n".join(one.dialogue.decode("utf-8", "replace") for one in shown if hasattr(one, "dialogue"))
+                start = float((packet.pts or 0) * packet.time_base)
+                end = start + float((packet.duration or 0) * packet.time_base)
+                if words := one_line(_MARKUP.sub("", text).replace("\\N", " "), 2_000):
+                    lines.append(f"[{clock(start)}-{clock(end)}] {words}")
+        return Section(name, "\n".join(lines) or "(no text)")
 
     @cached_property
     def _moments(self) -> dict[float, tuple[bytes, str]]:
