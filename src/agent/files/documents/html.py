@@ -103,10 +103,10 @@ class HtmlPage:
             self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
         if framed := [str(frame["src"]) for frame in soup.find_all("iframe", src=True)]:
             self.lost.append(f"Pages in frames are not read: {one_line(', '.join(framed[:5]), 500)}.")
-        media = soup.find_all(["audio", "video", "source", "track", "embed"], src=True)
+        media = soup.select("audio[src], video[src], source[src], track[src]")
         if played := [str(one["src"]) for one in media]:
             self.lost.append(f"Sounds and films are not read: {one_line(', '.join(played[:5]), 500)}.")
-        for element in soup.find_all(["abbr", "span", "td", "th", "dfn", "acronym"], title=True):
+        for element in soup.select("abbr[title], span[title], td[title], th[title], dfn[title], acronym[title]"):
             element.append(f" ({element['title']})")
         for element in soup.find_all("svg"):
             element.replace_with(" ".join(t.get_text(" ") for t in element.find_all(["text", "title", "desc"])))

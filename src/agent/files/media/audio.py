@@ -126,7 +126,11 @@ def length_of(source: Source, container: InputContainer) -> float:
 def tags_of(container: InputContainer) -> str:
     """The tags of the file and its tracks, and the titles of chapters, one per line."""
     tags = [pair for one in (container, *container.streams) for pair in one.metadata.items()]
-    lines = [f"{key.lower()}: {one_line(value, 500)}" for key, value in tags if key.lower() not in _TECHNICAL]
+    lines = [
+        f"{key.lower()}: {one_line(value, 500)}"
+        for key, value in tags
+        if key.lower() not in _TECHNICAL and value != "und"
+    ]
     for chapter in container.chapters():
         start = float(chapter["start"] * (chapter["time_base"] or 1))
         lines.append(f"chapter at {clock(start)}: {one_line(chapter['metadata'].get('title', ''), 200)}")
