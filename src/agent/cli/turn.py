@@ -139,8 +139,9 @@ class RunDisplay:
             failed = Answer("", status_of(error), run_id=self.run_id, error=error.message)
             return self.answer_so_far() or failed
         finally:
-            if self._alita.running is not None and self._alita.running.run.run_id == self.run_id:
-                self.unsent = [*self._alita.running.unheard, *self.unsent]
+            running = self._alita.running if self.run_id else None
+            if running is not None and running.run.run_id == self.run_id:
+                self.unsent = [*running.unheard, *self.unsent]
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
