@@ -230,6 +230,15 @@ class PageRead(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PictureShown(Event):
+    """A program showed a picture."""
+
+    path: str
+    copy: str
+    """A copy that was read and written by a confined process, as models see it: PNG or JPEG."""
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserStepped(Event):
     """The browser did something."""
 

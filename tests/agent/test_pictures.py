@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import json
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from agent.events import PictureShown
 from agent.material.pictures import places_in
 from support.external import odd, write_servers
 from support.openai_server import OpenAIServer, Step
@@ -238,6 +240,9 @@ async def test_a_program_shows_what_it_cuts_out_and_the_journal_keeps_its_name(d
     journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
     assert "step_1_picture_1.png" in journal
     assert "iVBOR" not in journal
+    shown = desk.of(PictureShown)
+    assert [Path(event.path).name for event in shown] == ["step_1_picture_1.png", "step_1_picture_2.png", "word.png"]
+    assert {Path(event.copy).suffix for event in shown} <= {".png", ".jpg"}
     assert (await desk.replay(answer.run_id)).text == "Marmalade"
 
 

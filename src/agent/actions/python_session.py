@@ -23,7 +23,7 @@ from agent.consent.permission import may_be_done, words_of_user
 from agent.consent.program import ProgramText
 from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query
 from agent.context import Context
-from agent.events import ToolCalled
+from agent.events import PictureShown, ToolCalled
 from agent.material.attached import file_named, file_of_run, granted, path_made
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
@@ -351,9 +351,10 @@ class _Host:
             path = self._context.workspace.keep_bytes(name, content)
             arguments["picture"] = str(path)  # so that the journal holds its name, and not its bytes
         place = Place(path.name, path)
-        if await prepared(place, self._context) is None:
+        if (copy := await prepared(place, self._context)) is None:
             raise HostError("This is not a picture that can be shown: use PNG or JPEG.")
         self.shown.append(place)
+        self._context.emit(PictureShown(str(path), copy["path"]))
         return None
 
     def _picture_file(self, name: str) -> Path | None:

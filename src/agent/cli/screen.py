@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from agent import events as e
 from agent.answer import Answer
+from agent.cli.inline_pictures import picture_bytes
 from agent.cli.output import Result, columns, print_text, rows_of
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import count_of, duration, one_line, printable
@@ -120,6 +121,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
         "search", it.source, it, f": {it.query} → {count_of(len(it.found), 'hit')}", whole=True
     ),
     e.PageRead: _page,
+    e.PictureShown: lambda it: Line("picture", it.path, whole=True),
     e.BrowserStepped: lambda it: _result("browser", f"{it.step}. {it.action}", it, f" at {it.url}"),
     e.InstructionFound: lambda it: Line("warning", str(it), style="bold yellow"),
     e.ActionRefused: lambda it: Line("refused", str(it), style="bold yellow", whole=True),
@@ -220,6 +222,8 @@ class Screen:
         self._finish_stream()
         if self._printed and isinstance(event, e.StepStarted) and event.action == "answer":
             return  # the answer stands above
+        if isinstance(event, e.PictureShown) and self._picture(Path(event.copy)):
+            return
         line = line_of(event, verbose=verbose)
         if isinstance(event, e.ModelStarting) and not self.animated:  # else the live line says it
             news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
@@ -227,6 +231,18 @@ class Screen:
                 line, self._fetching = Line("model", event.progress), news
         if line is not None:
             self.line(line)
+
+    def _picture(self, path: Path) -> bool:
+        """Show a picture, if the terminal can."""
+        shown = picture_bytes(path, os.environ, self.width) if self.animated else b""
+        if shown:
+            if self._live is not None:
+                self._live.stop()
+            self._stream.write(shown.decode("ascii"))
+            self._stream.flush()
+            if self._live is not None:
+                self._live.start(refresh=True)
+        return bool(shown)
 
     def line(self, line: Line) -> None:
         """One line of the account of a run, cut to the width unless it must be whole."""

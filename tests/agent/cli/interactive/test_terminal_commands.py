@@ -85,7 +85,7 @@ async def test_words_of_habit_reach_no_model(sitting: Any) -> None:
 
 
 async def test_help_tells_about_one_command(sitting: Any) -> None:
-    assert (await sitting.types("/help retry")).startswith("  /retry  ask the last question again")
+    assert (await sitting.types("/help retry")).startswith("  /retry  ask the last or undone question again")
     assert "There is no command /retri." in await sitting.types("/help /retri")
 
 
