@@ -8,6 +8,10 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # uv trusts the certificates of the system, as pip does.
 export UV_SYSTEM_CERTS := true
 export UV_NATIVE_TLS := true
+# uv looks for packages in the folder that pip is told of, too.
+ifdef PIP_FIND_LINKS
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+endif
 # What answering questions about any file needs, without a key.
 EXTRAS := local,files,audio,ocr,gaia,web,browser
 
@@ -28,7 +32,7 @@ ask: export QUESTION = $(value Q)
 ask: $(VENV)/.installed
 	@$(BIN)/alita $$([ -t 0 ] && [ -t 2 ] || echo --yes) "$$QUESTION"
 
-test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node
+test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node $(VENV)/.installed-whisper
 	@$(BIN)/alita model pull
 	@$(BIN)/alita model pull speech
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
@@ -74,6 +78,13 @@ $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" --group dev >&2
+	@touch $@
+
+# openai-whisper, for its tests, where a build of torch without CUDA can be had: the usual one takes several gigabytes.
+$(VENV)/.installed-whisper: $(VENV)/.installed-dev
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt \
+		"torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" openai-whisper >&2 2>/dev/null \
+		|| echo "No CPU build of torch can be had here: openai-whisper is not tested." >&2
 	@touch $@
 
 # What figures are measured beside.
