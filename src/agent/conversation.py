@@ -139,7 +139,7 @@ class Transcript:
     files: list[AttachedFile] = field(default_factory=list)
     given: list[UserFile] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
-    """Names of the library tools that were offered."""
+    """Names of the tools that had a function of their own."""
     sources: list[CitedSource] = field(default_factory=list)
     links: dict[str, str] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.actions.creation import examiner_of
 from agent.actions.python_session import PythonSession
+from agent.actions.server_tools import FOLDED
 from agent.answer import Answer, Citation, status_of
 from agent.budget import Budget
 from agent.configuration.settings import EARLIER, FOLLOWS, HOME, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
-from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.conversation import Transcript, UserFile, programs_in, variables_of
 from agent.errors import AlitaError, StoppedError, StorageError
@@ -423,7 +423,7 @@ class Running:
             turns=[*context.room.earlier, [*turn, {"role": "assistant", "content": self._ending(answer)}]],
             files=files or self._follow_up.transcript.files,
             given=list(self._given),
-            tools=[tool["name"] for tool in state.get("tools", []) if SERVER not in tool],
+            tools=[tool["name"] for tool in state.get("tools", []) if FOLDED not in tool],
             sources=[
                 CitedSource(number=source["number"], url=source["url"], title=source["title"], quotes=[])
                 for source in state.get("sources", [])

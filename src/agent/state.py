@@ -163,7 +163,7 @@ class State(TypedDict, total=False):
     """The user's own words: the message, and the questions before it; the question may be restated by a model."""
     files: list[str]
     offered: list[str]
-    """Names of library tools that earlier turns offered."""
+    """Names of the tools that had a function of their own in earlier turns."""
     remarks: list[str]
     """What changed since the turn before: files that are gone or changed, variables that are lost."""
     wish: Wish

@@ -166,7 +166,7 @@ async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
 async def test_tools_that_a_server_adds_are_shown_from_then_on(desk, log):
     serve(desk, log)
     grow = decide("use_tool", tool="calc__grow", arguments={})
-    use = decide("use_tool", tool="calc__grown", arguments={}, when="calc__grown of calc")
+    use = decide("use_tool", tool="calc__grown", arguments={}, when="- calc__grown: ")
     end = decide("answer", answer="done", when="no tool grown")
     answer = await desk.plays(end, use, grow).ask("Please grow, and say what has grown.")
     assert (answer.text, answer.steps) == ("done", 2)

@@ -182,8 +182,8 @@ CALLS = {
     "the user's data": ({"what": "museum", "text": "The flat in Quay Street 12 costs 910 crowns"}, "doubtful"),
     "encoded": ({"what": "museum", "text": base64.b64encode(LETTER[:40].encode()).decode()}, "doubtful"),
     "nothing": ({}, "fine"),
-    "another file": ({"path": "~/.ssh/id_rsa"}, "refused"),
-    "a file's address": ({"path": "file:///home/ann/.netrc"}, "refused"),
+    "another file": ({"path": "~/.ssh/id_rsa"}, "asked"),
+    "a file's address": ({"path": "file:///home/ann/.netrc"}, "asked"),
     "a secret": ({"token": SECRET}, "refused"),
     "a hidden secret": ({"token": SECRET.encode().hex()}, "refused"),
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.actions.hand_over import HandOvers
+from agent.actions.server_tools import CALL_SERVER_TOOL, external_named, external_of, server_modules
 from agent.actions.tools import DRAFT, call_external, ruling_on
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
@@ -199,12 +200,12 @@ class HostError(ModelFixableError):
 async def run_in_session(state: State, context: Context) -> Update:
     """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
     decision, host = decision_of(state), _Host(state, context)
-    tools = await modules_of(state, context)
+    own = await modules_of(state, context)
     try:
         outcome = await context.python.run(
             decision.code,
             files=granted(state, context),
-            modules=tools,
+            modules={**own, **server_modules(external_of(state))},
             functions=_functions(state, context),
             answer=host.answer,
         )
@@ -229,7 +230,7 @@ async def run_in_session(state: State, context: Context) -> Update:
     if result is not None and result.plain != result.said:
         done["plain"] = result.plain
     update = host.asked.update
-    used = [*update.get("used", []), *(imported(decision.code, tuple(tools)) if outcome.ok else ())]
+    used = [*update.get("used", []), *host.called, *(imported(decision.code, tuple(own)) if outcome.ok else ())]
     return {"steps": [done | host.asked.marks], **update, "used": used}
 
 
@@ -259,7 +260,7 @@ def _functions(state: State, context: Context) -> list[str]:
         names.append("search(query, source='web')")
     if "ask" not in without:
         names.append("ask(question, agent='')")
-    return [*names, *(name for tool in state["tools"] if SERVER in tool and (name := str(tool["name"])).isidentifier())]
+    return [*names, f"{CALL_SERVER_TOOL}(name, arguments)"]
 
 
 class _Host:
@@ -271,6 +272,8 @@ class _Host:
         self._asking = asyncio.Lock()
         self.asked = HandOvers(state)
         self.shown: list[Place] = []
+        self.called: list[str] = []
+        """Tools of connected servers that gave something."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         """The result of a call.
@@ -287,7 +290,9 @@ class _Host:
                 return await self._show(arguments)
             if name == "read":
                 return await self._read(arguments)
-            return await self._external(name, arguments)
+            if name == CALL_SERVER_TOOL:
+                return await self._external(arguments)
+            raise HostError(f"There is no function {name[:80]!r}.")
         except WebProblem as problem:
             raise HostError(f"{problem.message} {problem.remedy}".strip()) from None
 
@@ -367,10 +372,13 @@ class _Host:
         path = Path(file["path"]) if file is not None else path_made(name, self._state, self._context)
         return Path(name) if name in shown else path
 
-    async def _external(self, name: str, arguments: dict[str, Json]) -> Json:
-        tool = next((one for one in self._state["tools"] if one["name"] == name and SERVER in one), None)
+    async def _external(self, asked: dict[str, Json]) -> Json:
+        name, arguments = _text(asked, "name"), asked.get("arguments")
+        tool = external_named(name, self._state)
         if tool is None:
-            raise HostError(f"There is no function {name[:80]!r}.")
+            raise HostError(f"No connected server has a tool {name[:80]!r}.")
+        if not isinstance(arguments, dict):
+            raise HostError(f"{CALL_SERVER_TOOL}(name, arguments): arguments is a dict.")
         verdict = ruling_on(tool, arguments, self._state, self._context)
         origins, server = origins_of(self._state, self._context), tool[SERVER]
         values = [*leaves(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
@@ -380,6 +388,7 @@ class _Host:
         self.asked.is_private = True
         if not result.ok:
             raise HostError(result.finding)
+        self.called.append(name)
         self._context.python.results[server].append(result.text)
         return result.text if result.value is None else result.value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent.actions.server_tools import SERVER_TOOL
 from agent.material.pages import is_page_read, means_page, no_such_link, resolved
 from agent.state import Decision, State, Step
 from agent.steps import preview
@@ -14,9 +15,10 @@ _HINT_LENGTH = 200
 
 def refusal_of(decision: Decision, state: State) -> str | None:
     """Why a decision cannot be carried out; None when it can."""
-    if decision.action == "use_tool" and decision.tool not in {tool["name"] for tool in state["tools"]}:
+    tool = decision.arguments.get("name") if decision.tool == SERVER_TOOL else decision.tool
+    if decision.action == "use_tool" and tool not in {tool["name"] for tool in state["tools"]}:
         known = ", ".join(str(tool["name"]) for tool in state["tools"]) or "none"
-        return f"there is no tool {decision.tool!r}; the tools are: {known}."
+        return f"there is no tool {tool!r:.80}; the tools are: {known}."
     if decision.action in state.get("without", []):
         return f"{decision.action} is not possible in this run."
     if means_page(decision) and "search" in state.get("without", []):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.actions.server_tools import ALL_TOOLS, FOLDED, arranged, external_of
 from agent.consent.external_tools import SERVER
 from agent.consent.provenance import Verdict, of_call
 from agent.context import Context
@@ -27,7 +28,6 @@ DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
 SHOWN_TOOLS = 3
 """The prompt stays the same size with ten tools or ten thousand."""
-SHOWN_EXTERNAL_TOOLS = 4
 
 
 def shown_tool(tool: Tool) -> dict[str, Json]:
@@ -47,8 +47,10 @@ async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
     tools = state["tools"]
     if not context.external.is_active or not state.get("steps") or state.get("wish") == "create":
         return tools
-    own = [tool for tool in tools if SERVER not in tool]
-    return own + await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
+    own, known = [tool for tool in tools if SERVER not in tool], external_of(state)
+    full = {tool["name"] for tool in known if FOLDED not in tool}
+    found = await context.external.search(state["question"], ALL_TOOLS)
+    return own + arranged(found, [tool["name"] for tool in known], full)
 
 
 _LONGEST_ARGUMENT = 500

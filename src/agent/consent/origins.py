@@ -161,8 +161,12 @@ class Origins:
         if not PATH.fullmatch(path) or path != os.path.normpath(path) or ".." in path.split("/"):
             return False
         named = (found.rstrip(f"{_END}/") for found in _FOLDER.findall(self.wanted))
-        is_below = any(len(one) > 1 and path.startswith(f"{one}/") for one in named)
-        return is_below and os.path.lexists(Path(path).expanduser())
+        folders = [Path(one).expanduser() for one in named if len(one) > 1 and path.startswith(f"{one}/")]
+        file = Path(path).expanduser()
+        try:
+            return os.path.lexists(file) and any(file.resolve().is_relative_to(one.resolve()) for one in folders)
+        except (OSError, RuntimeError):  # a circle of links
+            return False
 
     def names_site(self, url: str) -> bool:
         """Whether the user names the site of an address."""

@@ -41,9 +41,10 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
     """
     if verdict.ruling == "fine":
         return True
-    if verdict.ruling == "doubtful":
+    if verdict.ruling != "refused":
         call = CallProposal(name, {"action": action}, verdict.why, is_doubtful=True)
-        if await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
+        is_doubtful = verdict.ruling == "doubtful"
+        if is_doubtful and await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
             return True
         if await context.consent.allows_doubtful(call):
             return True

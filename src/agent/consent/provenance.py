@@ -18,7 +18,8 @@ from agent.consent.program import ProgramText
 from agent.web.address import canonical, is_address, source_of
 from mcp_tools.tool import Json
 
-Ruling = Literal["fine", "doubtful", "refused"]
+Ruling = Literal["fine", "doubtful", "asked", "refused"]
+"""`doubtful`: the model that sees only the user's words decides, then the user. `asked`: the user alone decides."""
 
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 _PASSAGE = 48
@@ -226,7 +227,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         Rule(
             "path",
-            "refused",
+            "asked",
             "the user did not name this file",
             lambda a: any(map(PATH.fullmatch, a.others)),
         ),

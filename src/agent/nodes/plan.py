@@ -7,13 +7,15 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from agent.actions.tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
+from agent.actions.server_tools import ALL_TOOLS, arranged
+from agent.actions.tools import SHOWN_TOOLS, shown_tool
 from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.models.protocol import Role
 from agent.state import State
+from mcp_tools.clients.definitions import SEPARATOR
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
 from mcp_tools.tool import Status, Tool
@@ -37,7 +39,9 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
     if not wants_tool:
-        tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
+        offered = state.get("offered", [])
+        tools += arranged(await context.external.search(state["question"], ALL_TOOLS), offered, set(offered))
+        tools.sort(key=lambda tool: offered.index(tool["name"]) if tool["name"] in offered else len(offered))
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
     found: dict[str, Any] = {"tools": tools}
@@ -55,7 +59,8 @@ async def _fitting(state: State, context: Context) -> list[Tool]:
     if context.room.earlier and len(said) > 1 and len(question.split()) < _STANDS_ALONE:
         question = f"{question} {said[-1]}"
     tools: dict[str, Tool] = {}
-    for name in state.get("offered", [])[-_MOST_OFFERED:]:
+    own = [name for name in state.get("offered", []) if SEPARATOR not in name]
+    for name in own[-_MOST_OFFERED:]:
         with contextlib.suppress(UnknownToolError, LibraryError):
             tools[name] = await context.library.get(name)
     for tool in await context.library.search(question, SHOWN_TOOLS):

@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.actions.server_tools import FOLDED, SERVER_TOOL, definition, external_named
 from agent.actions.tools import call_external, call_tool, ruling_on
-from agent.consent.external_tools import SERVER
 from agent.consent.permission import unless_wanted
 from agent.context import Context
 from agent.material.attached import granted, with_paths
@@ -20,7 +20,9 @@ from mcp_tools.errors import LibraryError, UnknownToolError
 async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Calls the tool that was decided on; its result, or what was wrong, is the step's finding."""
     decision, context = decision_of(state), runtime.context
-    external = next((tool for tool in state["tools"] if tool["name"] == decision.tool and SERVER in tool), None)
+    if decision.tool == SERVER_TOOL and (described := external_named(decision.arguments["name"], state)) is not None:
+        return {"steps": [step(state, ok=True, finding=definition({**described, FOLDED: True}))]}
+    external = external_named(decision.tool, state)
     if external is not None:
         ruling = ruling_on(external, decision.arguments, state, context)
         if (refused := await unless_wanted(ruling, state, context)) is not None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from agent.actions.server_tools import FOLDED, SERVER_TOOL
 from agent.actions.tools import DRAFT
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER, arguments_schema
@@ -78,12 +79,20 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
         ["question", "agent"],
     ),
 }
+_SERVER_TOOL = _function(
+    SERVER_TOOL,
+    "Calls a listed tool of a connected server; without `arguments` shows its definition.",
+    {"name": _TEXT, "arguments": {"type": "object"}, FINAL: _TEXT},
+    ["name"],
+)
 _ACTIONS: dict[str, Action] = {form["function"]["name"]: action for action, form in _FUNCTIONS.items()}
 
 
 def functions_for(state: State) -> list[dict[str, Any]]:
     """The functions of a run, in Chat Completions form; those of actions first, so that their text stays the same."""
-    tools = [_tool_function(tool) for tool in state["tools"] if tool["name"] not in _ACTIONS]
+    own = [tool for tool in state["tools"] if tool["name"] not in _ACTIONS and tool["name"] != SERVER_TOOL]
+    folded = any(tool.get(FOLDED) for tool in own)
+    tools = [_SERVER_TOOL] * folded + [_tool_function(tool) for tool in own if not tool.get(FOLDED)]
     if state.get("wish") == "create":
         return [_FUNCTIONS["create_tool"], *tools]
     without = state.get("without", [])
@@ -126,8 +135,10 @@ def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = 
         return Decision(action, why, query=arguments["question"].strip(), agent=arguments["agent"], call=call.id)
     if action == "browse":
         return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
-    given = {name: value for name, value in arguments.items() if name != FINAL}
-    return Decision("use_tool", why, tool=call.name, arguments=given, final=final, call=call.id)
+    called, given = call.name, {name: value for name, value in arguments.items() if name != FINAL}
+    if call.name == SERVER_TOOL and "arguments" in arguments:
+        called, given = arguments["name"], arguments["arguments"]
+    return Decision("use_tool", why, tool=called, arguments=given, final=final, call=call.id)
 
 
 def _proposed(replies: Sequence[Reply]) -> str:

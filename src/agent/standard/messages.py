@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from agent.actions.server_tools import external_of, line_of, module_names
 from agent.actions.tools import DRAFT
 from agent.answering.answer_format import answer_of, wanted_form
 from agent.configuration.specialists import prompt_of
@@ -28,6 +28,10 @@ _FORM = (
     "number: [1]; a bare value does not. What cannot be found out: say what and why."
 )
 """The form of an answer; the rules of a benchmark take its place."""
+_CONNECTED = (
+    "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
+    "`from servers.{module} import {name}`."
+)
 _WORD = re.compile(r"[^\W\d_]{2}")
 _FEW_STEPS = 2
 _MOST_PICTURES = 8
@@ -45,10 +49,11 @@ def messages_for(
         room: How long the results may be.
         sight: Whether the model is shown pictures; None where there are none.
     """
+    room = room or Room()
     messages: list[Message] = load_prompt("agent", "standard").render(
-        form="" if state.get("rules") else _FORM, question=_question(state)
+        form="" if state.get("rules") else _FORM, question=_question(state, room)
     )
-    room, sight = room or Room(), sight or Sight()
+    sight = sight or Sight()
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
     # the same for all questions of a specialist, and of a benchmark
@@ -91,7 +96,7 @@ def messages_for(
     return messages
 
 
-def _question(state: State) -> str:
+def _question(state: State, room: Room) -> str:
     lines = [state["question"]]
     if schema := state.get("schema"):
         lines += ["", wanted_form(schema)]
@@ -105,9 +110,7 @@ def _question(state: State) -> str:
         lines += ["", _EARLIER, data_block("program", earlier)]
     if planned := state.get("brief"):
         lines += ["", "A plan, made from what went wrong with such questions:", data_block("plan", brief_text(planned))]
-    if external := [tool for tool in state["tools"] if SERVER in tool]:
-        told = (data_block(f"{tool['name']} of {tool[SERVER]}", _told_of(tool)) for tool in external)
-        lines += ["", "What connected servers say of their functions:", data_blocks(told)]
+    lines += _servers(state, room)
     if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
         lines += ["", "What tools that are not approved say of themselves:", *drafts]
     return "\n".join(lines)
@@ -126,9 +129,20 @@ def _interjections(state: State, replies: int) -> list[Message]:
     return [{"role": "user", "content": f"Meanwhile, the user says:\n{text}"} for text in said]
 
 
-def _told_of(tool: dict[str, Any]) -> str:
-    """What a server says of its tool and of the tool's arguments, of which the function itself shows the form alone."""
-    return f"{tool['description']}\nArguments: {json.dumps(tool.get('inputSchema'), ensure_ascii=False)}"
+def _servers(state: State, room: Room) -> list[str]:
+    """What connected servers say of their tools, without those that an earlier turn has shown."""
+    earlier = "\n".join(
+        str(message["content"]) for turn in room.earlier for message in turn if message["role"] == "user"
+    )
+    servers: dict[str, list[str]] = {}
+    tools = [tool for tool in external_of(state) if f"\n- {tool['name']}: " not in earlier]
+    for tool in tools:
+        servers.setdefault(tool[SERVER], []).append(f"- {line_of(tool)}")
+    if not tools:
+        return []
+    module, name = module_names(tools[0])
+    told = [data_block(server, "\n".join(lines)) for server, lines in servers.items()]
+    return ["", _CONNECTED.format(module=module, name=name), data_blocks(told)]
 
 
 def _observation(

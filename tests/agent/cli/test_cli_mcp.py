@@ -256,7 +256,7 @@ def test_doctor_shows_configured_servers(alita, here, home):
 
 def test_ctrl_c_ends_the_call_and_the_server_with_its_children(here, environment, home, tmp_path):
     write_servers(home / "config/mcp.json", calc=plain(env={"MCP_LOG": environment["MCP_LOG"]}))
-    spawn = decide("use_tool", tool="calc__spawn", arguments={}, when="calc__spawn of calc")
+    spawn = decide("use_tool", tool="calc__spawn", arguments={}, when="- calc__spawn: ")
     hang = decide("use_tool", tool="calc__hang", arguments={})
     script = write_script(here / "script.jsonl", [spawn, hang])
     process = subprocess.Popen(

@@ -1,0 +1,122 @@
+"""Tools of connected servers before a capable model: all are named, some are functions, programs import every one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_program_channel import calls, server
+
+from agent.consent.origins import Origins
+from support.external import write_servers
+from support.openai_server import Step
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+def tools(count: int, size: int) -> list[dict[str, Any]]:
+    hints = {"readOnlyHint": True}
+    described = f"Gives an entry. {'More about it. ' * size}"
+    names = (f"entry-{number}" for number in range(count))
+    return [{"name": name, "description": described, "inputSchema": TEXT, "annotations": hints} for name in names]
+
+
+class Model:
+    """A model that makes these calls, then answers."""
+
+    def __init__(self, *made: tuple[str, Any]) -> None:
+        self.made = made
+        self.bodies: list[dict[str, Any]] = []
+
+    def __call__(self, body: dict[str, Any]) -> Step:
+        self.bodies.append(body)
+        done = sum(one["role"] == "tool" for one in body["messages"])
+        return Step(tools=[self.made[done]]) if done < len(self.made) else Step(text="done")
+
+    @property
+    def functions(self) -> list[str]:
+        return [one["function"]["name"] for one in self.bodies[0]["tools"]]
+
+    @property
+    def question(self) -> str:
+        return str(self.bodies[0]["messages"][-1]["content"])
+
+    @property
+    def told(self) -> list[str]:
+        return [one["content"] for one in self.bodies[-1]["messages"] if one["role"] == "tool"]
+
+
+@pytest.fixture
+def ask(desk, openai_server, tmp_path):
+    """Asks a model at an endpoint, with a server of these tools."""
+
+    async def asked(offered: list[dict[str, Any]], *made: tuple[str, Any]) -> Model:
+        model = openai_server.default = Model(*made)
+        desk.flags |= {"model": "gpt-test", "base_url": openai_server.url, "api_key": "k", "allow_private": True}
+        if offered:
+            write_servers(desk.home / "config" / "mcp.json", notes=server(tmp_path, *offered))
+        await desk.ask("What is the weather like?", use_cache=False)
+        return model
+
+    return asked
+
+
+async def test_every_tool_of_a_small_server_is_a_function_also_if_no_word_fits(ask, tmp_path):
+    model = await ask(tools(14, 1), ("notes__entry-13", {"text": "weather"}))
+    assert {f"notes__entry-{number}" for number in range(14)} <= set(model.functions)
+    assert "server_tool" not in model.functions
+    assert "`from servers.notes import entry_" in model.question
+    assert calls(tmp_path) == [["entry-13", {"text": "weather"}]]
+
+
+async def test_a_large_server_is_listed_looked_up_and_called(ask, tmp_path):
+    looks_up = ("server_tool", {"name": "notes__entry-59"})
+    uses = ("server_tool", {"name": "notes__entry-59", "arguments": {"text": "weather"}})
+    model = await ask(tools(60, 30), looks_up, uses, ("server_tool", {"name": "notes__none", "arguments": {}}))
+    assert all(f"- notes__entry-{number}: Gives an entry." in model.question for number in range(60))
+    assert 1 < sum(name.startswith("notes__") for name in model.functions) < 59
+    assert len(model.question) + len(json.dumps(model.bodies[0]["tools"])) < 27_000
+    found, given, missing = model.told
+    assert "Arguments: " in found
+    assert "A-1001" in given
+    assert "there is no tool 'notes__none'" in missing
+    assert calls(tmp_path) == [["entry-59", {"text": "weather"}]]
+
+
+async def test_programs_import_every_tool(ask, tmp_path):
+    code = (
+        "from servers.notes import entry_59\nimport servers.notes\n"
+        "print(entry_59(text='weather').split()[0], servers.notes.entry_3.__doc__[:15])"
+    )
+    model = await ask(tools(60, 30), ("run_python", {"code": code}))
+    assert "A-1001 notes__entry-3:" in model.told[0]
+    assert calls(tmp_path) == [["entry-59", {"text": "weather"}]]
+
+
+async def test_without_a_server_prompts_have_nothing_of_it(ask):
+    model = await ask([])
+    assert "server" not in json.dumps(model.bodies[0])
+
+
+@pytest.mark.parametrize(
+    ("path", "is_named"),
+    [
+        pytest.param("notes/a.txt", True, id="a file"),
+        pytest.param("notes/deep/b.txt", True, id="in a folder below"),
+        pytest.param("notes-secret/a.txt", False, id="a folder with the same beginning"),
+        pytest.param("notes/../notes-secret/a.txt", False, id="upwards"),
+        pytest.param("notes/link/a.txt", False, id="a link that leads out"),
+        pytest.param("notes/circle", False, id="a circle of links"),
+        pytest.param("notes/none.txt", False, id="no file"),
+    ],
+)
+def test_a_file_of_a_named_folder_is_named(tmp_path: Path, path: str, is_named: bool):
+    for name in ("notes/a.txt", "notes/deep/b.txt", "notes-secret/a.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "notes/link").symlink_to(tmp_path / "notes-secret")
+    (tmp_path / "notes/circle").symlink_to(tmp_path / "notes/circle")
+    origins = Origins(f"Which files are in {tmp_path}/notes?")
+    assert origins.is_in_named_folder(f"{tmp_path}/{path}") is is_named

@@ -1,0 +1,55 @@
+"""The public filesystem server as the README adds it: a capable model sees its tools, calls them and imports them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judging import NODE_FOLDER
+
+from support.openai_server import OpenAIServer, Step
+
+pytestmark = [pytest.mark.slow, pytest.mark.node]
+
+PROGRAM = NODE_FOLDER / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
+
+
+def test_the_example_of_the_readme_works(node: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "sales.csv").write_text("month,total\n1,20\n")
+    (folder / "small.txt").write_text("a")
+    env = {**os.environ, "ALITA_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": "k"}
+
+    def alita(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [Path(sys.executable).with_name("alita"), *words]
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    added = alita("mcp", "add", "files", str(node), str(PROGRAM), str(folder))
+    assert added.returncode == 0, added.stderr
+    program = f"from servers.files import get_file_info\nprint(get_file_info(path='{folder}/sales.csv'))"
+    calls: list[tuple[str, Any]] = [
+        ("files__list_directory", {"path": str(folder)}),
+        ("files__get_file_info", {"path": f"{folder}/sales.csv"}),
+        ("run_python", {"code": program}),
+    ]
+    bodies: list[dict[str, Any]] = []
+
+    def reply(body: dict[str, Any]) -> Step:
+        bodies.append(body)
+        done = sum(message["role"] == "tool" for message in body["messages"])
+        return Step(tools=[calls[done]]) if done < len(calls) else Step(text="sales.csv, 17 bytes")
+
+    openai_server.default = reply
+    question = f"Which files are in {folder}, and how big is the largest?"
+    asked = alita("--base-url", openai_server.url, "-m", "gpt-test", question)
+    told = [message["content"] for message in bodies[-1]["messages"] if message["role"] == "tool"]
+    assert (asked.returncode, asked.stdout) == (0, "sales.csv, 17 bytes\n"), asked.stderr
+    assert {name for name, _ in calls} <= {one["function"]["name"] for one in bodies[0]["tools"]}
+    assert "sales.csv" in told[0]
+    assert "size: 17" in told[1]
+    assert "size: 17" in told[2]
