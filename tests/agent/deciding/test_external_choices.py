@@ -29,7 +29,7 @@ async def test_a_capable_model_calls_an_external_tool_of_which_it_reads_as_data(
     model = ScriptedModel([{"tool": "weather__forecast", "arguments": {"city": "Oslo"}}])
     decision = await choose(state_of(QUESTION, tools=[FORECAST]), context_with(model))
     assert (decision.action, decision.tool, decision.arguments) == ("use_tool", "weather__forecast", {"city": "Oslo"})
-    assert '<data source="weather__forecast of weather">' in model.requests[0][-1]["content"]
+    assert '<data source="weather">\n- weather__forecast: ' in model.requests[0][-1]["content"]
     assert model.requests[0][-1]["content"].count("</data>") == 1
 
 
