@@ -1,4 +1,4 @@
-"""`make ask` passes the question on as it was typed."""
+"""`make ask` passes the question on as it was typed, and allows the download where no terminal can be asked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAKEFILE = Path(__file__).parents[2] / "Makefile"
 def test_a_question_reaches_the_command_unchanged(tmp_path: Path, question: str) -> None:
     command = tmp_path / "bin" / "alita"
     command.parent.mkdir()
-    command.write_text('#!/bin/sh\nprintf "%s" "$1"\n')
+    command.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     command.chmod(0o755)
     for done in ("bin/uv", "uv", ".installed"):
         (tmp_path / done).touch()
@@ -33,4 +33,4 @@ def test_a_question_reaches_the_command_unchanged(tmp_path: Path, question: str)
         text=True,
         check=False,
     )
-    assert (made.stdout, made.stderr) == (question, "")
+    assert (made.stdout, made.stderr) == (f"--yes|{question}|", "")
