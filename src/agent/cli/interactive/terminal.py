@@ -152,7 +152,7 @@ class Terminal:
         self.begun = turn.typed
         if answer.status == "interrupted":
             self._stopped_at = time.monotonic()
-            if turn.result and not answer.text:
+            if turn.result and not answer.text and not turn.has_shown:
                 self.screen.note("The tool was not kept. Its result:")
                 self.screen.answer(turn.result)
             self.screen.note("Stopped. /continue goes on with it, /retry asks again, or type what to do instead.")
