@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_conversation import Chat
 from test_program_channel import calls, server
 
 from agent.consent.origins import Origins
@@ -120,3 +121,30 @@ def test_a_file_of_a_named_folder_is_named(tmp_path: Path, path: str, is_named: 
     (tmp_path / "notes/circle").symlink_to(tmp_path / "notes/circle")
     origins = Origins(f"Which files are in {tmp_path}/notes?")
     assert origins.is_in_named_folder(f"{tmp_path}/{path}") is is_named
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["allowed", "not allowed"])
+async def test_the_user_decides_about_a_path_that_was_not_named(desk, ask, tmp_path, allowed: bool):
+    asked = []
+
+    async def confirm(call: Any) -> bool:
+        asked.append(call)
+        return allowed
+
+    desk.confirm = confirm
+    model = await ask(tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}))
+    assert ["/etc/hostname" in str(call.arguments) for call in asked] == [True]
+    assert bool(calls(tmp_path)) is allowed
+    assert ("did not name this file" in model.told[0]) is not allowed
+
+
+async def test_a_follow_up_sends_what_was_sent_and_lists_no_tool_again(desk, openai_server, tmp_path):
+    write_servers(desk.home / "config" / "mcp.json", notes=server(tmp_path, *tools(30, 30)))
+    chat = Chat(desk, openai_server)
+    async with chat.opened():
+        await chat.ask("What is the weather like?", Step(text="Fine."))
+        await chat.ask("And what does entry 29 say of it, more about it?", Step(text="Nothing."))
+    first, second = openai_server.requests[-2:]
+    assert second["tools"][: len(first["tools"])] == first["tools"]
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert "notes__" not in second["messages"][-1]["content"]
