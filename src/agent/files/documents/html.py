@@ -115,7 +115,7 @@ class HtmlPage:
         comments = [one.extract() for one in soup.find_all(string=lambda text: isinstance(text, Comment))]
         if any(one.strip() for one in comments):
             self.lost.append(f"{count_of(len(comments), 'comment')} left out.")
-        for element in soup.find_all(attrs={"aria-label": True}):
+        for element in soup.select("[aria-label]"):
             if not element.get_text(strip=True):
                 element.append(str(element["aria-label"]))
         self._show_fields(soup)

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from PIL import ExifTags, Image, ImageOps, IptcImagePlugin
+from PIL import ExifTags, Image, ImageFile, ImageOps, IptcImagePlugin
 
 from agent.files.contents import (
     Contents,
@@ -132,7 +132,7 @@ def _summary(picture: Image.Image) -> str:
 def _iptc(picture: Image.Image) -> Iterator[tuple[str, bytes]]:
     """The texts that press agencies write."""
     try:
-        found = IptcImagePlugin.getiptcinfo(picture) if hasattr(picture, "fp") else None
+        found = IptcImagePlugin.getiptcinfo(picture) if isinstance(picture, ImageFile.ImageFile) else None
     except (ValueError, TypeError, KeyError, SyntaxError, OSError, struct.error):  # damaged
         found = None
     for (record, number), values in (found or {}).items():

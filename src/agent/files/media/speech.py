@@ -221,7 +221,7 @@ def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
 @lru_cache(maxsize=1)
 def _openai_model(name: str, root: str | None) -> Any:
     try:
-        import whisper  # type: ignore[import-not-found, unused-ignore]  # an extra of its own, without stubs
+        import whisper  # an extra of its own, without stubs
     except ImportError:
         raise without_package("openai-whisper", "whisper", "what is said cannot be written down") from None
     try:
