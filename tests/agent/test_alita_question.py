@@ -8,9 +8,12 @@ import time
 
 import pytest
 
+from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, ModelUnknownError, ModelUnreachableError, StorageError, UsageError
 from agent.events import ModelCalled, StepStarted, ToolCalled, ToolRegistered
 from agent.store.answer_cache import SECONDS_KEPT
+from agent.store.own_runs import OwnRuns
+from agent.store.runs import load_run
 from mcp_tools.tool import Status
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply, write_script
 from support.forked import Forked
@@ -138,6 +141,8 @@ async def test_an_endpoint_that_is_not_there_is_told_and_the_run_is_kept(desk, o
         await desk.resume()
     folder = desk.runs / run_id / "run.json"
     folder.write_text(folder.read_text().replace("by flag", ""))
+    settings = read_settings({}, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
+    OwnRuns(settings).note(load_run(desk.runs, run_id))
     answer = await desk.resume(base_url=openai_server.url)
     assert (answer.text, answer.run_id) == (ANSWER, run_id)
 

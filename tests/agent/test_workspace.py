@@ -89,10 +89,10 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 async def test_a_fork_has_the_paths_of_the_run_that_it_comes_from(tmp_path: Path) -> None:
     """What is recorded names them."""
-    first = Journal.create(tmp_path / "first" / "journal.jsonl")
+    first = Journal.create(tmp_path / "261122-000000-aaaa" / "journal.jsonl")
     await first.aclose()
-    fork = Journal.fork(first.path, tmp_path / "second" / "journal.jsonl", until=0)
+    fork = Journal.fork(first.path, tmp_path / "261122-000000-bbbb" / "journal.jsonl", until=0)
     await fork.aclose()
-    again = Journal.fork(fork.path, tmp_path / "third" / "journal.jsonl", until=0)
+    again = Journal.fork(fork.path, tmp_path / "261122-000000-cccc" / "journal.jsonl", until=0)
     await again.aclose()
-    assert {journal.home for journal in (first, fork, again)} == {tmp_path / "first"}
+    assert {journal.home for journal in (first, fork, again)} == {tmp_path / "261122-000000-aaaa"}

@@ -103,7 +103,9 @@ def main() -> None:
 def _placed(arguments: list[str]) -> Placed | None:
     """Puts options before a command behind it; a command line without any is not looked at."""
     verb, *rest = arguments if arguments and arguments[0] in _BY_NAME else ["", *arguments]
-    if not (rest and rest[0].startswith("-")):
+    if not (rest and rest[0].startswith("-")) or (
+        rest[0] in {"-h", "--help", "-V", "--version"} and not verb and _BY_NAME.keys().isdisjoint(rest)
+    ):
         return None
     from agent.cli.placement import place, question_words
 

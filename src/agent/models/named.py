@@ -19,7 +19,7 @@ def endpoint_address(value: str | None) -> str | None:
     """An address such as https://api.openai.com/v1, without a slash at its end; raises ValueError for anything else."""
     if value is None:
         return None
-    if "://" not in value and re.match(r"[\w.-]+(:\d+)?(/|$)|\[", value):
+    if "://" not in value and re.match(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/|$)|[\w-]+:\d+(/|$)|\[", value):
         is_near = re.match(r"localhost\b|\[|[\d.]+(:|/|$)|[\w-]+(:|/|$)", value) is not None
         value = f"{'http' if is_near else 'https'}://{value}"
     parts = urlsplit(value)

@@ -32,5 +32,5 @@ def test_a_file_that_the_question_names_is_attached_and_one_that_a_pipe_names_is
 
     assert attached(MARKED.format("my note.txt")) == ["my note.txt"]
     assert attached("What is the key?", stdin=MARKED.format("my note.txt")) == []
-    assert attached(MARKED.format('"gone.txt"')) == ["gone.txt"]
-    assert "gone.txt" in terminal.call("runs", "show", terminal.runs[-1].name).out
+    gone = terminal.call("--no-cache", "--model", script, MARKED.format('"gone.txt"'))
+    assert (gone.code, "gone.txt cannot be read" in gone.err) == (2, True)

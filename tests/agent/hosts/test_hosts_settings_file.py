@@ -171,7 +171,8 @@ def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "settings.json")
-    assert planned(CLAUDE, tmp_path / "settings.json", "alita", ENTRY).before is None
+    with pytest.raises(SettingsError, match="not a regular file"):
+        planned(CLAUDE, tmp_path / "settings.json", "alita", ENTRY)
 
 
 def test_a_read_only_file_is_told(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ async def test_what_is_not_known_is_not_zero(tmp_path):
     assert dict(rows_of(nothing))["questions"] == "0"
     await ended(runs, "answered", None, 1.0)
     rows = dict(rows_of(statistics_of(runs, since=None, scores={}, cache_hits=0)))
-    assert rows["cost"] == "not known"
-    assert rows["right"].startswith("not known")
+    assert rows["cost"] == "unknown"
+    assert rows["accuracy"].startswith("unknown")
 
 
 @pytest.mark.parametrize(("count", "p95"), [(1, 1), (19, 19), (20, 19), (21, 20), (100, 95)])

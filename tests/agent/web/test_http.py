@@ -320,7 +320,7 @@ async def test_a_read_that_is_given_up_leaves_nothing_behind(web: WebServer, cli
     web.released.set()
 
 
-@pytest.mark.parametrize("proxy", ["socks5://user:secret-key@127.0.0.1:9"])
+@pytest.mark.parametrize("proxy", ["ftp://user:secret-key@127.0.0.1:9"])
 async def test_a_proxy_that_cannot_be_used_is_named(
     web: WebServer, client: Http, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:

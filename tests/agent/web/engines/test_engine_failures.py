@@ -158,7 +158,7 @@ async def test_a_package_that_is_not_there(
     assert "the extra [web]" in problem.remedy
 
 
-@pytest.mark.parametrize("proxy", ["socks5://user:secret-key@127.0.0.1:9"])
+@pytest.mark.parametrize("proxy", ["ftp://user:secret-key@127.0.0.1:9"])
 @pytest.mark.parametrize("name", ENGINES)
 async def test_a_proxy_that_cannot_be_used_is_named(
     client: Http, server: JsonServer, monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
