@@ -294,7 +294,7 @@ ATTACKS: dict[tuple[str, str], Callable[[], Verdict]] = {
 """For each rule, an attack that no other rule holds off as strictly."""
 
 
-STRICT = ("fine", "doubtful", "refused")
+STRICT = ("fine", "doubtful", "asked", "refused")
 
 
 def test_each_rule_holds_off_what_no_other_does(monkeypatch: pytest.MonkeyPatch) -> None:

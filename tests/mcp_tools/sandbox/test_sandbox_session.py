@@ -356,16 +356,25 @@ async def test_blocks_wait_for_each_other(sandbox: WarmSandbox) -> None:
         assert outcomes[1].value == "1"
 
 
-async def test_cancelling_a_block_ends_its_process(sandbox: WarmSandbox) -> None:
+@pytest.mark.parametrize(
+    ("code", "killed"),
+    [
+        ("slow(50)", False),
+        ("while True:\n    try:\n        slow(50)\n    except BaseException:\n        pass", True),
+    ],
+    ids=["interrupted", "killed"],
+)
+async def test_cancelling_a_block_ends_it(sandbox: WarmSandbox, code: str, killed: bool) -> None:
     async with opened(sandbox) as (session, desk):
         await run(session, "x = 1")
-        running = asyncio.create_task(run(session, "slow(50)"))
+        running = asyncio.create_task(run(session, code))
         await asyncio.sleep(0.3)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
         assert desk.at_once == 0
-        assert (await run(session, "'x' in globals()")).fresh
+        after = await run(session, "'x' in globals()")
+        assert (after.value, after.fresh) == (str(not killed), killed)
 
 
 async def test_its_end() -> None:
