@@ -110,7 +110,7 @@ class ConformanceLibrary(Library):
 @contextlib.contextmanager
 def conformance_library(folder: Path) -> Iterator[Library]:
     """The fixtures in a library in this folder."""
-    library = ConformanceLibrary(folder)
+    library = ConformanceLibrary(folder / "tools", folder / "data")
     try:
         for tool in FIXTURES:
             library.register(tool)
