@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 
@@ -70,6 +72,33 @@ class Desk:
 
     async def replay(self, run_id: str, until: int | None = None) -> Answer:
         return await self.use(lambda alita: alita.replay(run_id, until=until, on_event=self.events.append))
+
+    async def stop(self, question: str, happens: Callable[[Event], bool], **flags: Any) -> Answer:
+        """Ask, and stop the run at once when something has happened; what it came to."""
+        files = flags.pop("files", ())
+        return await self.use(
+            lambda alita: self.stopped(alita, lambda hear: alita.ask(question, files=files, on_event=hear), happens),
+            **flags,
+        )
+
+    async def stopped(
+        self, alita: Any, work: Callable[[Any], Awaitable[Answer]], happens: Callable[[Event], bool]
+    ) -> Answer:
+        """What the run came to that is cancelled when something has happened."""
+
+        def hear(event: Event) -> None:
+            self.events.append(event)
+            if happens(event):
+                task.cancel()
+
+        async def working() -> Answer:
+            return await work(hear)
+
+        task = asyncio.create_task(working())
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+        return alita.newest
 
     async def use(
         self, work: Callable[[Any], Awaitable[Answer]], approve: Confirm | None = None, **flags: Any

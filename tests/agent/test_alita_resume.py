@@ -98,32 +98,17 @@ def test_killed_between_other_calls(desk, text):
     assert [tool.name for tool in desk.library.list()] == ["nth_fibonacci"]
 
 
-def stopping(desk, happens):
-    """A listener that asks the run to stop when something has happened."""
-
-    def work(alita, ask):
-        def listen(event):
-            desk.events.append(event)
-            if happens(event):
-                alita.drain()
-
-        return ask(alita, listen)
-
-    return work
+def begun(event):
+    return isinstance(event, RunStarted)
 
 
 def chosen(step):
     return lambda event: isinstance(event, StepStarted) and event.step == step
 
 
-async def stopped_when(desk, question, happens):
-    stop = stopping(desk, happens)
-    return await desk.use(lambda alita: stop(alita, lambda a, listen: a.ask(question, on_event=listen)))
-
-
 @pytest.mark.parametrize("step", [1, 4])
-async def test_a_stopped_run_saves_its_step_and_goes_on_behind_it(desk, step):
-    stopped = await stopped_when(desk.plays(*SEARCHES), "Who won?", chosen(step))
+async def test_a_stopped_run_goes_on_behind_what_it_recorded(desk, step):
+    stopped = await desk.plays(*SEARCHES).stop("Who won?", chosen(step))
     assert stopped.status == "interrupted"
     assert stopped.steps <= step
     saved = load_run(desk.runs, stopped.run_id)
@@ -138,7 +123,7 @@ async def test_a_stopped_run_saves_its_step_and_goes_on_behind_it(desk, step):
 
 
 async def test_a_run_that_is_stopped_while_a_tool_is_made_keeps_the_tool(desk):
-    stopped = await stopped_when(desk.plays(*STORY), QUESTION, chosen(1))
+    stopped = await desk.plays(*STORY).stop(QUESTION, chosen(1))
     assert (stopped.status, stopped.tools_created, stopped.steps) in [
         ("interrupted", ("nth_fibonacci",), 1),
         ("interrupted", (), 0),
@@ -150,9 +135,12 @@ async def test_a_run_that_is_stopped_while_a_tool_is_made_keeps_the_tool(desk):
 
 async def test_a_run_stopped_twice_and_then_killed_still_replays(desk):
     """The same tool called before and after a stop is two calls in the journal."""
-    first = await stopped_when(desk.plays(*SEARCHES), "Who won?", chosen(1))
-    stop = stopping(desk, chosen(2))
-    second = await desk.use(lambda alita: stop(alita, lambda a, listen: a.resume(first.run_id, on_event=listen)))
+    first = await desk.plays(*SEARCHES).stop("Who won?", chosen(1))
+
+    async def again(alita):
+        return await desk.stopped(alita, lambda hear: alita.resume(first.run_id, on_event=hear), chosen(2))
+
+    second = await desk.use(again)
     assert second.status == "interrupted"
     answer = await desk.resume()
     assert (answer.text, answer.steps) == ("done", 3)
@@ -174,7 +162,7 @@ async def test_one_tool_called_before_and_after_a_stop_is_two_calls(desk):
         return isinstance(event, ToolCalled)
 
     before = desk.library.stats("nth_fibonacci").calls
-    stopped = await stopped_when(desk.plays(*lines), "The Fibonacci numbers 9 and 10?", called)
+    stopped = await desk.plays(*lines).stop("The Fibonacci numbers 9 and 10?", called)
     answer = await desk.resume(stopped.run_id)
     assert (answer.text, answer.steps) == ("done", 2)
     assert desk.library.stats("nth_fibonacci").calls == before + 2
@@ -184,11 +172,7 @@ async def test_one_tool_called_before_and_after_a_stop_is_two_calls(desk):
 
 
 async def test_a_stop_before_the_first_step_is_no_answer(desk):
-    async def work(alita):
-        alita.drain()
-        return await alita.ask("Who won?", on_event=desk.events.append)
-
-    stopped = await desk.plays(*SEARCHES).use(work)
+    stopped = await desk.plays(*SEARCHES).stop("Who won?", begun)
     assert (stopped.status, stopped.steps, stopped.usage.calls) == ("interrupted", 0, 0)
     assert (await desk.resume()).text == "done"
 
@@ -285,7 +269,7 @@ async def test_a_replay_obeys_the_limits_of_its_run(desk):
 
 @pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_tokens": 10**6}, {"max_seconds": 900.0}, {"max_cost": 5.0}])
 async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
-    stopped = await stopped_when_limited(desk.plays(*SEARCHES), limit)
+    stopped = await desk.plays(*SEARCHES).stop("Who won?", begun, **limit)
     (name, value), *_ = limit.items()
     seen = []
 
@@ -302,7 +286,7 @@ async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
 
 
 async def test_a_run_of_another_model_goes_on_with_its_own(desk):
-    first = await stopped_when_limited(desk.plays(*SEARCHES), {})
+    first = await desk.plays(*SEARCHES).stop("Who won?", begun)
     desk.model = write_script(desk.folder / "other.jsonl", [decide("answer", answer="Paris", when="capital")])
 
     async def both(alita):
@@ -310,17 +294,6 @@ async def test_a_run_of_another_model_goes_on_with_its_own(desk):
         return await alita.resume(first.run_id)
 
     assert (await desk.use(both)).status == "answered"
-
-
-async def stopped_when_limited(desk, limit):
-    async def work(alita):
-        def listen(event):
-            if isinstance(event, RunStarted):
-                alita.drain()
-
-        return await alita.ask("Who won?", on_event=listen)
-
-    return await desk.use(work, **limit)
 
 
 async def test_a_role_that_is_configured_later_changes_no_replay(desk):
@@ -332,11 +305,7 @@ async def test_a_role_that_is_configured_later_changes_no_replay(desk):
 async def test_a_run_does_not_go_on_with_another_file(desk, tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("1\n")
-
-    async def stop(alita):
-        return await alita.ask("Sum it.", files=[data], on_event=lambda _: alita.drain())
-
-    stopped = await desk.plays(decide("answer", answer="1")).use(stop)
+    stopped = await desk.plays(decide("answer", answer="1")).stop("Sum it.", begun, files=[data])
     data.write_text("2\n")
     with pytest.raises(RunError, match=r"data\.csv has changed since"):
         await desk.resume(stopped.run_id)
@@ -346,7 +315,7 @@ async def test_a_run_does_not_go_on_with_another_file(desk, tmp_path):
 
 async def test_after_a_stopped_question_the_next_one_is_answered(desk):
     async def both(alita):
-        stopped = await alita.ask("Who won?", on_event=lambda e: alita.drain() if isinstance(e, RunStarted) else None)
+        stopped = await desk.stopped(alita, lambda hear: alita.ask("Who won?", on_event=hear), begun)
         assert stopped.status == "interrupted"
         return await alita.ask("Who won?")
 
@@ -431,7 +400,7 @@ async def test_a_run_killed_at_any_entry_of_its_journal_goes_on_as_if_it_had_not
 
 async def test_the_time_before_an_interruption_counts(desk):
     slow = {**SEARCHES[-1], "delay": 0.5}
-    stopped = await stopped_when(desk.plays(*SEARCHES[:-1], slow), "Who won?", chosen(1))
+    stopped = await desk.plays(*SEARCHES[:-1], slow).stop("Who won?", chosen(1))
     assert stopped.seconds > 0.5
     answer = await desk.resume()
     assert answer.seconds > stopped.seconds

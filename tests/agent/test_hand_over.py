@@ -165,15 +165,7 @@ def test_after_a_kill_amid_a_question_that_is_handed_over_nothing_is_paid_twice(
 async def test_a_run_that_is_stopped_amid_a_question_that_is_handed_over_goes_on_there(agents):
     turns = {"doubled": [asks(agent="code"), Step(text="52")], "squid": [program("print(26)"), Step(text="26")]}
     agents.play(**turns)
-
-    async def stopped(alita: Any) -> Any:
-        def hear(event: Any) -> None:
-            if isinstance(event, ToolCalled):
-                alita.drain()
-
-        return await alita.ask(BIG, on_event=hear)
-
-    answer = await agents.desk.use(stopped)
+    answer = await agents.desk.stop(BIG, lambda event: isinstance(event, ToolCalled))
     assert (answer.status, len(agents.server.requests)) == ("interrupted", 2)
     answer = await agents.desk.resume()
     assert (answer.text, len(agents.server.requests)) == ("52", 4)

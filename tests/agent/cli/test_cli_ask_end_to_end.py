@@ -184,17 +184,8 @@ class Held:
         return reply(body)
 
 
-def wait_for(process: subprocess.Popen[str], text: str) -> str:
-    seen = ""
-    while text not in seen:
-        line = process.stderr.readline()
-        assert line, seen
-        seen += line
-    return seen
-
-
-def test_a_run_that_is_killed_stopped_or_drained_goes_on_and_loses_nothing(terminal, openai_server):
-    """kill -9, Ctrl-C twice, and Ctrl-C once, each in the midst of the same call."""
+def test_a_run_that_is_killed_or_stopped_goes_on_and_loses_nothing(terminal, openai_server):
+    """kill -9 and Ctrl-C, each in the midst of the same call."""
 
     def begun(*arguments: str) -> tuple[Held, subprocess.Popen[str]]:
         held = openai_server.default = Held("examine")
@@ -211,22 +202,11 @@ def test_a_run_that_is_killed_stopped_or_drained_goes_on_and_loses_nothing(termi
 
     held, process = begun("resume")
     process.send_signal(signal.SIGINT)
-    wait_for(process, "Finishing this step")
-    process.send_signal(signal.SIGINT)
     got = ended(process)
     held.go.set()
     assert (got.code, got.out) == (130, "")
     assert f"alita resume {run_id}" in got.err
     assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "interrupted"
-
-    held, process = begun("resume", run_id)
-    process.send_signal(signal.SIGINT)
-    wait_for(process, "Finishing this step")
-    held.go.set()
-    got = ended(process)
-    assert (got.code, got.out) == (130, "")
-    assert "saved" in got.err
-    assert f"alita resume {run_id}" in got.err
 
     told = terminal.call("resume", "--json").json
     assert (told["answer"], told["status"], told["tools_created"]) == (ANSWER, "answered", ["nth_fibonacci"])

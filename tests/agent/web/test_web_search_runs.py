@@ -104,6 +104,10 @@ async def test_a_run_remembers_where_it_may_search_and_read(indexed):
     assert str(later.web_index) == indexed.flags["web_index"]
 
 
+def in_step_2(event: Any) -> bool:
+    return isinstance(event, StepStarted) and event.step == 2
+
+
 async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_after_a_resume(indexed, towns):
     site = towns[0]
     lines = [
@@ -114,14 +118,7 @@ async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_afte
         decide("read_file", file=f"{site.url}/lighthouse"),
     ]
 
-    async def stopped(alita: Any) -> Any:
-        def listen(event: Any) -> None:
-            if isinstance(event, StepStarted) and event.step == 2:
-                alita.drain()
-
-        return await alita.ask("What does the museum show?", on_event=listen)
-
-    first = await indexed.plays(*lines).use(stopped)
+    first = await indexed.plays(*lines).stop("What does the museum show?", in_step_2)
     assert first.status == "interrupted"
     answer = await indexed.resume(first.run_id)
     assert (answer.text, answer.steps) == ("knots", 3)
@@ -268,14 +265,7 @@ async def test_a_run_that_goes_on_reads_no_page_again(indexed):
         decide("search", query="lighthouse lit"),
     ]
 
-    async def stopped(alita: Any) -> Any:
-        def listen(event: Any) -> None:
-            if isinstance(event, StepStarted) and event.step == 2:
-                alita.drain()
-
-        return await alita.ask("When was the lighthouse lit?", on_event=listen)
-
-    first = await indexed.plays(*lines).use(stopped)
+    first = await indexed.plays(*lines).stop("When was the lighthouse lit?", in_step_2)
     assert first.status == "interrupted"
     answer = await indexed.resume(first.run_id)
     assert answer.text == "1874"
