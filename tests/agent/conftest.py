@@ -75,9 +75,9 @@ class Desk:
 
     async def stop(self, question: str, happens: Callable[[Event], bool], **flags: Any) -> Answer:
         """Ask, and stop the run at once when something has happened; what it came to."""
-        files = flags.pop("files", ())
+        given = {name: flags.pop(name) for name in ("files", "wish") if name in flags}
         return await self.use(
-            lambda alita: self.stopped(alita, lambda hear: alita.ask(question, files=files, on_event=hear), happens),
+            lambda alita: self.stopped(alita, lambda hear: alita.ask(question, on_event=hear, **given), happens),
             **flags,
         )
 
