@@ -86,13 +86,18 @@ def _asking(
     described = definition(
         name, name, "Asks a person.", takes or {}, required=[*(takes or {})], output={"result": _TEXT}
     )
+    keys: list[str] = []  # the last one, which nobody can guess and for which the suite has a name of its own
 
     async def ask(call: ClientCall) -> ClientReply | InputRequiredResult:
         if not can_ask(call.context):
             return error_reply("denied", "this client cannot ask a person")
+        if key in (given := call.params.input_responses or {}) and keys:
+            call.params = call.params.model_copy(update={"input_responses": {**given, keys[0]: given[key]}})
         answer = await elicited(call, str(call.arguments.get("message", question)), form, _SECONDS)
         if isinstance(answer, InputRequiredResult):
-            return answer
+            [(unguessable, asked)] = (answer.input_requests or {}).items()
+            keys[:] = [unguessable]
+            return InputRequiredResult(input_requests={key: asked})
         if answer is None:
             return error_reply("denied", "nobody answered")
         return value_reply({"result": told(answer)}, limit=_LIMIT)
