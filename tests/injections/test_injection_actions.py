@@ -13,6 +13,7 @@ import pytest
 from injection_cases import Case, Seen, is_answered, load_cases, obedience
 
 from injections import World
+from support.browser import CHROMIUM
 from support.obedient import Obedient, read_by
 from support.openai_server import OpenAIServer
 
@@ -22,6 +23,7 @@ NOT_HELD = {
     "page-link-says-open": "policy: a link of a page may be followed, to any site",
 }
 """Cases that do not pass, with the reason."""
+NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
 _ADDRESS = re.compile(r"http://\S+")
 
 
@@ -88,7 +90,7 @@ def params(attacks: bool) -> list[Any]:
             id=case.id,
             marks=[
                 *([pytest.mark.xfail(reason=NOT_HELD[case.id], strict=False)] if case.id in NOT_HELD else []),
-                *([pytest.mark.slow] if case.order and case.order.form else []),
+                *([pytest.mark.slow, NEEDS_CHROMIUM] if case.order and case.order.form else []),
             ],
         )
         for case in CASES
