@@ -106,7 +106,7 @@ class Alita:
 
         Args:
             settings: Everything that can be set; read from the user's files and environment if left out.
-            streams: Whether the text of an answer is told while the model writes it (`AnswerWritten`).
+            streams: True to report the text of an answer while the model writes it (`AnswerWritten`).
             confirm: Asks whether a proved tool is kept, where the setting `approval` says so, once for each; whether an
                 external tool is called, where that needs consent: its server says something else of it than before, or
                 a project chose the model; and whether a doubtful action is done. Without it, these are refused.

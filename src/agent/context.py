@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.budget import Budget
+from agent.conversation import text_of
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
@@ -94,11 +95,7 @@ class Room:
 
 
 def _shortened(message: Message) -> Message:
-    content = message.get("content")
-    if message["role"] != "tool" or content is None:
-        return message
-    text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
-    return {**message, "content": preview(text, SHORT)}
+    return {**message, "content": preview(text_of(message), SHORT)} if message["role"] == "tool" else message
 
 
 MESSAGE = "message"

@@ -176,7 +176,7 @@ class Transcript:
     def results(self) -> list[str]:
         """The results of all calls, as text."""
         return [
-            text for turn in self.turns for message in turn if message["role"] == "tool" and (text := _text(message))
+            text for turn in self.turns for message in turn if message["role"] == "tool" and (text := text_of(message))
         ]
 
 
@@ -205,8 +205,9 @@ def variables_of(programs: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _text(message: Message) -> str:
-    content = message["content"]
+def text_of(message: Message) -> str:
+    """Return the text of a message, without its pictures."""
+    content = message["content"] or ""
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 

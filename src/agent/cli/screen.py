@@ -430,6 +430,8 @@ def complete_blocks(text: str) -> int:
 
     The last block is never complete: a list, a table or a fence may go on.
     """
+    if "\n" not in text:  # each piece of a streamed answer comes here
+        return 0
     from markdown_it import MarkdownIt
 
     blocks = [

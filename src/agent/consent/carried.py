@@ -156,7 +156,7 @@ def readings(text: str) -> list[str]:
 
 
 def _in_groups(data: bytes, encode: Callable[[bytes], bytes], size: int, bits: int) -> Iterator[str]:
-    """What of an encoded value does not depend on what stands before and behind it."""
+    """Yield the part of an encoded value that is the same whatever text surrounds the value."""
     for before in range(size):
         text = encode(bytes(before) + data).decode().rstrip("=")
         ends_inside = (before + len(data)) * 8 % bits != 0

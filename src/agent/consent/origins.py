@@ -136,7 +136,7 @@ class Origins:
         return "\n".join((self.wanted, *self.foreign, *self.described))
 
     def is_shown(self, value: str) -> bool:
-        """Whether a value stands whole in what the user wrote or models were shown; one of two signs says nothing."""
+        """Return True if a value of three or more characters occurs whole in the user's words or in shown texts."""
         return len(value) > 2 and stands_whole(value, self._shown)
 
     def is_link(self, url: str) -> bool:

@@ -53,7 +53,7 @@ class Asked:
     values: Sequence[str] = ()
     """Of a call's arguments, or of what a program asks for."""
     others: Sequence[str] = ()
-    """Those of them that the user neither wrote nor attached."""
+    """Values that the user neither wrote nor attached."""
     names: Sequence[str] = ()
     """The names of members in arguments."""
     results: Sequence[str] = ()

@@ -41,17 +41,14 @@ class HttpWire:
     """Carries requests over HTTP, by the client of the openai package.
 
     A reply is taken as bytes, so that its length is bounded and odd forms of it can be read.
-    A model `auto` becomes the first that the endpoint lists, or with `only_one` the only one.
+    A model `auto` becomes the first that the endpoint lists.
     Its `timeout` is the time that one call may take, streamed or not.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, timeout: float = 180.0, dialect: Dialect = CHAT, *, only_one: bool = False
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, timeout: float = 180.0, dialect: Dialect = CHAT) -> None:
         self.endpoint = endpoint
         self._timeout = timeout
         self._dialect = dialect
-        self._only_one = only_one
         self._opened: openai.AsyncOpenAI | None = None
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
@@ -102,8 +99,6 @@ class HttpWire:
         names = [name for name in offered.listed if not _OTHER_USE.search(name)] or offered.listed
         if not names:
             raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, "it lists none")
-        if self._only_one and len(names) > 1:
-            raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, f"it offers {len(names)} models, and none is chosen")
         return names[0]
 
     async def _post(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:

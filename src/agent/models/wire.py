@@ -94,7 +94,7 @@ def raise_error(answer: dict[str, Any], endpoint: Endpoint) -> None:
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any]:
-    """The first choice of an answer or a chunk; empty where there is none."""
+    """Return the first choice of an answer or a chunk, or an empty object."""
     choices = answer.get("choices") or []
     choice: Any = next((each for each in choices if not each.get("index")), {}) if isinstance(choices, list) else {}
     return choice if isinstance(choice, dict) else {}

@@ -140,7 +140,7 @@ class Environment:
 
 
 def _opened(path: str) -> tuple[str, os.stat_result]:
-    """Where a path leads, and what stands there, of one and the same file: somebody may be swapping it for a link.
+    """Resolve a path and stat its target through one descriptor, so that a swapped link cannot pass.
 
     Raises:
         OSError: There is nothing.

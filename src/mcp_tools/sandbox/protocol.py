@@ -152,7 +152,7 @@ class SessionOutcome:
     value: str = ""
     """The `repr` of the expression that the block ends with, if nothing was printed."""
     result: Result | None = None
-    """The value for answers; None where there is none, or several were printed."""
+    """The value for answers; None if the block gave no value, or printed several."""
     stdout: str = ""
     """What was printed; of more than the limit, its beginning and its end."""
     stderr: str = ""

@@ -1,9 +1,9 @@
 """A tool's result as JSON bytes, converted and encoded where the tool runs.
 
-What JSON lacks becomes the nearest thing that loses nothing a caller would miss:
+Values that JSON lacks are converted without losing anything that a caller needs:
 
-- tuple, set, frozenset, generator and other iterators, range, deque, dict views: list (sets in order where they
-  can be sorted)
+- tuple, set, frozenset, generator and other iterators, range, deque, dict views: list (sets are sorted if
+  possible)
 - Decimal, Fraction: a number when the number is exactly that value, otherwise text such as `"0.1"` or `"1/3"`
 - date, datetime, time: ISO 8601 text; timedelta: seconds
 - dataclass, namedtuple: dict and list; Enum: its value; Path, UUID: text
