@@ -130,7 +130,7 @@ async def ask_alita(url: str, calls: int) -> Figures:
     settings = _settings(url, calls)
     Library(settings.tools_dir, settings.data_dir).register(the_tool())
     rounds = []
-    async with await TimedAlita.open(settings) as alita:
+    async with TimedAlita.open(settings) as alita:
         await alita.ask(QUESTION)
         for _ in range(ROUNDS[calls]):
             rounds.append(await _one_round(alita, calls))
