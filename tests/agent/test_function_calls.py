@@ -71,3 +71,24 @@ def test_a_program_is_carried_by_the_call() -> None:
     assert (decision.action, decision.code, decision.final, decision.why) == (
         "run_code", "print(1)", "", "It is quick.",
     )  # fmt: skip
+
+
+def test_a_call_says_why_and_no_action_gets_it() -> None:
+    state = state_of("?", tools=[FIBONACCI, EXTERNAL])
+    assert all("why" in form["function"]["parameters"]["properties"] for form in functions_for(state))
+    for name, given in [("nth_fibonacci", {"n": 57}), ("shop__order", {"item": "tea"})]:
+        decision = decision_of_call(call(name, {"why": "The\nlibrary has it.", **given}), tools=state["tools"])
+        assert (decision.why, decision.arguments) == ("The library has it.", given)
+    made = decision_of_call(call("read", {"source": "a.txt", "why": "It has the key."}), "Its own words.")
+    assert made.why == "Its own words."
+
+
+def test_parameters_of_a_tool_that_are_named_like_those_of_every_call_reach_it() -> None:
+    own = {"why": {"type": "integer"}, "final_answer": {"type": "string"}}
+    for tool in (FIBONACCI, EXTERNAL):
+        asked = {**tool, "inputSchema": {"type": "object", "properties": own, "required": ["why"]}}
+        state = state_of("?", tools=[asked])
+        assert functions_for(state)[-1]["function"]["parameters"]["properties"] == own
+        given = {"why": 3, "final_answer": "x"}
+        decision = decision_of_call(call(tool["name"], given), tools=state["tools"])
+        assert (decision.arguments, decision.why, decision.final) == (given, "", "")

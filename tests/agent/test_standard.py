@@ -88,6 +88,15 @@ async def test_the_output_of_a_program_is_the_answer_without_a_further_call(talk
     assert (answer.text, answer.steps, answer.usage.calls) == ("222", 1, 1)
 
 
+async def test_a_step_says_why_it_is_done(talk):
+    why = "Counting by hand is unsafe."
+    text = replace(program("print(2)", why="unread"), text="A second look.")
+    answer = await talk.ask("How many?", program("print(1)", why=why), text, Step(text="2"))
+    assert [event.reason for event in talk.desk.of(StepStarted)] == [why, "A second look.", ""]
+    marks = Journal.replay(talk.desk.runs / answer.run_id / FILE).marks
+    assert [marks[1].why, marks[2].why] == [why, "A second look."]
+
+
 async def test_a_program_that_is_needed_again_is_offered_as_a_tool(talk):
     await talk.ask("What is 17 in base 4?", program("print('101')", final_answer="{}"))
     await talk.ask("What is 18 in base 4?", program("print('102')", final_answer="{}"))

@@ -18,12 +18,14 @@ from mcp_tools.tool import object_schema
 
 FINAL = "final_answer"
 """The argument that makes a result the answer."""
+WHY = "why"
+"""The reason of a call, for the person who watches; see `standard.md`. No action gets it."""
 _TEXT: dict[str, Any] = {"type": "string"}
 _LONGEST_REASON = 300
 
 
 def _function(name: str, description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    parameters = object_schema(properties, required)
+    parameters = object_schema({WHY: _TEXT, **properties}, required)
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
@@ -112,13 +114,22 @@ def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
     return form
 
 
-def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = ()) -> Decision:
-    """The decision that a function call without a problem stands for; what the model said with it is its reason.
+def decision_of_call(
+    call: ToolCall, said: str = "", replies: Sequence[Reply] = (), tools: Sequence[dict[str, Any]] = ()
+) -> Decision:
+    """Return the decision of a function call that has no problem.
 
-    The code of a tool may stand in an earlier reply.
+    Args:
+        call: The call.
+        said: The text of the model's reply. It is the reason of the decision; without it, the call's `why` is.
+        replies: Earlier replies, which may hold the code of a tool.
+        tools: The tools of the run. Parameters of theirs that are named `why` or `final_answer` reach them.
     """
-    why, arguments = one_line(said, _LONGEST_REASON), call.values
-    action, final = _ACTIONS.get(call.name), arguments.get(FINAL, "")
+    action, arguments = _ACTIONS.get(call.name), call.values
+    called_tool = next((tool for tool in tools if action is None and tool["name"] == call.name), {})
+    own = arguments_schema(called_tool).get("properties", {}) if called_tool else {}
+    added = {name: str(arguments.get(name, "")) for name in (WHY, FINAL) if name not in own}
+    why, final = one_line(said or added.get(WHY, ""), _LONGEST_REASON), added.get(FINAL, "")
     if action == "run_code":
         return Decision(action, why, code=arguments["code"], final=final, call=call.id)
     if action == "create_tool":
@@ -135,7 +146,7 @@ def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = 
         return Decision(action, why, query=arguments["question"].strip(), agent=arguments["agent"], call=call.id)
     if action == "browse":
         return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
-    called, given = call.name, {name: value for name, value in arguments.items() if name != FINAL}
+    called, given = call.name, {name: value for name, value in arguments.items() if name not in added}
     if call.name == SERVER_TOOL and "arguments" in arguments:
         called, given = arguments["name"], arguments["arguments"]
     return Decision("use_tool", why, tool=called, arguments=given, final=final, call=call.id)

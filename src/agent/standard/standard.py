@@ -264,7 +264,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
     refused: dict[str, str] = {}
     for call in completion.tool_calls:
         earlier = [*state.get("replies", []), *replies]
-        decision = None if call.problem else decision_of_call(call, completion.text, earlier)
+        decision = None if call.problem else decision_of_call(call, completion.text, earlier, state["tools"])
         reason = call.problem if decision is None else _refusal_of(decision, decisions, state)
         if decision is None or reason:
             refused[call.id] = reason
