@@ -23,7 +23,7 @@ _SILENT = re.compile(
     r"|.*/(styles|styleswitheffects|settings|fonttable|websettings|numbering|presprops|viewprops|tablestyles|people"
     r"|commentsextended|commentsids|commentsextensible|calcchain|metadata|revisioninfo|persons?\d*|sharedstrings"
     r"|(layout|quickstyle|colors|drawing|style)\d*)\.xml|.*/(authors|commentauthors|changesinfos/.*)\.xml"
-    r"|customxml/itemprops\d*\.xml|ppt/tags/.*|ppt/(notes|handout)masters/.*|ppt/slide(layouts|masters)/.*"
+    r"|customxml/itemprops\d*\.xml|ppt/(notes|handout)masters/.*|ppt/slide(layouts|masters)/.*"
 )
 """Names of parts without text for a reader: they describe looks, or help programs."""
 _WORDS = (
@@ -43,6 +43,7 @@ _WORDS = (
     (r".*/(connections|querytables/.*)\.xml", "connections to data"),
     (r".*/revisions/.*", "records of changes"),
     (r".*/comments\d*\.bin", "comments"),
+    (r"ppt/tags/.*", "tags of add-ins"),
     (r"_xmlsignatures/.*", "signatures"),
 )
 """Names of parts that a reader may miss, and what they are."""

@@ -11,6 +11,7 @@ from agent.files.contents import FileProblem, ReadLimits, Source, first_of, lock
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_LABELS = ("{*}title", "{*}rich", "{*}trendline", "{*}dlblRangeCache")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
@@ -108,11 +109,10 @@ class Drawings:
         related = part.related(relation)
         if related is None:
             return "[chart without data]"
-        related.parts("package")  # a copy of the data, for editing
         root = related.root
         title = next(root.iter("{*}title"), None)
         words = "" if title is None else _words(title)
-        labels = [text for one in root.iter("{*}title", "{*}rich") if one is not title and (text := _words(one))]
+        labels = [text for one in root.iter(*_LABELS) if one is not title and (text := _words(one))]
         labels = [text for text in dict.fromkeys(labels) if text != words]
         drawn = [text for shapes in related.parts("chartUserShapes") if (text := _words(shapes.root))]
         more = "".join(f"\n[in the chart: {text}]" for text in [*labels, *drawn])
@@ -131,11 +131,8 @@ class Drawings:
 
 def _words(element: Any) -> str:
     """The text of a title or of shapes."""
-    return " ".join("".join(one.itertext("{*}t", "{*}v")).strip() for one in _paragraphs(element)).strip()
-
-
-def _paragraphs(element: Any) -> list[Any]:
-    return list(element.iter("{*}p")) or list(element.iter("{*}pt", "{*}tx"))
+    held = list(element.iter("{*}p")) or list(element.iter("{*}pt", "{*}tx", "{*}name"))
+    return " ".join("".join(one.itertext("{*}t", "{*}v", "{*}name")).strip() for one in held).strip()
 
 
 def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
@@ -143,7 +140,7 @@ def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
     tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
     kinds = dict.fromkeys(tag.removesuffix("Chart") for tag in tags if tag.endswith("Chart"))
     head, columns, labels = [""], list[list[str]](), list[str]()
-    for series in chart.iter(f"{_CHART}ser"):
+    for series in chart.iter("{*}ser"):  # hidden ones have a namespace of their own
         name = " ".join(_values(series, "tx")) or series.findtext(f"{_CHART}tx/{_CHART}v", "")
         for what in ("val", "yVal", "bubbleSize"):
             if values := _values(series, what):

@@ -36,7 +36,7 @@ def open_pptx(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
-    parts.main("ppt/presentation.xml").relations  # noqa: B018 - it counts as read
+    root = parts.main("ppt/presentation.xml").root
     part: Any = Package.open(parts.normalised() if parts.is_odd() else str(source.path)).main_document_part
     if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:
         raise damaged(source.name, "pptx", "its main part is another kind of document")
@@ -51,7 +51,8 @@ def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
     lost = [
         *drawings.lost,
         *parts.unread(),
-        "Positions, colours, animations and pictures of masters are not in the text.",
+        "Positions, colours, animations, pictures of masters, prompts of placeholders, layouts that no slide uses, and "
+        "masters of notes and handouts are not in the text.",
     ]
     if any(slide.is_merged for slide in slides):
         lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
@@ -59,8 +60,12 @@ def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
     if hidden:
         lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
     titles = [f"{slide.number} {slide.title or '(no title)'}" for slide in slides]
-    summary = f"Presentation of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."
+    title = f" “{given}”" if (given := parts.properties().get("title")) else ""
+    summary = f"Presentation{title} of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."
     summary += properties
+    for what, tag in (("Sections", "section"), ("Custom shows", "custShow")):
+        if names := [one.get("name", "") for one in root.iter(f"{{*}}{tag}")]:
+            summary += f"\n{what}: {first_of(names, 20)}"
     summary += f"\nSlides: {first_of(titles, 20, '; ')}"
     return TextContents("pptx", summary, sections, lost=lost, data=drawings.pictures)
 
@@ -85,12 +90,29 @@ class _Slide:
         self.blocks = [f"## {self.title}"] if self.title else []
         self.blocks += [*self._shapes(slide.shapes), *self._alternatives(slide.element), *self._comments()]
         self.masters = _text_of_masters(slide)
-        frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-        if frame is not None and (notes := _text(frame).strip()):
-            self.blocks.append(f"[speaker notes] {notes}")
-        drawn = [one for one in slide.notes_slide.shapes if not one.is_placeholder] if slide.has_notes_slide else []
-        self.blocks += [f"[on the notes page] {line}" for one in drawn for line in _lines(one.element)]
+        notes = slide.notes_slide.notes_placeholder if slide.has_notes_slide else None
+        if notes is not None and (text := _text(notes.text_frame).strip()):
+            self.blocks.append(f"[speaker notes] {text}")
+        for one in slide.notes_slide.shapes if slide.has_notes_slide else ():
+            if one.shape_id != getattr(notes, "shape_id", None) and not one.element.xpath(".//p:ph[@type='sldNum']"):
+                self.blocks += [f"[on the notes page] {line}" for line in _lines(one.element)]
+        self.blocks += self._attributes(slide.element, "\n".join(self.blocks))
         self.blocks = self.blocks or ["(an empty slide)"]
+
+    def _attributes(self, element: Any, shown: str) -> Iterator[str]:
+        """Texts in attributes that no shape has shown: links of shapes with their tips, alt texts, names."""
+        if (name := element.find("{*}cSld").get("name", "")) and name not in shown:
+            yield f"[name of the slide: {name}]"
+        for one in element.iter("{*}cNvPr"):
+            yield from (
+                f"[alt text: {alt}]" for key in ("title", "descr") if (alt := one.get(key)) and alt not in shown
+            )
+        for one in element.iter("{*}hlinkClick", "{*}hlinkMouseOver", "{*}hlinkHover"):
+            said = [self._part.address(one.get(f"{_R}id")), one.get("tooltip", "")]
+            if said := [text for text in said if text and text not in shown]:
+                yield f"[link: {', '.join(said)}]"
+        names = [one.get("name") for one in element.iter("{*}snd") if one.get("name")]
+        self._drawings.others += [f"a sound, {name}" for name in names]
 
     def _shapes(self, shapes: Iterable[Any]) -> Iterator[str]:
         """Shapes from top to bottom and left to right."""
@@ -104,8 +126,8 @@ class _Slide:
             return
         element, part = shape.element, self._part
         alt = element.xpath("string(./*[1]/p:cNvPr/@descr)")
-        if getattr(shape, "has_text_frame", False) and shape.text_frame.text.strip():
-            yield _text(shape.text_frame)
+        if getattr(shape, "has_text_frame", False) and (text := _text(shape.text_frame)):
+            yield text
         elif getattr(shape, "has_table", False):
             self.is_merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
             yield table([[_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
@@ -120,7 +142,8 @@ class _Slide:
             for name, what in (("videoFile", "a film"), ("audioFile", "a sound")):
                 if (media := element.find(f".//{_A}{name}")) is not None:
                     found = part.relations.get(media.get(f"{_R}link", ""))
-                    self._drawings.others.append(f"{what}, {found.target.rpartition('/')[2]}" if found else what)
+                    names = [shape.name, *([found.target.rpartition("/")[2]] if found else [])]
+                    self._drawings.others.append(f"{what}, {' in '.join(filter(None, names))}")
             yield self._drawings.picture(part, blip.get(f"{_R}embed", ""), alt, f"slide-{self.number}-picture")
             return
         if alt:
@@ -170,6 +193,8 @@ def _text(frame: Any) -> str:
 def _run(element: Any, part: Any) -> str:
     if element.tag == f"{_A}br":
         return "\n"
+    if element.tag.endswith("}AlternateContent"):
+        return next((text for version in element if (text := _run(version, part))), "")
     text = "".join(one.text or "" for one in element.iter("{*}t"))
     link = element.find(f"{_A}rPr/{_A}hlinkClick")
     relation = part.rels.get(link.get(f"{_R}id", "")) if link is not None else None

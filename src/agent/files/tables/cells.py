@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import colorsys
+import re
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
-from openpyxl import load_workbook  # type: ignore[import-untyped]  # it has no types
 from openpyxl.cell.rich_text import CellRichText  # type: ignore[import-untyped]  # it has no types
+from openpyxl.reader.excel import ExcelReader  # type: ignore[import-untyped]  # it has no types
 from openpyxl.styles.colors import COLOR_INDEX  # type: ignore[import-untyped]  # it has no types
 from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
@@ -26,6 +29,7 @@ WIDEST = 60
 _FEW = 10  # comments or links in a preview
 _LOOKS = ("Fill colours", "Font colours", "Marked text", "Number formats")
 _MARKED = 200  # characters of a text that is struck through in part
+_OTHER_PARTS = re.compile(rb"<(?:\w+:)?Relationship\s[^<>]*relationships/(?:drawing|pivotTable)[\"'][^<>]*>")
 _Place = tuple[int, int]  # row and column, from 1
 _THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
 _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cyan"), (260, "blue"), (290, "purple"))
@@ -33,17 +37,56 @@ _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cya
 
 def full_sheets(book_file: Path | BytesIO) -> tuple[list[Sheet], list[str]]:
     """The sheets of a workbook, and a sentence for each thing that is not shown."""
-    with (
-        book_file.open("rb") if isinstance(book_file, Path) else book_file as file
-    ):  # of a path openpyxl would look at the suffix
-        book = load_workbook(file, rich_text=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about parts that are not cells
+        book = _CellReader(book_file, rich_text=True).book()
         sheets = [sheet for sheet in book.worksheets if isinstance(sheet, Worksheet)]
         computed: dict[str, Any] = {}
         if any(cell.data_type == "f" for sheet in sheets for cell in sheet._cells.values()):
-            computed = {sheet.title: sheet for sheet in load_workbook(file, data_only=True).worksheets}
+            computed = {sheet.title: sheet for sheet in _CellReader(book_file, data_only=True).book().worksheets}
     theme = theme_colours(book.loaded_theme)
     read = [FullSheet(sheet, computed.get(sheet.title), theme) for sheet in sheets]
     return list(read), [sentence for sheet in read for sentence in sheet.lost]
+
+
+class _CellReader(ExcelReader):  # type: ignore[misc]  # it has no types
+    """Reads cells alone: openpyxl refuses a whole workbook for a chart or a pivot table that it does not understand."""
+
+    def __init__(self, file: Path | BytesIO, **options: bool) -> None:
+        self._file = file.open("rb") if isinstance(file, Path) else file  # of a path it would look at the suffix
+        super().__init__(self._file, keep_links=False, **options)
+        self.archive = _CellArchive(self._file)
+
+    def book(self) -> Any:
+        """The workbook."""
+        try:
+            self.read()
+            return self.wb
+        finally:
+            if not isinstance(self._file, BytesIO):
+                self._file.close()
+
+    def read_workbook(self) -> None:
+        """Reads the list of sheets."""
+        super().read_workbook()
+        self.parser.caches = []
+
+    def read_properties(self) -> None:
+        """Leaves out what is no cell."""
+
+    read_custom = read_properties
+
+    def read_chartsheet(self, *_: Any) -> None:
+        """Leaves out what is no cell."""
+
+
+class _CellArchive(ZipFile):
+    """The parts of a workbook, without the relations of sheets to drawings and pivot tables."""
+
+    def read(self, name: Any, pwd: bytes | None = None) -> bytes:
+        """The bytes of a part."""
+        content = super().read(name, pwd)
+        return _OTHER_PARTS.sub(b"", content) if str(name).endswith(".rels") and "sheets/" in str(name) else content
 
 
 class FullSheet(Sheet):

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent.files.documents.ooxml import Package, Part
+from agent.files.contents import first_of
+from agent.files.documents.ooxml import Package, Part, transitional
 from agent.files.documents.package import Drawings
 from agent.files.tables.sheets import Sheet
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 MOST_XML = 32 << 20  # bytes of a sheet that is looked through for headers and rules
+_MOST, _FEW = 100, 20  # values of another workbook, and of a field of a pivot table
+_CELLS = re.compile(rb"(?s)<((?:\w+:)?)sheetData[ >].*</\1sheetData>")
+_NUMBER = re.compile(r"-?[\d.]*|true|false")
+_UNSAID = ("dxfId", "headerRowDxfId", "dataDxfId", "priority", "count", "customListSort")
+_VML_TITLES = ("alt", "{urn:schemas-microsoft-com:office:office}title")
+_KINDS = {
+    **dict.fromkeys(("oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"), ""),
+    "dataValidation": "validation",
+    "hyperlink": "link",
+    "cfRule": "conditional format",
+    "filterColumn": "filter",
+    "scenario": "",
+    "protectedRange": "protected range",
+}
+"""Elements of a sheet that are not cells, and their kinds; the name of the element where that says enough."""
 _Row = tuple[str, str, str]
 
 
@@ -52,52 +69,77 @@ def objects_of(package: Package) -> Objects:
             rows.append(("workbook", "name", f"{name.get('name')} = {name.text or ''}{comment}"))
     for link in book.parts("externalLink"):
         targets = ", ".join(one.target for one in link.relations.values())
-        values = ", ".join(one.text or "" for one in link.root.iter("{*}v", "{*}val"))
-        rows.append(("workbook", "link to another workbook", f"{targets}{f': {values}' if values else ''}"))
+        said = [one.get("val") or one.get("name", "") for one in link.root.iter("{*}sheetName", "{*}definedName")]
+        said += [one.text or "" for one in link.root.iter("{*}v", "{*}val")]
+        rows.append(
+            ("workbook", "link to another workbook", f"{targets}{f': {first_of(said, _MOST)}' if said else ''}")
+        )
     for cache in book.parts("pivotCacheDefinition"):
-        fields = [one.get("name", "") for one in cache.root.iter("{*}cacheField")]
-        rows.append(("workbook", "fields of a pivot table", ", ".join(fields)))
+        source = ", ".join(word for one in cache.root.iter("{*}worksheetSource") for word in _words(one))
+        fields = [_field(one) for one in cache.root.iter("{*}cacheField")]
+        by = cache.root.get("refreshedBy", "")
+        told = f"{', '.join(fields)}{f'; source {source}' if source else ''}{f'; refreshed by {by}' if by else ''}"
+        rows.append(("workbook", "fields of a pivot table", told))
     return Objects(rows)
+
+
+def _field(field: Any) -> str:
+    """A field of a pivot table with its distinct values."""
+    items = [one.get("v", "") for one in field.iter("{*}s")]
+    return f"{field.get('name', '')}{f' ({first_of(items, _FEW)})' if items else ''}"
 
 
 def _of_sheet(package: Package, part: Part, people: dict[Any, str]) -> Iterator[tuple[str, str]]:
     if package.size(part.name) <= MOST_XML:
-        for one in part.root.iter("{*}oddHeader", "{*}oddFooter", "{*}evenHeader", "{*}evenFooter", "{*}firstHeader",
-                                  "{*}firstFooter"):  # fmt: skip
-            yield _local(one), one.text or ""
-        for one in part.root.iter("{*}dataValidation"):
-            said = [one.get(key, "") for key in ("promptTitle", "prompt", "errorTitle", "error")]
-            rule = [one.get("type", "any"), *("".join(f.itertext()) for f in one if _local(f).startswith("formula"))]
-            where = one.get("sqref") or "".join(s.text or "" for s in one.iter("{*}sqref"))
-            yield "validation", f"{where}: {' '.join(filter(None, [*rule, *said]))}"
+        for one in transitional(_CELLS.sub(b"", part.content)).iter(*(f"{{*}}{name}" for name in _KINDS)):
+            places = [node.get(key) for node in (one, one.getparent()) for key in ("ref", "sqref")]
+            places += [place.text for node in (one, one.getparent()) for place in node.iterfind("{*}sqref")]
+            where = next(filter(None, places), "")
+            if said := " ".join(word for word in dict.fromkeys(_words(one)) if word != where):
+                yield _KINDS[_local(one)] or _local(one), f"{where}: {said}" if where else said
     for drawing in part.parts("drawing"):
         yield from _drawn(drawing)
     for thread in part.parts("threadedComment"):
         for one in thread.root:
             by = people.get(one.get("personId"), "")
             yield "threaded comment", f"{one.get('ref')}: {''.join(one.itertext()).strip()}{f' ({by})' if by else ''}"
+    for listed in part.parts("table"):
+        yield "table", " ".join(_words(listed.root))
     for pivot in part.parts("pivotTable"):
-        yield "pivot table", pivot.root.get("name", "")
+        shown = [pivot.root.get("name", ""), *(one.get("name", "") for one in pivot.root.iter("{*}dataField"))]
+        yield "pivot table", ", ".join(filter(None, [*shown, pivot.root.get("dataCaption", "")]))
     for drawing in part.parts("vmlDrawing"):
-        words = " ".join("".join(drawing.root.itertext("{*}div", "{*}font")).split())
-        if words:
+        texts = drawing.root.itertext("{*}div", "{*}font", "{*}FmlaMacro", "{*}FmlaRange", "{*}FmlaLink")
+        titles = [value for one in drawing.root.iter() for key, value in one.items() if key in _VML_TITLES]
+        if words := " ".join(" ".join([*texts, *titles]).split()):
             yield "form control", words
+
+
+def _words(element: Any) -> Iterator[str]:
+    """The texts and attributes of an element and those below it, without numbers and identifiers."""
+    for one in element.iter("*"):
+        for name, value in one.items():
+            if not name.startswith("{") and name not in _UNSAID and not _NUMBER.fullmatch(value):
+                yield value
+        if _local(one) != "sqref" and (one.text or "").strip():
+            yield one.text
 
 
 def _drawn(drawing: Part) -> Iterator[tuple[str, str]]:
     for one in drawing.root.iter("{*}sp", "{*}graphicFrame", "{*}pic", "{*}cxnSp"):
-        described = next(one.iter("{*}cNvPr"), None)
-        alt = (described.get("descr") or described.get("title") or "") if described is not None else ""
         paragraphs = ("".join(t.text or "" for t in p.iter("{*}t")) for p in one.iter("{*}p"))
         if words := "\n".join(text for text in paragraphs if text.strip()):
-            yield "text box", words
+            yield "text box", f"{words} [={one.get('textlink')}]" if one.get("textlink") else words
         chart = next(one.iter("{*}chart"), None)
         if chart is not None:
             yield "chart", Drawings().chart(drawing, chart.get(f"{_R}id", ""))
         if next(one.iter("{*}relIds"), None) is not None:
             yield "diagram", Drawings().diagram(drawing, one)
-        if alt:
-            yield "alt text", alt
+    for one in drawing.root.iter("{*}cNvPr"):
+        yield from (("alt text", one.get(key, "")) for key in ("title", "descr") if one.get(key))
+        for link in one.iter("{*}hlinkClick", "{*}hlinkHover"):
+            said = (drawing.address(link.get(f"{_R}id")), link.get("tooltip", ""))
+            yield "link of a shape", " ".join(filter(None, said))
 
 
 def _local(element: Any) -> str:

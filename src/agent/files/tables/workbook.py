@@ -33,6 +33,7 @@ _SPAN = re.compile(
 )
 _MOST_PICTURES = 50
 _TITLES = 20
+_SHARED = ("xl/sharedstrings.xml",)
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".emf", ".wmf", ".svg")
 _ONLY_VALUES = "only values are read, not formulas, colours, number formats, comments or error values (#DIV/0!)"
 
@@ -51,8 +52,10 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
             pictures[f"picture-{number}{Path(name).suffix}"] = package.member(name)
         book = package.normalised() if package.is_odd() else source.path
         objects = objects_of(package)
-        described = package.described()
-        lost += package.unread("xl/worksheets/", "xl/comments", "xl/tables/", "xl/workbook.", "xl/drawings/vml")
+        described, title = package.described(), package.properties().get("title", "")
+        if size <= FULL and any(b"<rPh" in package.member(one) for one in [*own, *_SHARED] if one in names):
+            lost.append("The phonetic guides of texts are not shown.")
+        lost += package.unread("xl/worksheets/", "xl/comments", "xl/workbook.", "xl/drawings/vml")
     sheets: list[Sheet] = []
     if size > FULL or spanned > _WIDE:
         lost.append(f"The workbook is large: {_ONLY_VALUES}. Use openpyxl with read_only=True for them.")
@@ -70,7 +73,7 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
         named = ", ".join(f"[picture {name}]" for name in pictures)
         lost.append(f"Pictures that stand on its sheets, saved apart: {named}.")
     sheets = sheets or _plain_sheets(source, lost, book)
-    summary = _summary(source, sheets) + described
+    summary = _summary(source, sheets, title) + described
     shown = [*sheets, *([objects] if objects.row_count else [])]
     return SheetsContents(source.kind, summary, shown, lost, limits.section, data=pictures)
 
@@ -101,12 +104,13 @@ def open_values(source: Source, limits: ReadLimits) -> Contents:
     return SheetsContents(source.kind, summary, [*sheets, *shown], lost, limits.section, data=pictures)
 
 
-def _summary(source: Source, sheets: list[Sheet]) -> str:
+def _summary(source: Source, sheets: list[Sheet], title: str = "") -> str:
     described = [
         f"{sheet.title} ({f'{sheet.span}, {sheet.row_count:,} rows' if sheet.row_count else 'empty'})"
         for sheet in sheets
     ]
-    return f"Workbook ({source.kind}), {count_of(len(sheets), 'sheet')}: {first_of(described, _TITLES)}"
+    named = f" “{title}”" if title else ""
+    return f"Workbook{named} ({source.kind}), {count_of(len(sheets), 'sheet')}: {first_of(described, _TITLES)}"
 
 
 class PlainSheet(Sheet):

@@ -1,0 +1,59 @@
+"""Whole files with a marker in every place that may hold text: each is shown, or a note names that kind of part."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+import pytest
+
+from support.contents import Open, text_of
+from support.pptx_bytes import full_pptx
+from support.xlsx_bytes import full_xlsx
+
+# by kind: how to make the file, and what is not shown, with the note about it
+FULL = {
+    "pptx": (
+        full_pptx,
+        {
+            "tag": "tags of add-ins", "TAG": "tags of add-ins", "customxml": "custom XML data", "macro": "macros",
+            "handout": "masters of notes and handouts", "notesmaster": "masters of notes and handouts",
+            "prompt": "prompts of placeholders", "unusedlayout": "layouts that no slide uses",
+        },
+    ),
+    "xlsx": (
+        full_xlsx,
+        {
+            "connection": "connections to data", "customxml": "custom XML data", "macro": "macros",
+            "range": "form controls",
+            "phonetic": "phonetic guides", "record": "pivot tables and their data", "slicer": "slicers",
+            "slicercache": "slicers", "slicercaption": "slicers", "slicershape": "slicers",
+        },
+    ),
+}  # fmt: skip
+
+
+def markers_in(package: bytes) -> set[str]:
+    """The names behind `MARKER` in all members, also those of nested packages."""
+    found = set[str]()
+    with zipfile.ZipFile(io.BytesIO(package)) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            if content.startswith(b"PK\3\4"):
+                found |= markers_in(content)
+            found |= {one.decode() for one in re.findall(rb"MARKER(\w+)", content)}
+    return found
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_each_marker_is_shown_or_its_part_named(open_file: Open, kind: str) -> None:
+    make, unread = FULL[kind]
+    content = make()
+    contents = open_file(kind, content)
+    seen = "\n".join([text_of(contents), contents.summary, *contents.lost])
+    seen += b" ".join(contents._data.values()).decode(errors="replace")
+    missing = {one for one in markers_in(content) if not re.search(rf"MARKER{one}(?!\w)", seen)}
+    assert missing == set(unread)
+    assert [name for name, note in unread.items() if note not in " ".join(contents.lost)] == []
+    assert len(re.findall(r"MARKERchoice(?!\w)", seen)) <= 1
