@@ -167,7 +167,7 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
     if tool is None:
         if creation.choice == "refused":
             return {}
-        raise _NotKeptError(creation.reason.removeprefix("- "))
+        raise _NotKeptError(creation.headline)
     if creation.choice == "reuse":
         context.emit(Note(f"the library already has it: {tool.name}"))
         return {}

@@ -79,7 +79,7 @@ def _not_kept(state: State, context: Context, creation: Creation) -> Update:
     """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
     refused = creation.choice == "refused"
     if not refused:
-        context.emit(Note(f"not kept as a tool: {one_line(creation.reason.removeprefix('- '), 300)}"))
+        context.emit(Note(f"not kept as a tool: {one_line(creation.headline, 300)}"))
     ok = creation.answered
     shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)

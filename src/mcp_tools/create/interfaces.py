@@ -150,6 +150,11 @@ class Creation:
     """What the call with these arguments gave; None for code that cannot be read."""
 
     @property
+    def headline(self) -> str:
+        """The first line of each reason, without what only the author of the code needs."""
+        return "; ".join(line[2:] for line in self.reason.splitlines() if line.startswith("- "))
+
+    @property
     def answered(self) -> bool:
         """Whether there is a result for the present question, whatever it is."""
         return self.outcome is not None and self.outcome.ok

@@ -52,13 +52,17 @@ def _walk_tool(tree: ast.Module) -> Iterator[tuple[int, ast.AST]]:
 
 
 def _mutate(node: ast.AST) -> bool:
-    """Swaps the comparison or the operator of a node, or raises its number; False for any other node."""
+    """Swaps the comparison, the operator or min and max, or raises the number of a node; False for any other node."""
     match node:
         case ast.Compare(ops=[first, *others]) if type(first) in _COMPARISONS:
             node.ops = [_COMPARISONS[type(first)](), *others]
         case ast.BinOp() | ast.AugAssign() if type(node.op) in _OPERATORS:
             node.op = _OPERATORS[type(node.op)]()
-        case ast.Constant(value=int(value)) if type(value) is int:
+        case ast.BoolOp():
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        case ast.Name(id="min" | "max", ctx=ast.Load()):
+            node.id = "max" if node.id == "min" else "min"
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and value + 1 != value:
             node.value = value + 1
         case _:
             return False

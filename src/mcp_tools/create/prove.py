@@ -6,6 +6,7 @@ result are taken out. A proposal that is not kept still answers the question, an
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import datetime
 import json
@@ -48,7 +49,8 @@ _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nes
 _MUTANT_SECONDS = 1.0
 _MUTANTS = 6
 _MOST_MUTANTS = 30
-"""Tried when the first ones fail no test."""
+"""Tried while the tests catch fewer than half of them."""
+_SURVIVORS_SHOWN = 3
 _TIMES_THE_TOOL = 3
 """How much longer than the tool a mutant may take before it counts as hanging."""
 
@@ -153,9 +155,10 @@ async def _proved(
     outcomes = [await runner.try_run(draft.tool, call) for call in calls]
     _require_none([*problems, *_wrong_results(draft.tool, outcomes)])
     slowest = max(outcome.seconds for outcome in outcomes if outcome is not None and outcome.ok)
-    tried, killed = await _mutants_killed(draft.tool, suite, slowest, runner)
-    if tried and not killed:
-        _require_none([f"the tests catch none of {tried} broken versions of the code: they prove nothing"])
+    tried, survivors = await _try_mutants(draft.tool, suite, slowest, runner)
+    killed = tried - len(survivors)
+    if 2 * killed < tried:
+        _require_none([_weakness(draft.tool, killed, tried, survivors)])
 
     # Register.
     proposal = runner.proposal
@@ -282,20 +285,44 @@ def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None]) -> list[str]:
     return problems
 
 
-async def _mutants_killed(tool: Tool, suite: Sequence[Test], slowest: float, runner: ProposalRunner) -> tuple[int, int]:
-    """How many mutants of the code were tried, and how many of them fail a test.
+async def _try_mutants(
+    tool: Tool, suite: Sequence[Test], slowest: float, runner: ProposalRunner
+) -> tuple[int, list[str]]:
+    """Return the number of mutants that were tried, and those that pass every test.
 
-    Careful code has many places, such as limits and guards, whose change no result shows: more are tried until
-    one fails.
+    Careful code has many places, such as limits and guards, whose change no result shows: more are tried while fewer
+    than half fail a test.
     """
     seconds = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest
-    tried = killed = 0
+    tried, survivors = 0, list[str]()
     for version in mutants(tool.source, count=_MOST_MUTANTS):
-        if tried >= _MUTANTS and killed:
+        if tried >= _MUTANTS and 2 * len(survivors) <= tried:
             break
         tried += 1
         for test in suite:
             if not passes(test, await runner.run_fresh(version, tool.name, test.call, seconds)):
-                killed += 1
                 break
-    return tried, killed
+        else:
+            survivors.append(version)
+    return tried, survivors
+
+
+def _weakness(tool: Tool, killed: int, tried: int, survivors: Sequence[str]) -> str:
+    """The verdict on weak tests, with bugs for the author to write examples against."""
+    lines = ast.unparse(ast.parse(tool.source)).splitlines()
+    changes = [
+        next(
+            f"  `{old.strip()}` -> `{new.strip()}`"
+            for old, new in zip(lines, version.splitlines(), strict=False)
+            if old != new
+        )
+        for version in survivors[:_SURVIVORS_SHOWN]
+    ]
+    only = "only " if killed else ""
+    return "\n".join(
+        [
+            f"Weak tests: caught {only}{killed} of {tried} deliberate bugs.",
+            "  Add examples to the docstring that fail with bugs such as these, which no test noticed:",
+            *changes,
+        ]
+    )

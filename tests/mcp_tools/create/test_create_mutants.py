@@ -14,6 +14,8 @@ SOURCES = {
     "membership": "def f(n): return n in (1, 2)",
     "operators": "def f(n):\n    n += n * 2\n    return n % 7 // 2",
     "loop": "def f(n):\n    total = 0\n    while n > 0:\n        total += n % 10\n        n //= 10\n    return total",
+    "both": "def f(n): return n > 1 and n < 9 or n == 1e300",
+    "choice": "def f(n): return max(n, 0.5)",
     "helper": "def g(n): return n + 1\ndef f(n): return g(n)",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -702,3 +703,49 @@ async def test_a_tool_over_a_kind_of_file_that_no_test_can_bring_is_not_kept(cas
     creation = await case.prove(SALES, {"path": str(page), "column": "amount"}, **more)
     assert (creation.choice, creation.value) == ("not_kept", 10.0)
     assert "no test can bring a file such as page.pdf" in creation.reason
+
+
+FEE = '''def parking_fee(minutes: int) -> int:
+    """Compute the fee of a car park.
+
+    Args:
+        minutes: Time parked, at least 0.
+
+    Returns:
+        The fee in cents: 200 from minute 30 on, 50 more per 20 minutes after minute 60, at most 900 before minute 720.
+
+    Raises:
+        ValueError: The minutes are negative.
+
+    Example:
+        >>> parking_fee(0)
+        0
+    """
+    if minutes < 0:
+        raise ValueError("minutes must not be negative")
+    if minutes < 30:
+        return 0
+    if minutes < 60:
+        return 200
+    fee = 200 + 50 * ((minutes - 60) // 20 + 1)
+    return min(fee, 900) if minutes < 720 else 900 + 200
+'''
+
+
+async def test_a_tool_whose_tests_are_weak_is_not_kept_until_its_author_adds_examples(case: Case) -> None:
+    tests = exam({"arguments": {"minutes": 5}, "expected": 0}, {"arguments": {"minutes": 45}, "expected": 200})
+    weak = await case.prove(FEE, {"minutes": 80}, tests)
+    assert (weak.choice, weak.value) == ("not_kept", 300)
+    assert re.fullmatch(r"Weak tests: caught only \d of \d+ deliberate bugs\.", weak.headline), weak.headline
+    assert weak.reason.count("` -> `") == 3
+    assert not [*case.store.library.list()]
+    examples = "".join(
+        f"        >>> parking_fee({minutes})\n        {fee}\n"
+        for minutes, fee in ((29, 0), (30, 200), (60, 250), (79, 250), (80, 300), (700, 900), (719, 900), (720, 1100))
+    )
+    mended = FEE.replace("        >>> parking_fee(0)\n", f"{examples}        >>> parking_fee(0)\n")
+    kept = await case.prove(mended, {"minutes": 80}, tests, again=True)
+    assert kept.choice == "create", kept.reason
+    assert kept.tool is not None
+    evidence = kept.tool.provenance["evidence"]
+    assert 2 * evidence["killed"] >= evidence["mutants"]
