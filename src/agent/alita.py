@@ -52,6 +52,7 @@ from agent.store.runs import (
     journal_path,
     load_run,
 )
+from agent.store.signature import Signer
 from agent.store.transcripts import transcript_of
 from agent.user_files import require_readable
 
@@ -83,15 +84,16 @@ class Alita:
     ) -> None:
         self.settings = settings
         self._streams = streams
-        self._answers = AnswerCache(settings.cache_dir / "answers")
-        self._programs = AnsweredPrograms(settings.cache_dir / "programs")
+        signer = Signer(settings.data_dir)
+        self._answers = AnswerCache(settings.cache_dir / "answers", signer)
+        self._programs = AnsweredPrograms(settings.cache_dir / "programs", signer)
         self._external: ConfiguredServers = beside._external if beside else ConfiguredServers(settings, Path.cwd())
         self._redactor: Redactor = (
             beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
         )
         self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
-        self._own_runs = OwnRuns(settings)
+        self._own_runs: OwnRuns = beside._own_runs if beside else OwnRuns(settings)
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._listener: Listener = _silent
@@ -169,10 +171,9 @@ class Alita:
 
         If it ran programs, the conversation's Python process ends, because they may have changed variables.
         """
-        runs = self.settings.runs_dir
-        before = await asyncio.to_thread(transcript_of, runs, conversation.turns)
+        before = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
         turn = conversation.drop_last()
-        after = await asyncio.to_thread(transcript_of, runs, conversation.turns)
+        after = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
         if after.programs != before.programs:
             await self._opened.end_python(before.home)
         for file in before.given:
@@ -218,7 +219,7 @@ class Alita:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows, transcript = {}, Transcript()
         if conversation is not None and conversation.turns:
-            transcript = await asyncio.to_thread(transcript_of, self.settings.runs_dir, conversation.turns)
+            transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
             follows = {FOLLOWS: conversation.turns[-1].run_id}
             follows |= {HOME: transcript.home} if transcript.home else {}
         form = {SCHEMA: json.dumps(schema, sort_keys=True)} if schema else {}
@@ -246,7 +247,9 @@ class Alita:
             configuration=told,
             note=self._own_runs.note,
         )
-        journal = Journal.create(journal_path(self.settings.runs_dir, run.run_id), self._redactor)
+        journal = Journal.create(
+            journal_path(self.settings.runs_dir, run.run_id), self._redactor, signer=self._own_runs.signer
+        )
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
         running = self.running
         if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
@@ -291,7 +294,8 @@ class Alita:
         self._own_runs.require(run)
         _require_unchanged(run)
         failed = run.status in {"failed", "declined"}
-        journal = Journal.resume(journal_path(runs, run.run_id), self._redactor, failed=failed)
+        path, signer = journal_path(runs, run.run_id), self._own_runs.signer
+        journal = Journal.resume(path, self._redactor, failed=failed, signer=signer)
         settings = settings_as_in(run, self.settings, goes_on=True)
         return await self._run(run, journal, settings, resumed=True)
 
@@ -330,7 +334,8 @@ class Alita:
             parent=run.run_id,
             note=self._own_runs.note,
         )
-        journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
+        target, signer = journal_path(runs, fork.run_id), self._own_runs.signer
+        journal = Journal.fork(source, target, until=until, redactor=self._redactor, signer=signer)
         return await self._run(fork, journal, settings)
 
     async def _run(

@@ -25,6 +25,7 @@ from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError
 from agent.gaia.attempt import AttemptStatus
 from agent.gaia.pool import AttemptJob
 from mcp_tools.errors import IsolationError
+from mcp_tools.library.folder import note_owner, place_of
 from mcp_tools.worker import LONGEST_LINE, receive, send
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ class _Question:
     def __init__(self, alita: Alita, job: AttemptJob, setup: Setup, tell: Callable[[dict[str, Any]], None]) -> None:
         own: dict[str, Any] = {}
         if job.own_folder:
-            own = {"tools_dir": Path(job.own_folder) / "tools", "data_dir": Path(job.own_folder)}
+            # Databases and approvals beside the results may be somebody else's.
+            data = place_of(Path(job.own_folder), setup.settings.data_dir / "benchmarks")
+            own = {"tools_dir": Path(job.own_folder) / "tools", "data_dir": data}
         if setup.settings.seed is not None:  # epochs that repeat each other would tell nothing
             own["seed"] = setup.settings.seed + 1000 * (job.epoch - 1)
         self._job = job
@@ -174,7 +177,9 @@ class _Question:
             with contextlib.suppress(RunError):
                 return await self._alita.resume(job.run_id, on_event=self._hear)
         if job.own_folder:
-            await asyncio.to_thread(shutil.rmtree, job.own_folder, ignore_errors=True)
+            for folder in (job.own_folder, self._alita.settings.data_dir):
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(note_owner, self._alita.settings.data_dir, Path(job.own_folder))
         files = [Path(job.file)] if job.file else []
         return await self._alita.ask(job.question, files=files, rules=self._rules, on_event=self._hear)
 

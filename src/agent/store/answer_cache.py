@@ -15,11 +15,14 @@ from typing import NamedTuple
 
 from agent import alita_version
 from agent.answer import Answer
+from agent.errors import StorageError
 from agent.store.runs import InputFile
+from agent.store.signature import Signer
 from agent.user_files import writing
 from mcp_tools.atomic import private, private_folder, write_whole
 from mcp_tools.create.question_template import form_of
 from mcp_tools.small_files import RECORD, json_of, read_small
+from mcp_tools.tool import Json
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
@@ -49,8 +52,9 @@ class _Kept:
 
     suffix: str
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, signer: Signer | None = None) -> None:
         self._folder = folder
+        self._signer = signer
 
     def clear(self, *, older: float = 0.0) -> int:
         """Removes what was kept so many seconds ago, and tells how many that were.
@@ -70,10 +74,23 @@ class _Kept:
         name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self._folder / f"{name}{self.suffix}"
 
-    def _keep(self, key: str, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):
+    def _kept(self, path: Path) -> dict[str, Json]:
+        """What was kept in a file.
+
+        Raises:
+            OSError, ValueError: It cannot be read, or was not written here.
+        """
+        found = json_of(read_small(path, RECORD))
+        if not isinstance(found, dict) or (self._signer and not self._signer.holds(path.name, found)):
+            raise ValueError("it was not written here")
+        return found
+
+    def _keep(self, key: str, record: dict[str, Json]) -> None:
+        path = self._place(key)
+        with contextlib.suppress(OSError, ValueError, StorageError):
             private_folder(self._folder)
-            write_whole(self._place(key), text.encode())
+            signed = self._signer.signed(path.name, record) if self._signer else record
+            write_whole(path, json.dumps(signed).encode())
 
 
 class AnswerCache(_Kept):
@@ -90,7 +107,7 @@ class AnswerCache(_Kept):
             if not 0 <= time.time() - path.stat().st_mtime < SECONDS_KEPT:
                 path.unlink()
                 return None
-            kept = json_of(read_small(path, RECORD))
+            kept = self._kept(path)
             return Answer.from_json(kept["answer"]) if states(kept["tools"]) == kept["tools"] else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -105,14 +122,14 @@ class AnswerCache(_Kept):
     ) -> None:
         """Keeps an answer with the states of the tools it rests on, whole or not at all."""
         kept = {"question": question, "answer": answer.as_json(), "tools": tools}
-        self._keep(_key(question, files, configuration), json.dumps(kept))
+        self._keep(_key(question, files, configuration), kept)
 
     def all(self) -> list[CachedAnswer]:
         """Every answer, the newest first; what cannot be read is left out."""
         found = []
         for path in self._folder.glob(f"*{self.suffix}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                kept, stat = json_of(read_small(path, RECORD)), path.stat()
+                kept, stat = self._kept(path), path.stat()
                 answer = Answer.from_json(kept["answer"])
                 found.append(CachedAnswer(kept.get("question", ""), answer, stat.st_mtime, stat.st_size))
         return sorted(found, key=lambda one: one.at, reverse=True)
@@ -146,16 +163,16 @@ _LONGEST = 8_000
 class AnsweredPrograms(_Kept):
     """The program that answered each form of question."""
 
-    suffix = ".py"
+    suffix = ".json"
 
     def get(self, question: str) -> str:
         """The program that answered the same question, maybe with other values; empty where there is none."""
         try:
-            return read_small(self._place(form_of(question).text), RECORD).decode()
-        except (OSError, ValueError):
+            return str(self._kept(self._place(form_of(question).text))["program"])
+        except (OSError, ValueError, KeyError):
             return ""
 
     def put(self, question: str, program: str) -> None:
         """Keeps the program, whole or not at all."""
         if len(program) <= _LONGEST:
-            self._keep(form_of(question).text, program)
+            self._keep(form_of(question).text, {"program": program})

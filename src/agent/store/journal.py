@@ -19,6 +19,7 @@ from agent.models.protocol import Usage
 from agent.records import as_plain, from_plain
 from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
+from agent.store.signature import Signer
 from agent.web.page import WebProblem
 from mcp_tools.tool import Json
 
@@ -140,8 +141,11 @@ class Journal:
     replay is the next request of the run. Create one with `create`, `resume`, `replay` or `fork`.
     """
 
-    def __init__(self, path: Path, redactor: Redactor, recorded: list[dict[str, Json]]) -> None:
+    def __init__(
+        self, path: Path, redactor: Redactor, recorded: list[dict[str, Json]], signer: Signer | None = None
+    ) -> None:
         self.path = path
+        self._signer = signer
         self.step = 0
         """The step that calls belong to; see `begin`."""
         self.is_live = False
@@ -164,15 +168,17 @@ class Journal:
         self._seq = max((r.seq for r in records), default=0)
 
     @classmethod
-    def create(cls, path: Path, redactor: Redactor | None = None) -> Self:
-        """A new journal, which makes every call."""
-        journal = cls(path, redactor or Redactor(), [])
+    def create(cls, path: Path, redactor: Redactor | None = None, *, signer: Signer | None = None) -> Self:
+        """A new journal, which makes every call. With a signer, every line is signed."""
+        journal = cls(path, redactor or Redactor(), [], signer)
         journal._file = AppendedLines.open(path)
-        journal._file.append([_header(path)])
+        journal._write([_header(path)])
         return journal
 
     @classmethod
-    def resume(cls, path: Path, redactor: Redactor | None = None, *, failed: bool = False) -> Self:
+    def resume(
+        cls, path: Path, redactor: Redactor | None = None, *, failed: bool = False, signer: Signer | None = None
+    ) -> Self:
         """The journal of a run that did not finish: what it has is not made, and not paid, again.
 
         What a limit forbade is tried again, and where failures ended the run (`failed`), the last of them.
@@ -180,13 +186,13 @@ class Journal:
         file = AppendedLines.open(path)
         try:
             lines = read_lines(path)
-            journal = cls(path, redactor or Redactor(), lines)
+            journal = cls(path, redactor or Redactor(), lines, signer)
+            journal._file = file
             if not lines:  # killed before its first line was whole
-                file.append([_header(path)])
+                journal._write([_header(path)])
         except BaseException:
             file.close()
             raise
-        journal._file = file
         journal._forget_failures(ended=failed)
         return journal
 
@@ -196,14 +202,15 @@ class Journal:
         return cls(path, Redactor(), read_lines(path))
 
     @classmethod
-    def fork(cls, source: Path, path: Path, *, until: int, redactor: Redactor | None = None) -> Self:
+    def fork(
+        cls, source: Path, path: Path, *, until: int, redactor: Redactor | None = None, signer: Signer | None = None
+    ) -> Self:
         """A new journal that has the steps of another up to `until`, and continues live from there."""
         kept = [line for line in read_lines(source) if line.get("step", 0) <= until]
         with_header = kept or [{"journal": SCHEMA}]
-        file = AppendedLines.open(path)
-        file.append(with_header)
-        journal = cls(path, redactor or Redactor(), with_header)
-        journal._file = file
+        journal = cls(path, redactor or Redactor(), with_header, signer)
+        journal._file = AppendedLines.open(path)
+        journal._write(with_header)
         return journal
 
     async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Any]]) -> Json:
@@ -337,7 +344,8 @@ class Journal:
 
     def _write(self, lines: list[dict[str, Json]]) -> None:
         if lines and self._file is not None:
-            self._file.append(lines)
+            name = self.path.parent.name
+            self._file.append([self._signer.signed(name, line) for line in lines] if self._signer else lines)
 
     def _described(self, error: AlitaError) -> dict[str, Json]:
         usage = getattr(error, "usage", None)

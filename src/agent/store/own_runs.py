@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import RunError
-from agent.store.runs import Run, ids_in
-from agent.user_files import writing
+from agent.store.jsonl_log import held, read_lines, whole_lines
+from agent.store.runs import Run, ids_in, journal_path
+from agent.store.signature import Signer
+from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder, write_whole
-from mcp_tools.small_files import read_small
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -30,18 +32,45 @@ class OwnRuns:
     """The runs of one folder that were made here, or that the user trusts."""
 
     def __init__(self, settings: Settings) -> None:
-        self._runs = settings.runs_dir
-        place = hashlib.sha256(os.fsencode(self._runs.resolve())).hexdigest()[:24]
+        self.runs = settings.runs_dir
+        place = hashlib.sha256(os.fsencode(self.runs.resolve())).hexdigest()[:24]
         self._folder = settings.data_dir / "own_runs" / place
+        self.signer = Signer(settings.data_dir)
 
     def has(self, run: Run) -> bool:
-        """Whether a run was made here, with this question, these files and this configuration."""
+        """Whether a run was made here, with this question, these files, this configuration and these recorded calls."""
         with contextlib.suppress(OSError):
-            return read_small(self._folder / run.run_id, _DIGEST) == _digest(run)
+            return read_small(self._folder / run.run_id, _DIGEST) == _digest(run) and self.wrote_journal(run.run_id)
         return False
 
+    def wrote_journal(self, run_id: str) -> bool:
+        """Whether every line of a run's journal was written here; a journal that cannot be read is an error later."""
+        try:
+            lines, _ = whole_lines(read_small(journal_path(self.runs, run_id), JOURNAL, follow=False))
+        except OSError:
+            return True
+        return all(self.signer.holds(run_id, line) for line in lines)
+
+    def trust(self, run: Run) -> None:
+        """Takes a run that came from elsewhere for one that was made here.
+
+        Raises:
+            RunError: There is a link in its folder, or another process writes its journal.
+            StorageError: The folder cannot be written.
+        """
+        require_no_links(self.runs / run.run_id)
+        path = journal_path(self.runs, run.run_id)
+        with held(path) as is_free:
+            if not is_free:
+                raise RunError(f"The run {run.run_id} is running.", remedy="Wait for it to end, or stop it.")
+            if path.exists():
+                signed = [self.signer.signed(run.run_id, line) for line in read_lines(path)]
+                text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in signed)
+                write_file(path, text)
+        self.note(run)
+
     def note(self, run: Run) -> None:
-        """Remembers a run that was made here, or that the user trusts.
+        """Remembers a run that was made here.
 
         Raises:
             StorageError: The folder cannot be written.
@@ -53,7 +82,7 @@ class OwnRuns:
     def sweep(self) -> None:
         """Forgets runs that are gone."""
         with contextlib.suppress(OSError):
-            for run_id in {*ids_in(self._folder)} - {*ids_in(self._runs)}:
+            for run_id in {*ids_in(self._folder)} - {*ids_in(self.runs)}:
                 (self._folder / run_id).unlink()
 
     def require(self, run: Run) -> None:
@@ -62,7 +91,7 @@ class OwnRuns:
         Raises:
             RunError: It was not made here, and the user does not trust it; or there is a link in its folder.
         """
-        require_no_links(self._runs / run.run_id)
+        require_no_links(self.runs / run.run_id)
         if not self.has(run):
             raise RunError(
                 f"The run {run.run_id} was not made here. {what_it_would_do(run)}",

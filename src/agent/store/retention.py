@@ -25,6 +25,7 @@ from agent.store.own_runs import OwnRuns
 from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
 from agent.user_files import whole_file, writing
 from mcp_tools.atomic import private_folder
+from mcp_tools.library.folder import sweep_places
 from mcp_tools.small_files import RECORD, json_of, read_small
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def prune_daily(settings: Settings) -> str:
         keep, older = limits_of(settings.keep_runs)
         found = prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
     OwnRuns(settings).sweep()
+    for places in ("libraries", "benchmarks"):
+        sweep_places(settings.data_dir / places)
     if found.is_whole:
         with suppress(OSError):
             private_folder(stamp.parent)

@@ -21,10 +21,11 @@ from agent.errors import RunError, SessionError
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
 from agent.store.runs import Run, fitting_id, ids_in, list_runs, load_run, new_id
+from agent.store.signature import Signer
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder
 from mcp_tools.small_files import RECORD, json_of, read_small
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import count_of, one_line, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class StoredSession:
     parent: str | None = None
     """The session that this one branched off, when two processes went on with one."""
     changed: float = 0.0
+    is_own: bool = True
+    """False for a file that this user's alita did not write: its questions are not the user's words."""
 
     @property
     def title(self) -> str:
@@ -147,9 +150,39 @@ def save_session(folder: Path, session: StoredSession, redactor: Redactor) -> St
             free = next(each for each in iter(new_id, "") if not _path(folder, each).exists())
             session = replace(session, id=free, parent=branched_off, revision=0)
         saved = replace(session, revision=session.revision + 1, changed=time.time())
-        data = json.dumps(redactor.json(saved.as_json()), ensure_ascii=False, indent=1)
-        write_file(_path(folder, saved.id), data)
+        _write(folder, saved.id, redactor.json(saved.as_json()))
     return saved
+
+
+def _write(folder: Path, session_id: str, data: dict[str, Json]) -> None:
+    signed = Signer(folder.parent).signed(session_id, data)
+    write_file(_path(folder, session_id), json.dumps(signed, ensure_ascii=False, indent=1))
+
+
+def require_own(session: StoredSession) -> StoredSession:
+    """Return a session that may be continued.
+
+    Raises:
+        SessionError: It came from elsewhere, and the user does not trust it.
+    """
+    if session.is_own:
+        return session
+    questions = count_of(len(session.turns), "question")
+    raise SessionError(
+        f"The session {session.id} was not saved here. Continuing it takes its {questions} for yours.",
+        remedy=f"To see it: alita sessions show {session.id}. If you trust it: alita sessions trust {session.id}",
+    )
+
+
+def trust_session(folder: Path, session_id: str) -> None:
+    """Takes a session that came from elsewhere for one that was saved here.
+
+    Raises:
+        SessionError: There is none, or its file is damaged.
+        StorageError: The folder cannot be written.
+    """
+    with _writing(folder):
+        _write(folder, session_id, load_session(folder, session_id).as_json())
 
 
 def load_session(folder: Path, session_id: str) -> StoredSession:
@@ -174,6 +207,7 @@ def load_session(folder: Path, session_id: str) -> StoredSession:
             int(data["revision"]),
             data["parent"],
             path.stat().st_mtime,
+            Signer(folder.parent).holds(session_id, data),
         )
     except FileNotFoundError:
         remedy = "`alita sessions list` shows all sessions."
@@ -206,7 +240,7 @@ def latest_session(settings: Settings) -> StoredSession:
     Raises:
         SessionError: Nothing was asked yet.
     """
-    sessions = list_sessions(settings.sessions_dir, limit=1)
+    sessions = list_sessions(settings.sessions_dir, limit=1, own=True)
     own = OwnRuns(settings)
     found = list_runs(settings.runs_dir, limit=_LOOKED_BACK)
     run = next((run for run in found if run.answer and run.answer.text and own.has(run)), None)
@@ -216,6 +250,8 @@ def latest_session(settings: Settings) -> StoredSession:
             session = _before(run, settings, sessions)
             session.conversation.add(Turn.of(run.question, run.answer))
             return session
+    if not sessions and (foreign := list_sessions(settings.sessions_dir, limit=1)):
+        require_own(foreign[0])
     if not sessions:
         raise SessionError("There is no conversation yet.", remedy='Ask something first: alita "…"')
     return sessions[0]
@@ -253,8 +289,11 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
         save_session(settings.sessions_dir, session, Redactor(settings.secrets))
 
 
-def list_sessions(folder: Path, *, limit: int | None = None) -> list[StoredSession]:
-    """Sessions, the one used last first; `damaged_sessions` has those that cannot be read."""
+def list_sessions(folder: Path, *, limit: int | None = None, own: bool = False) -> list[StoredSession]:
+    """Sessions, or only those that were saved here (`own`), the one used last first.
+
+    `damaged_sessions` has those that cannot be read.
+    """
 
     def last_use(session_id: str) -> tuple[int, str]:
         path = _path(folder, session_id)
@@ -265,7 +304,8 @@ def list_sessions(folder: Path, *, limit: int | None = None) -> list[StoredSessi
         if limit is not None and len(found) >= limit:
             break
         with contextlib.suppress(SessionError):
-            found.append(load_session(folder, session_id))
+            session = load_session(folder, session_id)
+            found += [session] if session.is_own or not own else []
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.conversation import Transcript, Turn, UserFile
 from agent.errors import RunError
 from agent.store.journal import Journal
+from agent.store.own_runs import OwnRuns
 from agent.store.runs import ID, InputFile, describe_file, journal_path
 from agent.user_files import writing
 from mcp_tools.text import one_line
@@ -17,14 +18,15 @@ GIVEN = "given"
 """Folder of the copies of files that were attached after the first turn."""
 
 
-def transcript_of(runs: Path, turns: Sequence[Turn]) -> Transcript:
+def transcript_of(own: OwnRuns, turns: Sequence[Turn]) -> Transcript:
     """Return the transcript that the newest turn with one left behind, and the texts of the turns after it.
 
-    Turns that a small model answered, or an earlier version of alita, have texts only.
+    Turns that a small model answered, or an earlier version of alita, have texts only; so have turns whose run came
+    from elsewhere: a transcript names files and holds the words of the user.
     """
     found, count = Transcript(), 0
     for number in range(len(turns), 0, -1):
-        if (stored := _stored(runs, turns[number - 1].run_id)) is not None:
+        if (stored := _stored(own, turns[number - 1].run_id)) is not None:
             found, count = stored, number
             break
     for turn in turns[count:]:
@@ -32,11 +34,12 @@ def transcript_of(runs: Path, turns: Sequence[Turn]) -> Transcript:
     return found
 
 
-def _stored(runs: Path, run_id: str) -> Transcript | None:
-    if not ID.fullmatch(run_id) or not journal_path(runs, run_id).is_file():
+def _stored(own: OwnRuns, run_id: str) -> Transcript | None:
+    path = journal_path(own.runs, run_id)
+    if not ID.fullmatch(run_id) or not path.is_file() or not own.wrote_journal(run_id):
         return None
     try:
-        data = Journal.replay(journal_path(runs, run_id)).transcript
+        data = Journal.replay(path).transcript
         found = Transcript.from_json(data) if data is not None else None
     except (RunError, KeyError, TypeError, AttributeError, ValueError):
         return None

@@ -10,12 +10,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import itertools
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.errors import LibraryError
 from mcp_tools.small_files import read_small
 
@@ -28,6 +31,11 @@ META_HASH = "alita/source-hash"
 PENDING = (PRIVATE, "pending")
 _VERSIONS = (PRIVATE, "versions")
 LOCK_SECONDS = 30.0
+_OWNER = "folder"
+_LONGEST_PATH = 4096
+_MOST_PLACES = 10_000
+_UNUSED = 30 * 86400.0
+"""Seconds: the folder may be on a disk that is not connected today."""
 _PLACES = ("lock", "pending", "versions")
 """What must be no link before anything is written: half of a registration would be too late to notice."""
 
@@ -47,7 +55,31 @@ def require_own_place(folder: Path) -> None:
 
 def derived_folder(folder: Path, data: Path) -> Path:
     """The folder in the user's data for what is derived from a library: a database in the library may be anybody's."""
-    return data / "libraries" / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
+    return place_of(folder, data / "libraries")
+
+
+def place_of(folder: Path, places: Path) -> Path:
+    """Return the path of the folder in `places` that belongs to another folder."""
+    return places / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
+
+
+def note_owner(place: Path, folder: Path) -> None:
+    """Makes the place of a folder, and writes down to which folder it belongs, so that it can be removed later."""
+    with contextlib.suppress(OSError):
+        private_folder(place)
+        if not (place / _OWNER).exists():
+            write_whole(place / _OWNER, os.fsencode(folder.resolve()))
+
+
+def sweep_places(places: Path) -> None:
+    """Removes places whose folder is gone, if nothing in them was changed for 30 days."""
+    with contextlib.suppress(OSError):
+        for place in itertools.islice(places.iterdir(), _MOST_PLACES):
+            with contextlib.suppress(OSError, ValueError):
+                owner = Path(os.fsdecode(read_small(place / _OWNER, _LONGEST_PATH, follow=False)))
+                newest = max(path.lstat().st_mtime for path in (place, *place.iterdir()))
+                if owner.is_absolute() and not owner.exists() and newest < time.time() - _UNUSED:
+                    shutil.rmtree(place)
 
 
 def within(folder: Path, *names: str) -> Path:

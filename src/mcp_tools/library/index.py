@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from mcp_tools.database import open_database
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
-from mcp_tools.library.folder import PENDING, writing
+from mcp_tools.library.folder import PENDING, note_owner, writing
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.particulars import FUNCTION_WORDS
 from mcp_tools.text import words
@@ -279,6 +279,8 @@ class CurrentIndex:
             for suffix in ("", "-wal", "-shm") if anew and exists else ():
                 with contextlib.suppress(OSError):
                     Path(f"{self._path}{suffix}").unlink()
+            if exists:
+                note_owner(self._path.parent, self._folder)
             self._index, self._existed = Index(self._path if exists else None), exists
         return self._index
 

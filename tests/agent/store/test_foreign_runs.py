@@ -91,3 +91,29 @@ async def test_nothing_is_written_through_a_link_in_a_run(desk, tmp_path, place)
     with pytest.raises(RunError, match="is a link"):
         await desk.resume(answer.run_id)
     assert mine.read_bytes() == before
+
+
+def changed(lines):
+    return [line.replace(ANSWER, "31337") for line in lines]
+
+
+def unsigned(lines):
+    return [json.dumps({k: v for k, v in json.loads(line).items() if k != "mac"}) + "\n" for line in lines]
+
+
+@pytest.mark.parametrize("change", [changed, unsigned])
+async def test_an_archive_that_replaces_only_the_journal_of_an_own_run_is_foreign(desk, change):
+    answer = await desk.plays(*STORY).ask(QUESTION)
+    path = desk.runs / answer.run_id / "journal.jsonl"
+    edit(path.parent, status="interrupted", answer=None)
+    path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
+    with pytest.raises(RunError, match="not made here"):
+        await desk.resume(answer.run_id)
+
+
+async def test_recorded_calls_of_another_own_run_are_foreign(desk):
+    first, second = [await desk.plays(*STORY).ask(QUESTION, use_cache=False) for _ in range(2)]
+    edit(desk.runs / first.run_id, status="interrupted", answer=None)
+    shutil.copy(desk.runs / second.run_id / "journal.jsonl", desk.runs / first.run_id / "journal.jsonl")
+    with pytest.raises(RunError, match="not made here"):
+        await desk.resume(first.run_id)

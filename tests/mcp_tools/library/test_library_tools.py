@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import pytest
 from library_tools import make_tool
 
 from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.library.folder import sweep_places
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import free_name
 from mcp_tools.tool import Status, object_schema
@@ -560,3 +562,31 @@ def test_a_library_that_is_a_link_out_of_its_folder_is_refused(tmp_path: Path) -
     with pytest.raises(LibraryError, match="outside the folder"):
         opened.register(make_tool())
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(("gone", "old", "removed"), [(True, True, True), (True, False, False), (False, True, False)])
+def test_what_was_derived_from_a_library_that_is_gone_is_removed(library: Library, gone, old, removed) -> None:
+    library.register(make_tool())
+    library.search("fibonacci")
+    library.close()
+    place, day = derived(library), 86400
+    if gone:
+        shutil.rmtree(library.folder)
+    for path in (*place.iterdir(), place) if old else ():
+        os.utime(path, (time.time() - 40 * day,) * 2)
+    sweep_places(place.parent)
+    assert place.exists() is not removed
+
+
+def test_the_sweep_removes_only_what_says_whose_it_is(tmp_path: Path) -> None:
+    places, mine = tmp_path / "places", tmp_path / "mine"
+    for folder in (places / "unnamed", places / "relative", mine):
+        folder.mkdir(parents=True)
+        (folder / "kept").touch()
+    (mine / "folder").write_text("/no/such/folder")
+    (places / "relative" / "folder").write_text("no/such/folder")
+    (places / "link").symlink_to(mine)
+    for path in (*places.rglob("*"), *mine.rglob("*"), mine, places):
+        os.utime(path, (0, 0), follow_symlinks=False)
+    sweep_places(places)
+    assert [len([*folder.iterdir()]) for folder in (places / "unnamed", places / "relative", mine)] == [1, 2, 2]

@@ -22,7 +22,15 @@ from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
-from agent.store.sessions import StoredSession, export_session, find_session, list_sessions, load_session, new_session
+from agent.store.sessions import (
+    StoredSession,
+    export_session,
+    find_session,
+    list_sessions,
+    load_session,
+    new_session,
+    require_own,
+)
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import did_you_mean, duration, one_line
@@ -214,12 +222,12 @@ async def sessions(terminal: Terminal, argument: str) -> None:
 async def resume(terminal: Terminal, argument: str) -> None:
     """Continue an earlier session."""
     folder = terminal.settings.sessions_dir
-    others = [s.id for s in list_sessions(folder, limit=2) if s.id != terminal.session.id]
+    others = [s.id for s in list_sessions(folder, limit=2, own=True) if s.id != terminal.session.id]
     if not argument and not others:
         raise UsageError(
             "There is no other session yet.", remedy="Ask a question here, or start another session with /new."
         )
-    terminal.start(load_session(folder, find_session(folder, argument) if argument else others[0]))
+    terminal.start(require_own(load_session(folder, find_session(folder, argument) if argument else others[0])))
     show_turns(terminal.session, terminal.screen)
 
 
@@ -261,6 +269,8 @@ async def retry(terminal: Terminal, argument: str) -> None:
         try:
             run = load_run(terminal.settings.runs_dir, turn.run_id) if turn.run_id else None
         except AlitaError:  # it was deleted: the question alone is left
+            run = None
+        if run and not OwnRuns(terminal.settings).has(run):  # the files that it names are not the user's choice
             run = None
         files = tuple(Path(file.path) for file in run.files) if run else ()
         await terminal.ask(turn.question, files, fresh=True, wish=wish_of(run) if run else "answer")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.errors import RunError
 from agent.running import PICTURES, WEB
+from agent.store.own_runs import OwnRuns
 from agent.store.runs import Run, describe_file, load_run
 from agent.store.sessions import StoredSession, files_of
 from agent.store.transcripts import transcript_of
@@ -26,7 +27,7 @@ def session_files(settings: Settings, session: StoredSession) -> list[tuple[str,
         for file in run.files:
             path = Path(file.path)
             rows[path] = ("pasted" if path.is_relative_to(own) else "attached", _state(path, file.sha256))
-    homes = [transcript_of(runs, session.turns).home, *(turn.run_id for turn in session.turns)]
+    homes = [transcript_of(OwnRuns(settings), session.turns).home, *(turn.run_id for turn in session.turns)]
     for home in dict.fromkeys(filter(None, homes)):
         for folder, kind in _OF_A_RUN.items():
             for path in sorted((runs / home / folder).glob("**/*")):

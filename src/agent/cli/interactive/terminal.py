@@ -39,6 +39,7 @@ from agent.store.sessions import (
     latest_session,
     load_session,
     new_session,
+    require_own,
     save_session,
 )
 from mcp_tools import child
@@ -335,7 +336,7 @@ def open_terminal(
     settings = read_settings(flags)
     session = latest_session(settings) if latest else None
     if resume:
-        session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
+        session = require_own(load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id)))
     screen = Screen(
         stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None, scrolls=True
     )

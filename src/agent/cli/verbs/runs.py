@@ -132,7 +132,7 @@ def trust(run: RunId = None, yes: Annotated[bool, opt("--yes -y", "Trust it with
         print_note(told)
         if not is_confirmed("\nTrust it? [y/n] "):
             return Result({"ok": False, "run": found.run_id}, code=1)
-    own.note(found)
+    own.trust(found)
     return done(f"Trusted. To go on with it: alita resume {found.run_id}", run=found.run_id)
 
 
@@ -221,6 +221,24 @@ def export(
         return
     write_file(output, text)
     print_note(f"Wrote {output}.")
+
+
+@sessions_app.command("trust")
+def trust_session(
+    session: SessionId = None, yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False
+) -> Result:
+    """Shows a session that came from elsewhere, and asks whether to trust it. Continuing it needs that."""
+    found = _session(session)
+    if found.is_own:
+        return done(f"{found.id} was saved here, or you trust it already.", session=found.id)
+    if not yes and not is_terminal():
+        raise UsageError(f"The session {found.id} was not saved here.", remedy=f"Add --yes to trust it: {found.title}")
+    if not yes:
+        print_note("\n".join(visible(_shown(turn)) for turn in found.turns))
+        if not is_confirmed("\nTrust it? [y/n] "):
+            return Result({"ok": False, "session": found.id}, code=1)
+    sessions.trust_session(options.settings().sessions_dir, found.id)
+    return done(f"Trusted. To continue it: alita --resume {found.id}", session=found.id)
 
 
 @sessions_app.command()
