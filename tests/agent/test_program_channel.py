@@ -374,9 +374,9 @@ def test_the_values_that_a_text_holds(code: str, value: str, holds: bool) -> Non
     ],
 )
 def test_no_text_takes_long_to_read(code: str) -> None:
-    started, text = time.monotonic(), ProgramText()
+    started, text = time.thread_time(), ProgramText()
     text.add(code)
-    assert time.monotonic() - started < 1
+    assert time.thread_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ async def test_a_call_ends_with_the_time_of_its_run(tmp_path: Path) -> None:
     await sandbox.aclose()
     assert outcome.problem is not None
     assert outcome.problem.kind == "wall_time"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 async def test_a_short_call_is_answered_even_when_the_time_is_over(tmp_path: Path) -> None:

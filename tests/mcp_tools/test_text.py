@@ -58,9 +58,9 @@ def test_nothing_dangerous_is_left_and_a_second_time_changes_nothing(text: str) 
 
 @pytest.mark.parametrize("mark", ["\x9d", "\x90", "\x9d\x90", "\x1b]", "\x1bP", "\x9b0", "\x1b"], ids=ascii)
 def test_sequences_without_an_end_take_no_minute(mark: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     printable(mark * (100_000 // len(mark)))
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @given(st.text(), st.integers(1, 40))

@@ -32,6 +32,7 @@ class Pages:
         self.pages = pages or {}
         self.seconds = seconds
         self.asked: list[str] = []
+        self.at_once = self.most_at_once = 0
 
     async def search(
         self, query: str, tell: object = None, *, limit: int = 8, freshness: str = "", source: str = ""
@@ -43,7 +44,10 @@ class Pages:
 
     async def read(self, url: str) -> Page:
         self.asked.append(url)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(self.seconds)
+        self.at_once -= 1
         page = self.pages[url]
         if isinstance(page, WebProblem):
             raise page

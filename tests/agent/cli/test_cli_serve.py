@@ -216,7 +216,7 @@ def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Li
         assert code == 0
         assert [json.loads(line)["id"] for line in out.splitlines()] == [2], "its end is told, and nothing else"
         assert b"Traceback" not in err
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 20
         assert all(map(_is_gone, below))
 
 

@@ -130,7 +130,7 @@ async def test_a_hang_ends(odd: Path) -> None:
     with pytest.raises(FileProblem, match="not read within 1 seconds") as raised:
         await does(odd, "hang", ReadLimits(seconds=1))
     assert raised.value.reason == "timeout"
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 20
     await gone(odd)
 
 

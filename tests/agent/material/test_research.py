@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -94,9 +93,8 @@ async def test_things_that_are_compared_are_searched_one_by_one_and_read_at_the_
         for n, name in enumerate(("skagen", "callow", "ulm"))
     ]
     pages = web_of(*found, seconds=0.4)
-    began = time.monotonic()
     evidence = await searching.find(pages, UNKNOWN, question="Which is higher, Skagen or Callow?")
-    assert time.monotonic() - began < 0.4 * 1.5 + 0.3
+    assert pages.most_at_once > 1
     assert len(evidence.queries) == 2
     assert ("Skagen" in evidence.queries[0], "Callow" in evidence.queries[1]) == (True, True)
     assert evidence.read == 3

@@ -53,10 +53,10 @@ def test_not_found(text: str, told: str) -> None:
 
 
 def test_prose_full_of_brackets_costs_little() -> None:
-    start = time.monotonic()
+    start = time.thread_time()
     with pytest.raises(NoJsonError):
         fitting_json("{[" * 500_000, OBJECT)
-    assert time.monotonic() - start < 2
+    assert time.thread_time() - start < 2
 
 
 def test_the_misfit_names_its_place() -> None:

@@ -147,7 +147,7 @@ async def test_nobody_listens(open_model: Open) -> None:
     assert "http://127.0.0.1:9/v1" in str(caught.value)
     assert "hidden" not in str(caught.value)
     assert "alita doctor" in str(caught.value)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
@@ -188,7 +188,7 @@ async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_mo
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError, match="in time"):
         await open_model(timeout=0.3).complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 20
     assert len(openai_server.requests) == 3
 
 

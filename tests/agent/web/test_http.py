@@ -158,7 +158,7 @@ async def test_a_slow_page_ends_at_the_clock(web: WebServer) -> None:
     client = Http(allow_private=True, seconds=0.4)
     began = time.monotonic()
     assert (await _fails(client, f"{web.url}/slow")).reason == "timeout"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     await client.aclose()
 
 

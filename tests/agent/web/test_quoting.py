@@ -94,9 +94,9 @@ def test_any_page_is_cut_without_losing_its_words(text):
     ids=lambda page: page[:8],
 )
 def test_a_page_that_is_written_to_stop_its_reader_takes_no_minute(page):
-    began = time.monotonic()
+    began = time.thread_time()
     passages_of(page)
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_a_heading_loses_the_marks_at_its_end():

@@ -62,9 +62,9 @@ def test_the_group_that_names_us_counts_and_else_that_for_everybody(text: str, a
 
 def test_a_rule_made_to_take_long_takes_no_time() -> None:
     rules = robots_rules("User-agent: *\nDisallow: /" + "*a" * 2000 + "*b$")
-    began = time.monotonic()
+    began = time.thread_time()
     assert allows(rules, "/" + "a" * 5000)
-    assert time.monotonic() - began < 1
+    assert time.thread_time() - began < 1
 
 
 @given(st.text(max_size=300), st.text(max_size=50))

@@ -178,7 +178,7 @@ async def test_a_reply_that_cannot_be_read_fails_at_once_and_says_why(start, raw
         servers = start(parts={"url": server.url} if web else odd(**plan))
         before = time.monotonic()
         reply = await call(servers)
-        assert time.monotonic() - before < 5
+        assert time.monotonic() - before < 20
         assert (reply.ok, reply.kind) == (False, "protocol")
         assert "its reply cannot be read" in reply.text
         assert said in reply.text

@@ -43,7 +43,7 @@ async def test_wall_time(sandbox: WarmSandbox, body: str) -> None:
     started = time.monotonic()
     outcome = await run(sandbox, body, wall_seconds=0.2)
     assert problem(outcome) == ("wall_time", "stopped after 0.2 s: the time limit of this call")
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 15
 
 
 async def test_output_before_the_end_is_kept(sandbox: WarmSandbox) -> None:

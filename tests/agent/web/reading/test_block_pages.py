@@ -12,9 +12,9 @@ ASKED, LED = "https://a.example/x", "https://a.example/login"
 @pytest.mark.parametrize("part", ["<input ", "<input type = ", "<input type=\n"])
 def test_a_page_that_is_written_to_stop_its_reader_takes_no_minute(part):
     html = part * (100_000 // len(part))
-    began = time.monotonic()
+    began = time.thread_time()
     wall_of("Short.", LED, html=html, asked=ASKED)
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,6 @@ def test_what_a_page_writes_like_a_link_is_none():
     ids=lambda text: text[:8],
 )
 def test_a_text_that_is_written_to_stop_its_reader_takes_no_minute(text):
-    began = time.monotonic()
+    began = time.thread_time()
     number_links(text, URL)
-    assert time.monotonic() - began < 3
+    assert time.thread_time() - began < 3
