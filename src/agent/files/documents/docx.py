@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, in_sections, table
+from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, first_of, in_sections, table
 from agent.files.documents.ooxml import Package, Part
 from agent.files.documents.package import Drawings
 from agent.files.documents.symbols import has_private, is_symbol_font, symbol, symbols
@@ -28,7 +29,10 @@ _SKIPPED = frozenset(
 _DELETED = ("del", "moveFrom")
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _OFF = ("0", "false", "off")
-_LINK = re.compile(r'\s*HYPERLINK\s+"([^"]+)"')
+_LINK = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"([^"]+)"(?:.*\\o\s+"([^"]+)")?')
+_ENTRY = re.compile(r"\s*(?:XE|TC|TA)\s+(.+)")
+_SILENT_FIELD = re.compile(r"\s*(FORM|HYPERLINK|PAGE|NUMPAGES|TOC|SET|$)")
+"""Codes of fields that show nothing, or nothing of their own."""
 _FORMULAS = {
     "f": "({num})/({den})",
     "sSup": "{e}^({sup})",
@@ -98,6 +102,8 @@ class _Reading:
         """Marks of the notes and comments that the text refers to."""
         self.changes: list[str] = []
         self.told: list[str] = []
+        self.listed = defaultdict[str, list[str]](list)
+        """Texts that a note lists, by what they are."""
 
     def blocks(self) -> list[str]:
         """All paragraphs and tables, then headers and footers, then tracked changes."""
@@ -127,7 +133,9 @@ class _Reading:
             *self.drawings.lost,
             *(changes if self.changes else []),
             *dict.fromkeys(self.told),
-            "Fonts, colours, macros and page breaks are not shown.",
+            *(f"{what}: {first_of(list(dict.fromkeys(texts)), 20)}." for what, texts in self.listed.items()),
+            "Fonts, colours, macros, page breaks, changes of format, separators of notes, names of bookmarks, "
+            "form fields and controls, codes of fields, tags and settings are not shown.",
         ]
 
     def _roots(self, name: str) -> list[tuple[Any, Any]]:
@@ -205,6 +213,13 @@ def spelt(count: int, style: str) -> str:
     return spelt.upper() if style.startswith("upper") else spelt
 
 
+@dataclass(slots=True)
+class _Field:
+    code: str = ""
+    is_separated: bool = False
+    has_result: bool = False
+
+
 class _Part:
     """Walks the XML of one part of a document: its body, a note, a header."""
 
@@ -212,8 +227,8 @@ class _Part:
         self._part, self._reading = part, reading
         self._called: list[str] = []
         self._boxes: list[str] = []
-        self._fields: list[str] = []
-        """The codes of the fields that are open here, and whether their result has begun."""
+        self._fields: list[_Field] = []
+        """The fields that are open here."""
 
     def blocks(self, parent: Any) -> Iterator[str]:
         """Paragraphs and tables in order, each followed by the text boxes in it and the notes that it refers to."""
@@ -236,17 +251,21 @@ class _Part:
                     yield f"[{mark}]: {self._reading.notes.get(mark, '(missing)')}"
             elif name in _DELETED:
                 self._changed("deleted", child, _all_text(child))
+            elif name == "AlternateContent":
+                yield from next((shown for version in child if (shown := list(self.blocks(version)))), [])
             elif name == "altChunk":
                 yield self._reading.drawings.embedded(self._part, child.get(f"{_R}id"), "a part of the text", "text")
             elif name == "subDoc":
                 self._reading.told.append(f"The subdocument {self._part.address(child.get(f'{_R}id'))} is not read.")
-            elif name not in _SKIPPED and not (name == "Fallback" and child.getprevious() is not None):
+            elif name not in _SKIPPED:
                 yield from self.blocks(child)
         if joined.strip():
             yield joined
 
     def _rows(self, child: Any) -> list[list[str]]:
-        """The rows of a table as if all changes were accepted."""
+        """The rows of a table as if all changes were accepted; its title and description follow it."""
+        said = [_value(child.find(f"{_W}tblPr"), name) for name in ("tblCaption", "tblDescription")]
+        self._boxes += [f"[alt text: {text}]" for text in said if text]
         rows = []
         for row in _below(child, "tr"):
             gone, added = (row.find(f"{_W}trPr/{_W}{mark}") for mark in ("del", "ins"))
@@ -319,6 +338,8 @@ class _Part:
 
     def _text(self, node: Any) -> str:
         text, run = node.text or "", node.getparent()
+        for field in self._fields:
+            field.has_result |= field.is_separated and bool(text)
         fonts = run.find(f"{_W}rPr/{_W}rFonts")
         font = fonts.get(f"{_W}ascii") or fonts.get(f"{_W}hAnsi") if fonts is not None else ""
         if is_symbol_font(font) or has_private(text):
@@ -326,18 +347,31 @@ class _Part:
         return text
 
     def _field(self, node: Any, name: str) -> str:
-        """The state of a form field, and the address of a link; the result of other fields is text of its own."""
-        if name == "instrText":
-            self._fields[-1:] = [self._fields[-1] + (node.text or "")] if self._fields else []
-            return ""
+        """The state of a form field, the address of a link, or the code of a field without a stored result."""
         kind = node.get(f"{_W}fldCharType")
         if kind == "begin":
-            self._fields.append("")
+            self._fields.append(_Field())
             return self._form(node)
-        if kind == "end" and self._fields:
-            link = _LINK.match(self._fields.pop())
-            return f" ({link[1]})" if link else ""
+        if not self._fields:
+            return ""
+        field = self._fields[-1]
+        if name == "instrText":
+            field.code += node.text or ""
+        elif kind == "separate":
+            field.is_separated = True
+        elif kind == "end":
+            self._fields.pop()
+            return self._ended(field.code, field.has_result)
         return ""
+
+    def _ended(self, code: str, has_result: bool) -> str:
+        if link := _LINK.match(code):
+            said = [one for one in link.groups() if one and not one.startswith("_")]
+            return f" ({', '.join(said)})" if said else ""
+        if entry := _ENTRY.match(code):
+            self._reading.listed["Entries of an index"].append(entry[1].strip())
+            return ""
+        return "" if has_result or _SILENT_FIELD.match(code) else f"[field {' '.join(code.split())}]"
 
     def _form(self, node: Any) -> str:
         box, choice = node.find(f".//{_W}checkBox"), node.find(f".//{_W}ddList")
@@ -383,8 +417,14 @@ class _Part:
             listed = node.iterfind(f"{_W}sdtPr/*/{_W}listItem")
             entries = [one.get(f"{_W}displayText") or one.get(f"{_W}value", "") for one in listed]
             self._chosen(entries, text.strip())
+            if text.strip() and node.find(f"{_W}sdtPr/{_W}showingPlcHdr") is not None:
+                self._reading.listed["Placeholders of controls that nobody filled in"].append(text.strip())
+        if name == "fldSimple" and not text:
+            return self._ended(node.get(f"{_W}instr", ""), has_result=False)
         if name == "hyperlink":
-            target = self._part.address(node.get(f"{_R}id", ""))
+            anchor, tip = (node.get(f"{_W}{key}", "") for key in ("anchor", "tooltip"))
+            target = self._part.address(node.get(f"{_R}id", "")) or (f"#{anchor}" if not anchor.startswith("_") else "")
+            target = " ".join(one for one in (target.removesuffix("#"), f'"{tip}"' if tip else "") if one)
             return f"[{text}]({target})" if target and target != text else text
         if name in ("ins", "moveTo") and text.strip():
             self._changed("inserted" if name == "ins" else "moved to here", node, text)
@@ -399,13 +439,10 @@ class _Part:
     def _drawing(self, node: Any) -> str:
         """The names of pictures; text boxes, charts and diagrams are kept for after the paragraph."""
         drawings, words = self._reading.drawings, []
-        described = next(node.iter("{*}docPr"), None)
-        alt = (described.get("descr") or described.get("title") or "") if described is not None else ""
+        alt = ": ".join(text for one in node.iter("{*}docPr") for key in ("title", "descr") if (text := one.get(key)))
         for one in node.iter():
             name, relation = _name(one), one.get(f"{_R}id", "")
-            if name in ("txbxContent", "imagedata") and any(
-                _name(above) == "Fallback" for above in one.iterancestors()
-            ):
+            if name in ("txbxContent", "imagedata") and _is_repeated(one):
                 continue
             if name == "txbxContent" and (inner := _Part(self._part, self._reading).line(one)):
                 self._boxes.append(f"[text box] {inner}")
@@ -421,10 +458,13 @@ class _Part:
                 self._boxes.append(f"[text box] {one.get('string')}")
             elif name == "OLEObject":
                 words.append(drawings.embedded(self._part, relation, one.get("ProgID") or "of an unknown kind", "file"))
+            elif name == "hlinkClick":
+                said = (self._part.address(relation), one.get("tooltip", ""))
+                words.append(f"[link: {' '.join(filter(None, said))}]" if any(said) else "")
             elif name == "control":
                 drawings.others.append(f"a form control, {one.get(f'{_W}name') or 'without a name'}")
-        if alt and not any(alt in one for one in words):
-            words.append(f"[alt text: {alt}]")
+        alts = dict.fromkeys([alt, *(one.get("alt", "") for one in node.iter("{urn:schemas-microsoft-com:vml}*"))])
+        words += [f"[alt text: {alt}]" for alt in alts if alt and not any(alt in one for one in words)]
         return " ".join(filter(None, words))
 
     def _cells(self, row: Any) -> Iterator[str]:
@@ -458,7 +498,14 @@ def _below(parent: Any, name: str) -> Iterator[Any]:
 def _all_text(node: Any) -> str:
     """The text of deleted and other paragraphs, each on a line."""
     lines = ("".join(t.text or "" for t in one.iter(f"{_W}t", f"{_W}delText")) for one in _paragraphs_of(node))
-    return "\n".join(line for line in lines if line.strip())
+    return "\n".join(line for line in dict.fromkeys(lines) if line.strip())
+
+
+def _is_repeated(node: Any) -> bool:
+    """True inside an older version of a drawing if the newer one has a text or a picture."""
+    older = next((one for one in node.iterancestors() if _name(one) == "Fallback"), None)
+    newer = older.getprevious() if older is not None else None
+    return newer is not None and next(newer.iter("{*}txbxContent", "{*}blip"), None) is not None
 
 
 def _paragraphs_of(node: Any) -> list[Any]:
