@@ -126,6 +126,8 @@ def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]
         # a fault in Rust becomes a PanicException, which is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if isinstance(error, RecursionError) or "Excessive depth" in str(error):  # of lxml
+            raise damaged(name, kind, "it is nested too deeply") from error
         said = getattr(error, "strerror", None) or error
         raise damaged(name, kind, f"{type(error).__name__}: {said}".removesuffix(": ")) from error
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from pathlib import Path
 
@@ -12,49 +11,10 @@ import pytest
 from agent.files.contents import Contents, FileProblem
 from agent.files.kinds import kind_of
 from support.contents import Open, named, text_of
+from support.odf_bytes import MIME, NS, PAGE, frame, odf
 
-SPACES = [
-    "office",
-    "text",
-    "table",
-    "draw",
-    "style",
-    "presentation",
-    "chart",
-    "form",
-    "meta",
-    "script",
-    "number",
-    "svg-compatible:svg",
-]
-NS = " ".join(
-    f'xmlns:{one.rpartition(":")[2]}="urn:oasis:names:tc:opendocument:xmlns:{one.partition(":")[0]}:1.0"'
-    for one in SPACES
-)
-NS += ' xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:math="http://www.w3.org/1998/Math/MathML"'
-MIME = {"odt": "text", "odp": "presentation", "odg": "graphics", "ods": "spreadsheet"}
 BY = "<dc:creator>Ann</dc:creator><dc:date>2026-01-02T10:00:00</dc:date>"
 CHANGE = f"<office:change-info>{BY}</office:change-info>"
-
-
-def odf(kind: str, body: str, styles: str = "", masters: str = "", **parts: str) -> bytes:
-    """A document; the names of further parts have `__` for `/` and `_0` for the dot."""
-    place = {"odg": "drawing"}.get(kind, MIME[kind])
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{MIME[kind]}")
-        archive.writestr(
-            "content.xml",
-            f"<office:document-content {NS}><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:{place}>{body}</office:{place}></office:body></office:document-content>",
-        )
-        archive.writestr(
-            "styles.xml",
-            f"<office:document-styles {NS}><office:master-styles>{masters}</office:master-styles></office:document-styles>",
-        )
-        archive.writestr("META-INF/manifest.xml", "<manifest/>")
-        for name, content in parts.items():
-            archive.writestr(name.replace("__", "/").replace("_0", "."), content)
-    return out.getvalue()
 
 
 def shown(contents: Contents) -> str:
@@ -63,10 +23,6 @@ def shown(contents: Contents) -> str:
 
 def p(inner: str) -> str:
     return f"<text:p>{inner}</text:p>"
-
-
-def frame(inner: str) -> str:
-    return f'<draw:frame draw:name="f">{inner}</draw:frame>'
 
 
 CHART = f'<office:document-content {NS}><office:body><office:chart><chart:chart chart:class="chart:bar"><chart:title>{p("MARKER")}</chart:title><table:table><table:table-row><table:table-cell>{p("MARKERcell")}</table:table-cell></table:table-row></table:table></chart:chart></office:chart></office:body></office:document-content>'
@@ -121,7 +77,6 @@ TEXT: dict[str, tuple[str, dict[str, str]]] = {
     "a nested table": (f"<table:table><table:table-row><table:table-cell><table:table><table:table-row><table:table-cell>{p('MARKER')}</table:table-cell></table:table-row></table:table></table:table-cell></table:table-row></table:table>", {}),
     "a paragraph with a number": (f"<text:numbered-paragraph>{p('MARKER')}</text:numbered-paragraph>", {}),
 }  # fmt: skip
-PAGE = '<draw:page draw:name="a">{}</draw:page>'
 SLIDES: dict[str, tuple[str, dict[str, str]]] = {
     **{what: (PAGE.format(body), parts) for what, (body, parts) in COMMON.items()},
     "a title": (PAGE.format(f'<draw:frame presentation:class="title"><draw:text-box>{p("MARKER")}</draw:text-box></draw:frame>'), {}),
