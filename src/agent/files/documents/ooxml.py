@@ -17,6 +17,7 @@ from mcp_tools.text import one_line
 
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _FEW = 5
+_HEAD = 4096  # bytes
 _MOST_PROPERTIES = 1000  # characters
 _SILENT = re.compile(
     r"\[content_types\]\.xml|.*\.rels|.*/|.*/(theme|printersettings|fonts|_rels)/.*|docprops/(app\.xml|thumbnail\..*)"
@@ -224,10 +225,15 @@ class Package:
     def is_odd(self) -> bool:
         """Whether libraries need the `normalised` package."""
         return any("\\" in name or name.startswith("/") for name in self._members.values()) or any(
-            _STRICT.search(_as_utf8(self._archive.read(name)))
+            _STRICT.search(self._head(name))
             for normal, name in self._members.items()
             if normal in ("_rels/.rels", "xl/workbook.xml", "xl/worksheets/sheet1.xml")
         )
+
+    def _head(self, name: str) -> bytes:
+        """The beginning of a member, where its namespaces are; of one in UTF-16 without the zero bytes."""
+        with self._archive.open(name) as file:
+            return file.read(_HEAD).replace(b"\0", b"")
 
     def _related(self, path: str) -> list[Part]:
         kind = {"core": "core-properties", "app": "extended-properties"}[posixpath.basename(path).split(".")[0]]

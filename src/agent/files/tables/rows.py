@@ -8,7 +8,7 @@ import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from mcp_tools.text import count_of
@@ -66,12 +66,16 @@ def column_letters(number: int) -> str:
 
 def as_text(value: Any) -> str:
     """A cell's value: whole numbers without a point, dates as in ISO 8601."""
-    if value is None or value == "":
+    if type(value) is str:  # most cells: this function takes much of the time of a preview
+        return value
+    if isinstance(value, float):
+        text = f"{value:.15g}"
+        is_long = "e+" in text and abs(value) < 1e18
+        return str(int(value)) if is_long or text == "-0" else text
+    if value is None:
         return ""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e18 else f"{value:.15g}"
     if isinstance(value, dt.datetime):
         midnight = value.time() == dt.time()
         return value.date().isoformat() if midnight else value.isoformat(sep=" ", timespec="auto")
@@ -115,8 +119,8 @@ def describe_columns(
     count, each = 0, iter(rows)
     while some := list(islice(each, _AT_ONCE)):
         count += len(some)
-        for index, values in enumerate(columns):
-            values.update(row[index] if index < len(row) else "" for row in some)
+        for values, column in zip(columns, zip_longest(*some, fillvalue=""), strict=False):
+            values.update(column)
     if not count or not names:
         return []
     over = "" if count == total else f" (in the first {count:,} rows)"
@@ -130,13 +134,15 @@ def describe_columns(
 
 def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
     """Describes values with their counts: kinds and ranges, all values if they are few, and those of a rare kind."""
-    empty = sum(count for value, count in values.items() if not value.strip())
-    there = {value: count for value, count in values.items() if value.strip()}
+    there = {value: count for value, count in values.items() if value and not value.isspace()}
     if not there:
         return "empty"
+    empty = sum(values.values()) - sum(there.values())
     by_kind = defaultdict[str, Counter[str]](Counter)
+    is_number, is_date = (_WITH_COMMA if decimal == "," else _NUMBER).fullmatch, _DATE.fullmatch
     for value, count in there.items():
-        by_kind[_kind(value, decimal)][value] = count
+        plain = value.strip()
+        by_kind["number" if is_number(plain) else "date" if is_date(plain) else "text"][value] = count
     usual, *others = sorted(by_kind.items(), key=lambda kind: -kind[1].total())
     told = " and ".join(
         f"{kind}{_range(kind, list(found), decimal)}{f' ({found.total():,})' if others else ''}"
@@ -156,21 +162,18 @@ def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
     return told + (f"; {empty:,} empty" if empty else "")
 
 
-def _kind(value: str, decimal: str) -> str:
-    value = value.strip()
-    if (_WITH_COMMA if decimal == "," else _NUMBER).fullmatch(value):
-        return "number"
-    return "date" if _DATE.fullmatch(value) else "text"
-
-
 def _range(kind: str, values: Sequence[str], decimal: str) -> str:
     if kind == "text" or len(values) < 2:
         return ""
     if kind == "date":
         return f" {min(values).strip()} to {max(values).strip()}"
     thousands = "." if decimal == "," else ","
-    numbers = {float(value.replace(thousands, "").replace(",", ".")): value.strip() for value in values}
-    return f" {numbers[min(numbers)]} to {numbers[max(numbers)]}"
+    marked = thousands in "".join(values) or decimal == ","
+    numbers = (
+        [float(value.replace(thousands, "").replace(",", ".")) for value in values] if marked else map(float, values)
+    )
+    named = dict(zip(numbers, values, strict=True))
+    return f" {named[min(named)].strip()} to {named[max(named)].strip()}"
 
 
 def _short(value: str) -> str:
