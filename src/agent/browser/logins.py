@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 
 from agent.errors import SettingsError
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import SETTINGS, read_small, toml_of
 
 USER, PASSWORD = "<user>", "<password>"
 _SURELY = 6
@@ -39,12 +39,12 @@ def read_logins(path: Path) -> tuple[Login, ...]:
     remedy = "Fix ALITA_LOGINS, or logins in config.toml."
     with os_errors_as(SettingsError, f"the logins file {path} cannot be read", remedy):
         shared = os.name == "posix" and path.stat().st_mode & 0o077
-        text = path.read_text("utf-8")
+        content = read_small(path, SETTINGS)
     if shared:
         raise SettingsError(f"the logins file {path} is readable by other users", remedy=f"chmod 600 {path}")
     try:
-        entries = tomllib.loads(text).get("login", [])
-    except tomllib.TOMLDecodeError as error:  # which may quote the line
+        entries = toml_of(content).get("login", [])
+    except ValueError as error:  # which may quote the line
         line = str(error).partition("(at ")[2].rstrip(")")
         raise SettingsError(f"the logins file {path} is not valid TOML: {line}", remedy=_EXAMPLE) from None
     if not isinstance(entries, list):

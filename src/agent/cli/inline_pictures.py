@@ -6,6 +6,8 @@ import base64
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcp_tools.small_files import read_small
+
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8\xff"
 _CHUNK = 4_096
@@ -17,9 +19,7 @@ _COLUMN_PIXELS = 8
 def picture_bytes(path: Path, environ: Mapping[str, str], columns: int) -> bytes:
     """Return what shows a PNG or JPEG file in the terminal; empty if the terminal or the file does not allow that."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            return b""
-        data = path.read_bytes()
+        data = read_small(path, _MOST_BYTES)
     except OSError:
         return b""
     if environ.get("TMUX") or environ.get("TERM", "").startswith(("screen", "tmux")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from agent.gaia.ledger import Fingerprint
 from agent.gaia.scorer import Mode
 from agent.models.protocol import Role
 from agent.strategy import is_small
+from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.prompt import load_prompt
+from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -70,7 +73,9 @@ def fingerprint_of(
         configuration["rules"] = hashlib.sha256(rules.encode()).hexdigest()[:16]
     if library == "read-only":
         tools = sorted([*settings.tools_dir.glob("*.py"), *settings.tools_dir.glob("*.json")])
-        digest = hashlib.sha256(b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in tools))
+        with os_errors_as(UsageError, f"The tool library {settings.tools_dir} cannot be read", "Remove that file."):
+            contents = [os.fsencode(path.name) + b"\0" + read_small(path, RECORD) + b"\0" for path in tools]
+        digest = hashlib.sha256(b"".join(contents))
         configuration["tools"] = digest.hexdigest()[:16]
     if learning != "off":
         configuration["learning"] = learning

@@ -23,6 +23,7 @@ from agent.state import AttachedFile, Picture, State, Step
 from agent.web.page import Page, WebProblem
 from agent.web.reading.videos import YOUTUBE, video_id
 from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _filled(part: dict[str, Any]) -> dict[str, Any]:
         return part
     place = urlsplit(part["image_url"]["url"])
     try:
-        data = base64.b64encode(Path(unquote(place.path)).read_bytes()).decode()
+        data = base64.b64encode(read_small(Path(unquote(place.path)), RECORD)).decode()
     except OSError as error:
         return {"type": "text", "text": f"(it cannot be shown any more: {error.strerror})"}
     return {"type": "image_url", "image_url": {"url": f"data:{place.fragment};base64,{data}"}}

@@ -12,12 +12,12 @@ Attached files stay where they are, and what was made of them for programs stand
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
 import json
 import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from agent.errors import StorageError
 from agent.web.filenames import safe_name
 from mcp_tools.atomic import write_whole
 from mcp_tools.errors import os_errors_as
+from mcp_tools.small_files import read_small
 from mcp_tools.tool import Json
 
 FOLDER = "workspace"
@@ -93,5 +94,6 @@ class Workspace:
 
 def _holds(path: Path, content: bytes) -> bool:
     """Whether a file, and no link to one, has this content."""
-    found = path.lstat()
-    return stat.S_ISREG(found.st_mode) and found.st_size == len(content) and path.read_bytes() == content
+    with contextlib.suppress(OSError):
+        return read_small(path, len(content), follow=False) == content
+    return False

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.protocol import Message
 from agent.models.wire import Body
+from mcp_tools.small_files import read_small
 
 LARGEST = 14_000_000
 """Bytes of a file that goes into a request: Gemini takes 20 MB of one, and base64 makes a third more of it."""
@@ -60,7 +61,7 @@ def content_of(path: Path, endpoint: Endpoint) -> str:
         if size > LARGEST:
             said = f"{path.name} has {size:,} bytes; a request takes {LARGEST:,}"
             raise Failure(Kind.REFUSED, endpoint, said)
-        return base64.b64encode(path.read_bytes()).decode()
+        return base64.b64encode(read_small(path, LARGEST)).decode()
     except OSError as error:
         raise Failure(Kind.REFUSED, endpoint, f"{path.name} cannot be read: {error.strerror}") from None
 

@@ -33,7 +33,7 @@ from agent.models.json_text import NoJsonError, misfit
 from agent.models.ladder import structured_request
 from agent.models.protocol import SCRIPTED, Completion, Finish, Message, Request, ToolCall, Usage
 from mcp_tools.errors import os_errors_as
-from mcp_tools.small_files import JOURNAL, read_small
+from mcp_tools.small_files import JOURNAL, json_of, read_small
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {
@@ -106,7 +106,7 @@ class Script:
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             try:
-                lines.append(ScriptLine(json.loads(line), f"{path}:{n}"))
+                lines.append(ScriptLine(json_of(line), f"{path}:{n}"))
             except ValueError as exc:
                 raise SettingsError(
                     f"{path}:{n} is not a JSON object: {exc}",

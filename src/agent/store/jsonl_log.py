@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,8 @@ class AppendedLines:
             private_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise StorageError(f"{path} is not a regular file.", remedy="Remove it.")
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _drop_torn_line(descriptor)
         except BlockingIOError:
@@ -58,6 +61,9 @@ class AppendedLines:
                 f"The run {path.parent.name} is in use by another process.",
                 remedy="Wait for it to end, or stop it.",
             ) from None
+        except BaseException:
+            os.close(descriptor)
+            raise
         return cls(path, descriptor)
 
     def append(self, lines: Iterable[Json], *, synced: bool = False) -> None:

@@ -29,6 +29,8 @@ from agent.cli.interactive.keyboard import PASTED
 from agent.errors import AlitaError
 from agent.store.redact import Redactor
 from mcp_tools.atomic import private_folder
+from mcp_tools.errors import UsageError, os_errors_as
+from mcp_tools.small_files import SETTINGS, read_small
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -258,7 +260,9 @@ def _edited(text: str) -> str:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8", errors="replace")
         open_editor(file)
-        return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+        with os_errors_as(UsageError, "The question from the editor cannot be read", "Save it as a text file."):
+            text = read_small(file, SETTINGS, follow=False).decode(errors="replace")
+        return text.replace("\r\n", "\n").removesuffix("\n")
 
 
 Reader = PromptReader | LineReader

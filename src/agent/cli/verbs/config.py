@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +27,7 @@ from mcp_tools import child
 from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 from mcp_tools.errors import os_errors_as
-from mcp_tools.small_files import SETTINGS, read_small
+from mcp_tools.small_files import SETTINGS, read_small, toml_of
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -54,8 +53,8 @@ def set_(
     if name in KEYS:
         raise UsageError(f"{name} is a key and must not be stored in a settings file.", remedy="alita keys set")
     try:
-        wanted = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:  # plain text
+        wanted = toml_of(f"value = {value}".encode("utf-8", "surrogateescape"))["value"]
+    except ValueError:  # plain text
         wanted = value
     require_known([name], _file())
     try:

@@ -21,6 +21,7 @@ from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, requir
 from agent.gaia.runner import Selection
 from agent.user_files import whole_file, write_file
 from mcp_tools.errors import UsageError, os_errors_as
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -145,8 +146,9 @@ def _questions(api: CourseApi) -> Dataset:
 def _write_questions(path: Path, dataset: Dataset) -> None:
     """Writes a question file, unless another one is in its place."""
     text = "".join(f"{json.dumps(_record(task))}\n" for task in dataset.tasks)
-    if path.is_file() and path.read_bytes() != text.encode():
-        raise UsageError(f"{path} already exists and holds other questions.", remedy="Choose another --output.")
+    with os_errors_as(UsageError, f"{path} cannot be read", "Choose another --output."):
+        if path.exists() and read_small(path, JOURNAL) != text.encode():
+            raise UsageError(f"{path} already exists and holds other questions.", remedy="Choose another --output.")
     write_file(path, text)
 
 

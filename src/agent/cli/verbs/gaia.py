@@ -38,6 +38,7 @@ from agent.gaia.report.figures import counted, group_of, open_results, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
+from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import count_of, printable
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def _require_ours(choices: Choices) -> None:
         if not path.exists():
             continue
         begins = b"?"
-        if os.access(path, os.R_OK):
+        if path.is_file() and os.access(path, os.R_OK):  # a pipe would be waited for
             with path.open("rb") as file:
                 begins = file.read(_LOOKED_AT)
         goes_on = ledger.exists() or (choices.resume and option == "--submission")
@@ -347,7 +348,7 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
         copies = (path.with_name(f"{path.name}.before{number or ''}") for number in count())
         copy = next(copy for copy in copies if not copy.exists())
         with whole_file(copy) as file:
-            file.write(path.read_bytes())
+            file.write(read_small(path, JOURNAL))
         told.append(f"{path} as it was is kept as {copy}.")
     if taken.answers:
         left = sum(task.task_id not in taken.answers for task in dataset.tasks)

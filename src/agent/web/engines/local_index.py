@@ -390,7 +390,8 @@ def _places_in(source: Path, cache: Path) -> dict[str, _Place]:
 
 
 def _listed_in(source: Path) -> Iterator[_Place]:
-    data = source.read_bytes()[:_PLAIN_BYTES]
+    with source.open("rb") as file:
+        data = file.read(_PLAIN_BYTES)
     encoding = encoding_of(data)
     for entry in map(str.strip, printable(encoding.decode(data)).splitlines() if encoding else []):
         with suppress(OSError, ValueError):  # what is no address, or does not exist
