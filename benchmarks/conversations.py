@@ -1,0 +1,145 @@
+"""Conversations of several turns with one model behind one endpoint: what is right, calls, bytes of prompts.
+
+    python benchmarks/conversations.py FOLDER --base-url URL --model NAME --out turns.jsonl [--server PROGRAM]
+
+FOLDER holds `conversations.jsonl` (`id`, `turns` with `say`, `files`, `checks`, `interrupt`; `server` where the turns
+need the program) and the files. Each turn goes through `Alita.chat`; a turn to interrupt is stopped once its first
+request is with the model. A turn is right if its answer fits all its checks (regular expressions). Beside the bytes
+stand those of a bare loop that keeps everything: the same functions and messages, and nothing said by the system.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import tempfile
+import time
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from unseen_questions import serving
+
+_SECONDS = 3_400.0
+
+
+class Seen:
+    """The requests of the turn under way."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.held = False
+        """True to leave requests without a reply."""
+
+    def take(self) -> dict[str, int]:
+        """Their number and bytes; the list begins again."""
+        bodies, self.bodies = self.bodies, []
+        bare = [{**body, "messages": [m for m in body["messages"] if m["role"] != "system"]} for body in bodies]
+        return {"calls": len(bodies), "bytes": sum(map(_size, bodies)), "bare_bytes": sum(map(_size, bare))}
+
+
+def _size(body: dict[str, Any]) -> int:
+    return len(json.dumps([body.get(name) for name in ("messages", "tools")], ensure_ascii=False).encode())
+
+
+def _between(endpoint: str, seen: Seen) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            seen.bodies.append(json.loads(content))
+            while seen.held:
+                time.sleep(0.1)
+            self._hand_on("POST", content)
+
+        def do_GET(self) -> None:
+            self._hand_on("GET", b"")
+
+        def _hand_on(self, method: str, content: bytes) -> None:
+            kept = {name: self.headers[name] for name in ("Authorization", "Content-Type") if name in self.headers}
+            reply = httpx2.request(method, endpoint + self.path, content=content, headers=kept, timeout=_SECONDS)
+            try:
+                self.send_response(reply.status_code)
+                self.send_header("Content-Type", reply.headers.get("Content-Type", "application/json"))
+                self.send_header("Content-Length", str(len(reply.content)))
+                self.end_headers()
+                self.wfile.write(reply.content)
+            except OSError:
+                return  # the turn was stopped
+
+    return Handler
+
+
+async def _interrupted(asked: asyncio.Task[Any], seen: Seen) -> str:
+    while not seen.bodies and not asked.done():  # noqa: ASYNC110 - a thread fills it
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(0.3)
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    seen.held = False
+    return ""
+
+
+async def converse(conversation: dict[str, Any], folder: Path, settings: Any, seen: Seen) -> list[dict[str, Any]]:
+    """A line for each turn."""
+    from agent.alita import Alita
+
+    lines = []
+    async with Alita.open(settings) as alita:
+        chat = alita.chat()
+        for number, turn in enumerate(conversation["turns"], 1):
+            files = [folder / "files" / name for name in turn.get("files") or []]
+            seen.held = bool(turn.get("interrupt"))
+            asked = asyncio.create_task(chat.ask(turn["say"], files=files))
+            text = await _interrupted(asked, seen) if seen.held else (await asked).text
+            right = all(re.search(check, text, re.IGNORECASE | re.DOTALL) for check in turn.get("checks") or [])
+            line = {"id": conversation["id"], "turn": number, "right": right, "say": turn["say"][:200], "answer": text}
+            lines.append(line | {"expect": turn.get("expect", "")} | seen.take())
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Asks, and writes a line for each turn."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--base-url", required=True)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--ids", default="", help="only these, separated by commas")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--server", default="", help="command of an MCP server, for the conversations that need one")
+    args = parser.parse_args(arguments)
+    from agent.configuration.settings_sources import read_settings
+
+    rows = [json.loads(line) for line in (args.folder / "conversations.jsonl").read_text().splitlines()]
+    seen = Seen()
+    with serving(_between(args.base_url.removesuffix("/v1"), seen)) as url, args.out.open("a") as out:
+        for row in rows:
+            if args.ids and row["id"] not in args.ids.split(","):
+                continue
+            with tempfile.TemporaryDirectory() as home:
+                os.environ["ALITA_HOME"] = home
+                if row.get("server") and args.server:
+                    command, *rest = args.server.split()
+                    servers = {"mcpServers": {"files": {"command": command, "args": rest}}}
+                    (Path(home) / "config").mkdir()
+                    (Path(home) / "config" / "mcp.json").write_text(json.dumps(servers))
+                flags = {"model": args.model, "base_url": f"{url}/v1", "timeout": 1700, "max_seconds": _SECONDS,
+                         "use_cache": False, "tools_dir": f"{home}/tools"}  # fmt: skip
+                for line in asyncio.run(converse(row, args.folder, read_settings(flags), seen)):
+                    print(json.dumps(line, ensure_ascii=False), file=out, flush=True)
+    lines = [json.loads(line) for line in args.out.read_text().splitlines()]
+    asked = [line for line in lines if line["answer"]]
+    calls, size, bare = (sum(line[name] for line in lines) for name in ("calls", "bytes", "bare_bytes"))
+    right = sum(line["right"] for line in lines)
+    print(f"{right} of {len(lines)} turns right; {calls / max(1, len(asked)):.2f} calls a turn")
+    print(f"{size / 1000:.0f} kB of prompts, {size / max(1, bare):.2f} times a bare loop's")
+
+
+if __name__ == "__main__":
+    main()
