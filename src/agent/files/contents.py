@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +34,8 @@ Reason = Literal[
 SECTION = 12_000
 """Characters of a page, by default."""
 _LONGEST_NAME = 120  # bytes
+TABLES_FOLDER = "tables"
+"""The folder of the tables of a document as CSV, beside its text."""
 READERS: dict[str, str] = {
     "xlsx": "tables.workbook:open_workbook",
     **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
@@ -57,6 +60,8 @@ READERS: dict[str, str] = {
 """By kind: the module in this folder, and its function or class that opens a file. Imported when first needed."""
 TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 """The line below the head of a table."""
+_PART = re.compile(r"## (?:.*, )?part \d+\b.*")
+"""The name of a further section of one text."""
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 
 
@@ -323,6 +328,30 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         for row in cells
     ]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+def tables_in(text: str) -> list[list[list[str]]]:
+    """The rows of the Markdown tables in a text; parts of one table in several sections are joined."""
+    found, lines = list[list[list[str]]](), text.split("\n")
+    is_inside, start, end = False, 0, 0
+    for number, (line, following) in enumerate(pairwise([*lines, ""])):
+        is_rule = is_inside and number == start + 1
+        if not line.startswith("|"):
+            is_inside = False
+        elif TABLE_RULE.fullmatch(following.rstrip()) and not is_inside:
+            is_inside, start, head = True, number, _cells(line)
+            between = [one for one in lines[end:number] if one]
+            is_part = found and found[-1][0] == head and between and all(map(_PART.fullmatch, between))
+            found += [] if is_part else [[head]]
+        elif is_inside and not is_rule:
+            found[-1].append(_cells(line))
+        end = number + 1 if is_inside else end
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip().replace("\\|", "|").replace("<br>", "\n") for cell in re.split(r"(?<!\\)\|", inner)]
 
 
 def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Section]:

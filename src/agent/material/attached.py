@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.events import FileRead
+from agent.files.contents import TABLES_FOLDER
 from agent.files.previews import ROOM, shares
 from agent.material.pictures import PICTURES, places_in, seen_pictures
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State, Step
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.prompt import DataText, data_block, data_blocks
-from mcp_tools.text import middle_left_out, printable
+from mcp_tools.text import count_of, middle_left_out, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -296,6 +297,8 @@ def _for_programs(file: AttachedFile, *, is_whole: bool) -> str:
     for name, path in _members(file).items():
         return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
     made = [path for path in file["data"] if path != file["path"] and not (is_whole and path.endswith(_TEXT_COPY))]
+    tables = [path for path in made if Path(path).parent.name == TABLES_FOLDER]
+    made = [path for path in made if path not in tables]
     told = {path: next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "") for path in made}
     others = [path for path, what in told.items() if not what]
     lines = [
@@ -303,6 +306,9 @@ def _for_programs(file: AttachedFile, *, is_whole: bool) -> str:
         for path, what in told.items()
         if what or len(others) <= 3
     ]
+    if tables:
+        named = ", ".join(tables) if len(tables) <= 3 else f"{len(tables)} files in {Path(tables[0]).parent}"
+        lines.append(f"For programs also (its {count_of(len(tables), 'table')} as CSV, in order): {named}")
     if len(others) > 3:
         lines.append(f"For programs also: {len(others)} files in {os.path.commonpath(others)}")
     return "\n".join(lines)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.budget import Budget
 from agent.errors import StoppedError
-from agent.files.contents import SECTION, FileProblem, Source
+from agent.files.contents import SECTION, TABLES_FOLDER, FileProblem, Source, tables_in
 from agent.state import AttachedFile
 from agent.store.journal import Journal
 from agent.user_files import numbered_folder, write_file
@@ -76,7 +78,7 @@ class JournaledFiles:
             )
             made = seen.data
             if seen.kind in _WRITTEN_OUT:
-                made = [*made, await self._budget.in_time(_as_text(path, name, folder, self._speech))]
+                made = [*made, *await self._budget.in_time(_as_text(path, name, folder, self._speech))]
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
             told = {"beginning": seen.text[:_BEGINNING], "data": [str(found) for found in made[:_MOST_NAMED]]}
@@ -175,15 +177,22 @@ class JournaledFiles:
             return failed(FileProblem("timeout", f"{stopped}: {limit.message}.", remedy=""))
 
 
-async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -> Path:
-    """The text of a document as a file, for programs that search and count in it."""
+async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -> list[Path]:
+    """The text of a document as a file, and each of its tables as a CSV file, for programs."""
     from agent.files.reading import read
 
     part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT, speech=speech)
     target = folder / "text.md"
     cut = f"\n\n(Cut here: these are the first {_LONGEST_TEXT:,} characters of {name}.)\n" if part.more else ""
     write_file(target, part.text + cut)
-    return target
+    tables = [rows for rows in tables_in(part.text) if len(rows) > 1 and len(rows[0]) > 1]
+    made = [target, *(folder / TABLES_FOLDER / f"table-{number}.csv" for number in range(1, len(tables) + 1))]
+    for table, rows in zip(made[1:], tables, strict=True):
+        table.parent.mkdir(exist_ok=True)
+        lines = StringIO()
+        csv.writer(lines, lineterminator="\n").writerows(rows)
+        write_file(table, lines.getvalue())
+    return made
 
 
 def _size(path: Path) -> int:

@@ -106,8 +106,9 @@ class HtmlPage:
         media = soup.select("audio[src], video[src], source[src], track[src]")
         if played := [str(one["src"]) for one in media]:
             self.lost.append(f"Sounds and films are not read: {one_line(', '.join(played[:5]), 500)}.")
-        for element in soup.select("abbr[title], span[title], td[title], th[title], dfn[title], acronym[title]"):
-            element.append(f" ({element['title']})")
+        for element in soup.select("body [title]:not(a, img, iframe, input, svg *)"):
+            if (title := str(element["title"]).strip()) and title not in element.get_text():
+                element.append(f" ({title})")
         for element in soup.find_all("svg"):
             element.replace_with(" ".join(t.get_text(" ") for t in element.find_all(["text", "title", "desc"])))
         for element in soup.find_all([*_DROPPED, "head"]):

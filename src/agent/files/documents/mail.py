@@ -32,7 +32,7 @@ from mcp_tools.text import one_line
 
 _HEADERS = (
     *("From", "Sender", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Message-ID", "In-Reply-To", "References"),
-    *("List-Id", "Importance", "Resent-From", "Resent-To", "Resent-Date"),
+    *("List-Id", "Importance", "Resent-From", "Resent-To", "Resent-Date", "Comments", "Keywords"),
 )
 _MOST_SECTIONS = 200
 _MOST_MAILS = 1000
@@ -94,6 +94,8 @@ class _Mail:
             self._names.append(name)
             self.data[name] = _bytes(part)
             kind = "eml" if part.get_content_type() == "message/rfc822" else ""
+            if described := one_line(str(part.get("Content-Description", "")), 300):
+                self.sections.append(Section(f"attachment {name}, description", described))
             self.sections += _read(name, kind, self.data[name], source.depth + 1, limits, self.lost)
         self.lost += _left_out(message)
 
