@@ -48,10 +48,11 @@ def test_a_variable_of_alita_beats_one_that_others_use_too(place):
         ({}, "embedded"),
         ({"OPENAI_API_KEY": "k"}, "gpt-5-mini"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/"}, "auto"),
-        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/", "LLM_API_KEY": "k"}, "gpt-5-mini"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/", "LLM_API_KEY": "k"}, "auto"),
+        ({"OPENAI_BASE_URL": "api.openai.com/v1", "LLM_API_KEY": "k"}, "gpt-5-mini"),
         ({"OPENAI_API_KEY": "k", "LLM_MODEL_NAME": "other"}, "other"),
     ],
-    ids=["nothing", "key", "endpoint", "both", "named"],
+    ids=["nothing", "key", "endpoint", "both", "openai", "named"],
 )
 def test_the_model_follows_from_what_is_configured(place, environment, model):
     assert place.read(**environment).model == model

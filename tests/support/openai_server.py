@@ -52,6 +52,9 @@ class OpenAIServer:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
+        self.listings: list[str] = []
+        """The paths of the requests for the models."""
+        self.listing_status = 200
         self.models = ["tiny-1", "tiny-2", "gpt-test"]
         self.refused: list[str] = []
         self.speaks_responses = True
@@ -148,8 +151,11 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in server.models]}
-            found = self.path.endswith("/models")
-            self._json(200 if found else 404, listed if found else {"error": {"message": "no such path"}})
+            server.listings.append(self.path)
+            found = self.path.partition("?")[0].endswith("/models")
+            if server.listing_status != 200:
+                return self._json(server.listing_status, {"error": {"message": "no list today"}})
+            return self._json(200 if found else 404, listed if found else {"error": {"message": "no such path"}})
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))

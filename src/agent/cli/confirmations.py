@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import sys
 import termios
 from collections.abc import Mapping, Sequence
@@ -100,8 +99,6 @@ def visible(text: str) -> str:
 
 LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("vLLM", 8000))
 """Servers that speak the OpenAI protocol, and the ports that they usually have."""
-_ANSWERS_NOTHING = re.compile(r"embed|minilm|bge-|rerank|whisper")
-"""In names of models that are not chosen where the server offers another."""
 
 
 def ask_before_fetching(flags: dict[str, Any]) -> bool:
@@ -154,13 +151,13 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
 def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     from agent.models.failures import Endpoint
-    from agent.models.openai import ask_models
+    from agent.models.openai import OTHER_USE, ask_models
 
     addresses = [(name, f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_SERVERS]
     with ThreadPoolExecutor(len(addresses)) as threads:
         offered = threads.map(lambda one: ask_models(Endpoint("", one[1], ""), seconds=0.5), addresses)
     return [
-        (name, url, tuple(sorted(offer.names, key=lambda name: _ANSWERS_NOTHING.search(name) is not None)))
+        (name, url, tuple(sorted(offer.names, key=lambda name: OTHER_USE.search(name) is not None)))
         for (name, url), offer in zip(addresses, offered, strict=True)
         if offer.names
     ]

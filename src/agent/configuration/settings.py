@@ -40,6 +40,7 @@ ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
+_OPENAI = re.compile(r"(https?://)?api\.openai\.com(?![\w.-])", re.IGNORECASE)
 UNSET = "—"
 
 
@@ -360,11 +361,12 @@ def _shown(value: Any) -> str:
 
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The model when none is named, and why this one."""
-    if values.get("api_key"):
+    """The model when none is named, and why this one. `auto` is asked for at any endpoint but OpenAI's."""
+    url = str(values.get("base_url") or "")
+    if url and not _OPENAI.match(url):
+        return FIRST_LISTED, "default with an endpoint"
+    if url or values.get("api_key"):
         return HOSTED_DEFAULT, "default with a key"
-    if values.get("base_url"):
-        return FIRST_LISTED, "default with an endpoint and no key"
     return EMBEDDED, "default without a key"
 
 

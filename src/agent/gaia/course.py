@@ -14,6 +14,7 @@ from agent.errors import CourseError
 from agent.gaia.attempt import Dataset, from_line
 from agent.gaia.dataset import dataset_from
 from agent.user_files import whole_file
+from mcp_tools.network import network_client
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
@@ -96,7 +97,7 @@ class CourseApi:
 
         for wait in (*(self._waits if method == "GET" else ()), None):
             try:
-                with httpx2.Client(timeout=httpx2.Timeout(_SECONDS, connect=10.0)) as client:
+                with network_client(httpx2.Client, timeout=httpx2.Timeout(_SECONDS, connect=10.0)) as client:
                     response = client.request(method, f"{self.base}{path}", **more)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise CourseError(

@@ -13,6 +13,7 @@ from agent.errors import DatasetError
 from agent.gaia.attempt import Dataset, Task, dataset_of
 from agent.records import json_lines
 from mcp_tools.errors import os_errors_as
+from mcp_tools.network import network_client
 from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import one_line
 
@@ -88,6 +89,7 @@ class Hub:
             ) from None
 
     def _fetch(self, path: str) -> Path:
+        import httpx
         from huggingface_hub import get_token, hf_hub_download, try_to_load_from_cache
         from huggingface_hub.utils import logging
         from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -108,6 +110,7 @@ class Hub:
             require_reachable(endpoint)
         except SourceError as error:
             raise DatasetError(f"The hub {error}.", remedy=_NETWORK) from None
+        network_client(httpx.Client).close()  # the hub's library takes the same proxies and certificates
         return Path(
             hf_hub_download(
                 REPOSITORY,

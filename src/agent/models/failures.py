@@ -66,6 +66,11 @@ class Kind(Enum):
 
     AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs none.")
     UNKNOWN_MODEL = (ModelUnknownError, "{host} has no model {model!r}", _CHOOSE)
+    NONE_LISTED = (
+        ModelUnknownError,
+        "{url} does not say which models it has",
+        "Name one: --model NAME. Or check the base URL.",
+    )
     UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
     CUT = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
     """It was no answer of this protocol."""

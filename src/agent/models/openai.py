@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import zlib
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,7 @@ from agent.models.failures import (
     transport_failure,
 )
 from agent.models.films import with_films
-from agent.models.protocol import FIRST_LISTED
+from agent.models.protocol import FIRST_LISTED, OPENAI_URL
 from agent.models.wire import CHAT, ENDED, Body, Dialect, OnDelta
 from mcp_tools.network import NETWORK_ERRORS, NetworkError, network_client
 
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 _MOST_BYTES = 32_000_000
 """Bytes of a reply, after decompression."""
 _MOST_OF_ERROR = 100_000
-_OTHER_USE = re.compile(r"embed|rerank|whisper|\btts\b|dall-e|moderation|transcri", re.IGNORECASE)
+OTHER_USE = re.compile(
+    r"embed|\bbge\b|minilm|rerank|diffusion|whisper|\btts\b|dall-e|moderation|transcri", re.IGNORECASE
+)
 """Names of models that answer nothing."""
+_NO_KEY = "the key has characters that no key has"
 
 
 class HttpWire:
@@ -58,7 +62,7 @@ class HttpWire:
 
         try:
             if self.endpoint.model == FIRST_LISTED:
-                self.endpoint = replace(self.endpoint, model=await self._listed())
+                self.endpoint = replace(self.endpoint, model=(await asyncio.to_thread(usable_models, self.endpoint))[0])
             body = with_films({**body, "model": self.endpoint.model}, self.endpoint)
             try:
                 async with asyncio.timeout(self._timeout):
@@ -84,22 +88,13 @@ class HttpWire:
         except openai.APIError as exc:
             raise openai_failure(self.endpoint, exc) or exc from None
         except UnicodeEncodeError:
-            raise Failure(Kind.AUTH, self.endpoint, "the key has characters that no key has") from None
+            raise Failure(Kind.AUTH, self.endpoint, _NO_KEY) from None
 
     async def aclose(self) -> None:
         """Closes connections."""
         if self._opened is not None:
             await self._opened.close()
             self._opened = None
-
-    async def _listed(self) -> str:
-        offered = await asyncio.to_thread(ask_models, self.endpoint)
-        if offered.problem:
-            raise Failure(offered.kind, self.endpoint, "" if offered.kind is Kind.AUTH else offered.problem)
-        names = [name for name in offered.listed if not _OTHER_USE.search(name)] or offered.listed
-        if not names:
-            raise Failure(Kind.UNKNOWN_MODEL, self.endpoint, "it lists none")
-        return names[0]
 
     async def _post(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
         import httpx2
@@ -171,6 +166,7 @@ class HttpWire:
                 base_url=self.endpoint.url,
                 max_retries=0,
                 timeout=limits,
+                default_headers=withheld_headers(self.endpoint.url),
                 http_client=network_client(
                     httpx2.AsyncClient, timeout=limits, event_hooks={"response": [self._refuse]}
                 ),
@@ -290,14 +286,26 @@ def headers_of(endpoint: Endpoint) -> dict[str, str]:
     return {**headers, "Authorization": f"Bearer {endpoint.api_key}"}
 
 
+def withheld_headers(url: str) -> Any:
+    """The headers that the openai package takes from the environment, left out at an address that is not OpenAI's.
+
+    The address in OPENAI_BASE_URL, which is the package's own variable, gets them, too.
+    """
+    import openai
+
+    if url in (OPENAI_URL, os.environ.get("OPENAI_BASE_URL", "").rstrip("/")):
+        return None
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    names = ["OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines)]
+    return {name: openai.Omit() for name in names if name}
+
+
 class ModelList(NamedTuple):
-    """What an endpoint says, or why it says nothing."""
+    """The models that an endpoint lists, in its order. Empty where it has no such list, too."""
 
     listed: tuple[str, ...] = ()
-    """In its own order. Empty where it has no such list, too."""
-    problem: str = ""
-    remedy: str = ""
-    kind: Kind = Kind.UNREACHABLE
+    failure: Failure | None = None
+    """Why the list cannot be had."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -307,9 +315,26 @@ class ModelList(NamedTuple):
 
 def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
     """Asks an endpoint for its models (`GET /models`)."""
+    try:
+        return ModelList(_listed(endpoint, seconds))
+    except Failure as failure:
+        return ModelList(failure=failure)
+
+
+def usable_models(endpoint: Endpoint) -> Sequence[str]:
+    """The models of an endpoint that can answer, in its order: at least one.
+
+    Raises:
+        Failure: The list cannot be had, or is empty.
+    """
+    if not (listed := tuple(dict.fromkeys(_listed(endpoint)))):
+        raise Failure(Kind.NONE_LISTED, endpoint)
+    return [name for name in listed if not OTHER_USE.search(name)] or listed
+
+
+def _listed(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
     import httpx2
 
-    url = endpoint.shown_url
     try:
         with network_client(httpx2.Client, timeout=seconds) as client:
             for address in _addresses(endpoint.url):
@@ -317,24 +342,26 @@ def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
                 if response.status_code not in (404, 405):
                     break
     except NetworkError as error:
-        return ModelList(problem=error.message, remedy=error.remedy, kind=Kind.NETWORK)
+        raise Failure(Kind.NETWORK, endpoint, error.message, remedy=error.remedy) from None
     except UnicodeEncodeError:
-        remedy = f"Set {endpoint.key_variable or 'its key'} again."
-        return ModelList(problem=f"the key for {url} has characters that no key has", remedy=remedy, kind=Kind.AUTH)
-    except (*NETWORK_ERRORS, httpx2.HTTPError, httpx2.InvalidURL) as error:
-        return ModelList(problem=f"{url} could not be reached: {error}", remedy="Check the network, or --base-url.")
-    if response.status_code in {401, 403}:
-        remedy = f"Set {endpoint.key_variable or 'its key'}."
-        return ModelList(problem=f"{url} rejected the key", remedy=remedy, kind=Kind.AUTH)
-    if response.status_code >= 400 and response.status_code not in (404, 405):
-        kind = response_failure(endpoint, response).kind
-        return ModelList(problem=f"{url} answered {response.status_code}", remedy="Check --base-url.", kind=kind)
+        raise Failure(Kind.AUTH, endpoint, _NO_KEY) from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise transport_failure(endpoint, error) from None
+    except NETWORK_ERRORS as error:
+        raise Failure(Kind.UNREACHABLE, endpoint, str(error)) from None
+    if response.status_code in (404, 405):
+        return ()
+    if response.status_code >= 400:
+        raise response_failure(endpoint, response)
     try:
         answer = response.json()
+    except (ValueError, RecursionError):
+        raise Failure(Kind.CUT, endpoint, "its list of models is no JSON", status=response.status_code) from None
+    try:
         models = answer if isinstance(answer, list) else answer.get("data") or answer.get("models") or []
-        return ModelList(tuple(str(each.get("id") or each["name"]) for each in models))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return ModelList()
+        return tuple(str(each.get("id") or each["name"]) for each in models)
+    except (LookupError, TypeError, AttributeError):
+        return ()
 
 
 def _addresses(url: str) -> Iterator[str]:

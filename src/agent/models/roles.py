@@ -23,13 +23,24 @@ from agent.models.chat import ChatModel
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
-from agent.models.failures import Endpoint, Notify, Retry
+from agent.models.failures import Endpoint, Failure, Notify, Retry
 from agent.models.gemini import GeminiWire, is_gemini
 from agent.models.ladder import TRAITS, TraitsCache
-from agent.models.openai import HttpWire
-from agent.models.protocol import EMBEDDED, OPENAI_URL, SCRIPTED, Completion, Model, Request, Role, price_of
+from agent.models.openai import HttpWire, usable_models
+from agent.models.protocol import (
+    EMBEDDED,
+    FIRST_LISTED,
+    OPENAI_URL,
+    SCRIPTED,
+    Completion,
+    Model,
+    Request,
+    Role,
+    price_of,
+)
 from agent.models.scripted import Script, ScriptedModel
 from agent.models.wire import CHAT, RESPONSES
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -37,6 +48,8 @@ if TYPE_CHECKING:
 
 _WATCHING = 300.0
 _A_WHILE = 60.0
+_SHOWN = 20
+"""Names of models in an error."""
 
 
 class FallbackModel:
@@ -106,6 +119,30 @@ def endpoint_of(settings: Settings, name: str) -> Endpoint:
     if named.base_url is None or (named.base_url == common.url and not named.key):
         return replace(common, model=named.model)
     return Endpoint(named.model, named.base_url, named.key, settings.keys.get(named.key))
+
+
+def with_named_model(settings: Settings) -> Settings:
+    """The settings with the name of a model. Where they leave it to the endpoint, the endpoint is asked.
+
+    Raises:
+        SettingsError: The endpoint has several, and the user named none.
+        ModelError: The endpoint cannot be asked, or lists none.
+    """
+    if settings.model != FIRST_LISTED:
+        return settings
+    endpoint = endpoint_of(settings, FIRST_LISTED)
+    try:
+        first, *others = usable_models(endpoint)
+    except Failure as failure:
+        raise failure.error() from None
+    if others and settings.source_of("model").startswith("default"):
+        more = f", … ({len(others) + 1} models)" if len(others) >= _SHOWN else ""
+        shown = ", ".join([first, *others][:_SHOWN])
+        raise SettingsError(
+            f"{endpoint.shown_url} has several models: {one_line(shown, 800)}{more}.",
+            remedy="Name one: -m NAME, or `alita config set model NAME`.",
+        )
+    return settings.model_copy(update={"model": first})
 
 
 def _is_own(host: str) -> bool:

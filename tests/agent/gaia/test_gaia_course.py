@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.errors import CourseError, StorageError, SubmissionError
+from agent.errors import CourseError, StorageError, SubmissionError, UserError
 from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, SubmissionResult, plain_name
 from agent.gaia.outputs import log_submission, submission_of
@@ -186,3 +186,9 @@ def test_every_submission_is_logged_before_it_is_sent(tmp_path: Path) -> None:
     assert third["outcome"] == {"score": 5.0}
     with pytest.raises(StorageError, match="cannot be written"):
         log_submission(tmp_path)
+
+
+def test_certificates_that_are_not_there_are_named(api: CourseApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent/ca.pem")
+    with pytest.raises(UserError, match=r"SSL_CERT_FILE names /nonexistent/ca.pem, which does not exist"):
+        api.questions()

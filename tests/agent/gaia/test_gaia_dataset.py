@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from agent.configuration.settings_sources import read_settings
-from agent.errors import DatasetError
+from agent.errors import DatasetError, UserError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Dataset, Task, dataset_of
 from agent.gaia.dataset import REVISION, Hub, NoAccess, load_hub, load_jsonl, load_questions, revision_of
@@ -345,3 +345,18 @@ def test_without_the_package_what_to_install_is_told(copy: Path, home: Path, mon
     with pytest.raises(DatasetError, match="The package `datasets` is not installed") as caught:
         ids_of(copy, home)
     assert caught.value.remedy == "`alita doctor` says how to install the extra [gaia]."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "SSL_CERT_FILE names /nonexistent/ca.pem, which does not exist"),
+        ("ALL_PROXY", "gopher://127.0.0.1:1", "ALL_PROXY names a proxy that cannot be used"),
+    ],
+)
+def test_an_environment_that_no_request_can_use_is_named(
+    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=says):
+        load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))

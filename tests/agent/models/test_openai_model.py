@@ -44,6 +44,23 @@ async def open_model(openai_server: OpenAIServer) -> AsyncIterator[Open]:
         await model.aclose()
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["other", "the package's"])
+async def test_headers_of_the_environment_go_to_openai_alone(
+    openai_server: OpenAIServer, open_model: Open, monkeypatch: pytest.MonkeyPatch, own: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: s3cret\nauthorization: Bearer other")
+    if own:
+        monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url + "/")
+    openai_server.answer("Hi")
+    await open_model().complete(Request(ASK))
+    sent = openai_server.headers[0]
+    wanted = {"openai-organization": "org-1", "openai-project": "proj-1", "x-secret": "s3cret"}
+    assert {name: sent.get(name) for name in wanted} == (wanted if own else dict.fromkeys(wanted))
+    assert sent["authorization"] == f"Bearer {KEY}"
+
+
 async def test_text_usage_and_cost(openai_server: OpenAIServer, open_model: Open) -> None:
     """An answer carries its text, its tokens and what they cost, the cached ones at their own price."""
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
@@ -147,7 +164,7 @@ async def test_nobody_listens(open_model: Open) -> None:
     assert "http://127.0.0.1:9/v1" in str(caught.value)
     assert "hidden" not in str(caught.value)
     assert "alita doctor" in str(caught.value)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 5
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
@@ -187,7 +204,7 @@ async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_mo
     await open_model().complete(Request(ASK))  # The first call of a process loads the openai package.
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError, match="in time"):
-        await open_model(timeout=0.3).complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
+        await open_model(timeout=1.0).complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
     assert time.monotonic() - start < 20
     assert len(openai_server.requests) == 3
 

@@ -139,7 +139,7 @@ async def test_auto_is_the_first_that_the_endpoint_lists(tmp_path: Path, openai_
 async def test_auto_where_nothing_is_listed(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.models = []
     models = Models(settings(tmp_path, model="auto", base_url=openai_server.url))
-    with pytest.raises(ModelError, match="it lists none"):
+    with pytest.raises(ModelError, match="does not say which models it has"):
         await models.for_role("writer").complete(Request(ASK))
     await models.aclose()
 

@@ -20,6 +20,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
+from agent.models.roles import with_named_model
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import (
@@ -81,7 +82,8 @@ async def config(terminal: Terminal, argument: str) -> None:
     name, _, value = argument.partition(" ")
     if value:
         terminal.screen.result(set_(name, value.strip()))
-        if (settings := read_settings(terminal.flags)).explain() != terminal.settings.explain():
+        settings = await asyncio.to_thread(with_named_model, read_settings(terminal.flags))
+        if settings.explain() != terminal.settings.explain():
             await terminal.switch(settings)
         return
     found = show()

@@ -30,6 +30,7 @@ from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
+from agent.models.roles import with_named_model
 from agent.question import Wish, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import (
@@ -71,7 +72,7 @@ class Terminal:
         session: StoredSession | None = None,
     ) -> None:
         self.flags = {**flags, "approval": "ask"}  # a run asks; the mode of the session decides then
-        self.settings = read_settings(self.flags)
+        self.settings = read_settings(self.flags).model_copy(update={"model": settings.model})
         self.screen = screen
         self.session = session or new_session(settings.model)
         source = settings.source_of("approval")
@@ -333,7 +334,7 @@ def open_terminal(
     ask_about_project(flags)
     if not ask_before_fetching(flags):
         return
-    settings = read_settings(flags)
+    settings = with_named_model(read_settings(flags))
     session = latest_session(settings) if latest else None
     if resume:
         session = require_own(load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id)))

@@ -21,9 +21,9 @@ from agent.files.reader_process import confinement_gaps
 from agent.models.embedded.prefixes import FOLDER, kept_bytes
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
-from agent.models.openai import ask_models
+from agent.models.openai import ModelList, ask_models
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED
-from agent.models.roles import endpoint_of
+from agent.models.roles import endpoint_of, with_named_model
 from agent.models.scripted import Script
 from agent.resources import isolation_lowered, open_for
 from agent.web.chromium import SANDBOXES, find_chromium
@@ -91,8 +91,10 @@ def _network(settings: Settings) -> Iterator[Finding]:
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
     """Whether the model can be asked."""
+    by_name = settings.model != FIRST_LISTED
     try:
         require_allowed(settings)
+        settings = with_named_model(settings)
         if settings.model.startswith(SCRIPTED):
             Script.read(Path(settings.model.removeprefix(SCRIPTED)))
     except AlitaError as error:
@@ -110,13 +112,10 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("model", True, settings.model)
     else:
         endpoint = endpoint_of(settings, settings.model)
-        offered = ask_models(endpoint)
-        if offered.problem:
-            yield Finding("model", False, offered.problem, offered.remedy)
-        elif settings.model == FIRST_LISTED and not offered.names:
-            yield Finding(
-                "model", False, f"{endpoint.url} lists no model", "Check --base-url, or name one with --model."
-            )
+        offered = ask_models(endpoint) if by_name else ModelList()
+        if offered.failure:
+            error = offered.failure.error()
+            yield Finding("model", False, error.message, error.remedy)
         elif offered.names and endpoint.model not in offered.names:
             remedy = "alita model list shows what it offers."
             yield Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
@@ -250,6 +249,9 @@ def doctor(flags: dict[str, Any]) -> Result:
         if not finding.ok:
             lines.append(f"  {'':<12} {finding.remedy}")
     unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""
-    verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {settings.model}{unlisted}."
+    asked = settings.model
+    if asked == FIRST_LISTED:
+        asked = next(finding.detail for finding in findings if finding.name == "model")
+    verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {asked}{unlisted}."
     form = {"ok": not lacking, "checks": [finding._asdict() for finding in findings]}
     return Result(form, text="\n".join([*lines, "", verdict]), code=1 if lacking else 0)

@@ -36,6 +36,7 @@ from agent.gaia.report import tables
 from agent.gaia.report.comparison import compare as compared
 from agent.gaia.report.figures import counted, group_of, open_results, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
+from agent.models.roles import with_named_model
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
 from mcp_tools.small_files import JOURNAL, read_small
@@ -286,6 +287,7 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
     ask_about_project(flags)
     settings = with_limit(read_settings({**flags, "use_cache": False}))
     require_allowed(settings)
+    settings = with_named_model(settings)
     settings = settings.model_copy(update={"download": "always" if settings.may_download else "never"})
     if choices.library == "warm" and flags.get("tools_dir") is None:
         return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})

@@ -28,7 +28,7 @@ from agent.models.embedded.whisper_weights import WhisperWeights
 from agent.models.ladder import TRAITS, TraitsCache
 from agent.models.openai import ask_models
 from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
-from agent.models.roles import Models, endpoint_of
+from agent.models.roles import Models, endpoint_of, with_named_model
 from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
@@ -169,7 +169,10 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
     names = [*settings.models, *([settings.model] if settings.base_url or settings.api_key else [])]
     asked = [endpoint_of(settings, name) for name in names if name != EMBEDDED and not name.startswith(SCRIPTED)]
     found = {url: ask_models(endpoint) for url, endpoint in {each.shown_url: each for each in asked}.items()}
-    return [{"endpoint": url, "models": offer.names, "problem": offer.problem} for url, offer in found.items()]
+    return [
+        {"endpoint": url, "models": offer.names, "problem": offer.failure.error().message if offer.failure else ""}
+        for url, offer in found.items()
+    ]
 
 
 @app.command()
@@ -252,6 +255,7 @@ def try_out(
     """Asks a model three short questions to measure its speed, abilities and cost."""
     settings = options.settings({**flags, "model": name or None})
     require_allowed(settings)
+    settings = with_named_model(settings)
     report = exits.run(_tested(settings, settings.model))
     usage = report["usage"]
     rows = [

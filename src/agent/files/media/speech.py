@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from agent.errors import WeightsError
 from agent.files.contents import FileProblem, without_package
 from agent.files.media.engine_results import AskHost, found_once
+from mcp_tools.network import NetworkError, network_client
 
 if TYPE_CHECKING:
     import numpy
@@ -236,16 +237,26 @@ def _openai_model(name: str, root: str | None) -> Any:
 
 def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
     """By the model of an endpoint (`POST /audio/transcriptions`), which gets a WAV file."""
+    import httpx2
     import openai
 
     from agent.models.failures import Endpoint, openai_failure
+    from agent.models.openai import withheld_headers
     from agent.models.protocol import OPENAI_URL
 
     url, model = speech.base_url or OPENAI_URL, speech.model or "whisper-1"
     endpoint = Endpoint(model, url, "ALITA_SPEECH_API_KEY", speech.api_key or None)
     try:
-        with openai.OpenAI(base_url=url, api_key=speech.api_key or "none", timeout=_ENDPOINT_SECONDS) as client:
+        with openai.OpenAI(
+            base_url=url,
+            api_key=speech.api_key or "none",
+            timeout=_ENDPOINT_SECONDS,
+            default_headers=withheld_headers(url),
+            http_client=network_client(httpx2.Client, timeout=_ENDPOINT_SECONDS),
+        ) as client:
             segments, lost = _ask(client, model, sound)
+    except NetworkError as error:
+        raise FileProblem("unsupported", f"Speech was not transcribed. {error.message}", remedy=error.remedy) from None
     except openai.OpenAIError as error:
         failure = openai_failure(endpoint, error)
         if failure is None:

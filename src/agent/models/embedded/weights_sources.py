@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from agent.models.embedded.weights import Fetch, SourceError, WeightsFile
 from mcp_tools import child
+from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ def from_hub(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -> 
     url = f"{endpoint.rstrip('/')}/{file.repository}/resolve/main/{file.name}"
     require_reachable(url)
     problem = ""
-    with httpx2.Client(timeout=httpx2.Timeout(60.0, connect=_CONNECT_SECONDS), follow_redirects=True) as client:
+    try:
+        limits = httpx2.Timeout(60.0, connect=_CONNECT_SECONDS)
+        opened = network_client(httpx2.Client, timeout=limits, follow_redirects=True)
+    except NetworkError as error:
+        raise SourceError(error.message) from None
+    with opened as client:
         for _ in range(_ATTEMPTS):
             if (have := _size(part)) == file.size:
                 return
@@ -96,7 +102,7 @@ def require_reachable(url: str) -> None:
         SourceError: Nobody answers.
     """
     parts = urlsplit(url)
-    if parts.scheme in urllib.request.getproxies():
+    if {parts.scheme, "all"} & urllib.request.getproxies().keys():
         return
     problem: list[str] = ["no answer within 5 s"]
 
