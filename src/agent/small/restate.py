@@ -89,7 +89,7 @@ async def restate(message: str, earlier: Conversation, source: Conversation | No
         completion = await context.complete(
             Role.CONVERSATION, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS
         )
-    except (ModelOutputError, StoppedError) as failure:
+    except (ModelError, ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"the question is used as written: {failure.message}"))
         return message
     question = printable(str(completion.parsed["question"])).strip()

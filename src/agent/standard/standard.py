@@ -188,11 +188,12 @@ class Standard(Strategy):
         older = messages_for(state, replies[: room.folded + half], most_steps=most_steps(state, context), room=room)
         asked = [*older, {"role": "user", "content": _SUMMARISE}]
         try:
-            completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
+            summary = (await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)).text.strip()
         except (ModelError, ModelOutputError) as problem:
-            context.emit(Note(f"the older calls could not be summarised: {problem.message}"))
-            return False
-        room.folded, room.summary = room.folded + half, completion.text.strip()
+            context.emit(Note(f"the older calls are cut, since they could not be summarised: {problem.message}"))
+            summary = ""
+        results = "\n".join(str(m.get("content") or "") for m in older if m["role"] in ("assistant", "tool"))
+        room.folded, room.summary = room.folded + half, summary or preview(results, _CUT_TURNS)
         return bool(room.summary)
 
     async def best_guess(self, state: State, context: Context) -> str:

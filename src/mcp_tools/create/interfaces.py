@@ -130,9 +130,9 @@ class Examiner(Protocol):
         """
 
 
-CreationChoice = Literal["reuse", "create", "not_kept", "one_off", "refused"]
-"""Why no tool is kept: `not_kept`, it was not proved; `one_off`, it serves one question only; `refused`, the user or a
-setting says so."""
+CreationChoice = Literal["reuse", "create", "not_kept", "one_off", "refused", "unexamined"]
+"""Why no tool is kept: `not_kept`, it was not proved; `one_off`, it serves one question only; `unexamined`, the
+examiner could not be asked; `refused`, the user or a setting says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from mcp_tools.create.same_answer import agree
 from mcp_tools.create.sample_files import usable, writable
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.trial import Draft
-from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError
+from mcp_tools.errors import AlitaError, LibraryError
 from mcp_tools.library.arguments import validate_result
 from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
@@ -252,8 +252,8 @@ async def _examiners_tests(
     async def asked() -> list[Test] | NotProvedError:
         try:
             tests = await examiner.tests(draft.function.definition, draft.tool, files)
-        except (ModelFixableError, StoppedError) as failure:
-            return NotProvedError([f"it could not be examined: {failure.message}"])
+        except AlitaError as failure:  # the result is there, whatever becomes of the examiner
+            return NotProvedError([f"it could not be examined: {failure.message}"], "unexamined")
         if isinstance(tests, str):
             return NotProvedError([f"the examiner sees nothing here that other questions need: {tests}"], "one_off")
         return tests

@@ -13,7 +13,7 @@ from mcp_tools.create.proposal_runner import ProposalRunner, fitted, misfits
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.variations import alternatives, edges, variations, without_parameter
-from mcp_tools.errors import ModelFixableError, StoppedError
+from mcp_tools.errors import AlitaError
 from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.tool import Json, Tool, call_text
 
@@ -109,7 +109,7 @@ async def examine(
         again: Sequence[Test | None] = doubtful
         try:
             again = await examiner.reconsider(definition, draft.tool, doubtful, objection)
-        except (ModelFixableError, StoppedError) as failure:
+        except AlitaError as failure:
             tell(f"the examiner did not review it: {failure.message}")
         for (test, outcome), now in zip(disputed, again, strict=True):
             text = failure_text(draft.tool.name, test, outcome)

@@ -114,8 +114,8 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         endpoint = endpoint_of(settings, settings.model)
         offered = ask_models(endpoint) if by_name else ModelList()
         if offered.failure:
-            error = offered.failure.error()
-            yield Finding("model", False, error.message, error.remedy)
+            failed = offered.failure.error()
+            yield Finding("model", False, failed.message, failed.remedy)
         elif offered.names and endpoint.model not in offered.names:
             remedy = "alita model list shows what it offers."
             yield Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)

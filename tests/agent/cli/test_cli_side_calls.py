@@ -1,0 +1,93 @@
+"""Requests beside the main ones that fail: the run ends with the answer that was found all the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from support.command import Terminal
+from support.fibonacci import ANSWER, QUESTION, call_of
+from support.openai_server import OpenAIServer, Step
+from support.pictures import as_bytes, written
+
+FAILURES = {
+    "broken": Step(status=500, body={"error": {"message": "it broke"}}),
+    "busy": Step(status=429, body={"error": {"message": "slow down"}}),
+    "refused": Step(status=400, body={"error": {"message": "this is not for us"}}),
+    "filtered": Step(status=400, body={"error": {"message": "blocked", "code": "content_filter"}}),
+    "no-json": Step(text='{"tests": [{'),
+    "declined": Step(text="", message={"refusal": "I cannot help with that"}),
+}
+failures = pytest.mark.parametrize("failure", FAILURES)
+
+
+def results(body: dict[str, Any]) -> list[str]:
+    return [str(m["content"]) for m in body["messages"] if m["role"] == "tool"]
+
+
+def main(program: Step, rounds: int = 1) -> Any:
+    """A model that calls a function so many times, and answers with what it gave."""
+
+    def reply(body: dict[str, Any]) -> Step:
+        if len(results(body)) < rounds and "Earlier calls:" not in str(body["messages"]):
+            return program
+        return Step(text=ANSWER)
+
+    return reply
+
+
+def ask(terminal: Terminal, server: OpenAIServer, *options: str, failure: str, reply: Any, **variables: str) -> None:
+    """A run in which each request without functions fails."""
+    failed: list[dict[str, Any]] = []
+
+    def answered(body: dict[str, Any]) -> Step:
+        if "tools" in body:
+            return reply(body)  # type: ignore[no-any-return]
+        failed.append(body)
+        return FAILURES[failure]
+
+    server.default = answered
+    ended = terminal.call("--base-url", server.url, "-m", "m", "--json", *options, ALITA_RETRIES="0", **variables)
+    assert (ended.code, ended.json["answer"], ended.json["status"]) == (0, ANSWER, "answered"), ended.err
+    assert failed, "no request beside the main ones"
+
+
+@failures
+def test_examining(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
+    name, arguments = call_of("create_tool", final_answer="{}")
+    once = Step(tools=[(name, arguments)])
+
+    def reply(body: dict[str, Any]) -> Step:
+        assert not results(body), "the result was there"
+        return once
+
+    ask(terminal, openai_server, QUESTION, failure=failure, reply=reply)
+
+
+@failures
+def test_planning(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
+    program = Step(tools=[("run_python", {"code": f"print({ANSWER})"})])
+    ask(terminal, openai_server, QUESTION, failure=failure, reply=main(program, 3), ALITA_REPLAN_STEPS="1")
+
+
+@failures
+def test_describing_a_picture(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
+    picture = terminal.here / "word.png"
+    picture.write_bytes(as_bytes(written("Marmalade"), "PNG"))
+    program = Step(tools=[("read", {"source": "word.png"})])
+    reply = main(program)
+    ask(terminal, openai_server, "-f", str(picture), QUESTION, failure=failure, reply=reply, ALITA_VISION="eye")
+
+
+@failures
+def test_summarising(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
+    program = Step(tools=[("run_python", {"code": "print('ROW ' * 3_000)"})])
+    too_long = Step(status=400, body={"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
+
+    def reply(body: dict[str, Any]) -> Step:
+        return too_long if len(results(body)) > 2 else main(program, 3)(body)
+
+    ask(terminal, openai_server, QUESTION, failure=failure, reply=reply)
+    assert "Earlier calls:" in json.dumps(openai_server.requests[-1])
