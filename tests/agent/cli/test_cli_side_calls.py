@@ -20,7 +20,7 @@ FAILURES = {
     "no-json": Step(text='{"tests": [{'),
     "declined": Step(text="", message={"refusal": "I cannot help with that"}),
 }
-failures = pytest.mark.parametrize("failure", FAILURES)
+few = pytest.mark.parametrize("failure", ["broken", "refused", "no-json"])
 
 
 def results(body: dict[str, Any]) -> list[str]:
@@ -54,7 +54,7 @@ def ask(terminal: Terminal, server: OpenAIServer, *options: str, failure: str, r
     assert failed, "no request beside the main ones"
 
 
-@failures
+@pytest.mark.parametrize("failure", FAILURES)
 def test_examining(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
     name, arguments = call_of("create_tool", final_answer="{}")
     once = Step(tools=[(name, arguments)])
@@ -66,13 +66,13 @@ def test_examining(terminal: Terminal, openai_server: OpenAIServer, failure: str
     ask(terminal, openai_server, QUESTION, failure=failure, reply=reply)
 
 
-@failures
+@few
 def test_planning(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
     program = Step(tools=[("run_python", {"code": f"print({ANSWER})"})])
     ask(terminal, openai_server, QUESTION, failure=failure, reply=main(program, 3), ALITA_REPLAN_STEPS="1")
 
 
-@failures
+@few
 def test_describing_a_picture(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
     picture = terminal.here / "word.png"
     picture.write_bytes(as_bytes(written("Marmalade"), "PNG"))
@@ -81,13 +81,15 @@ def test_describing_a_picture(terminal: Terminal, openai_server: OpenAIServer, f
     ask(terminal, openai_server, "-f", str(picture), QUESTION, failure=failure, reply=reply, ALITA_VISION="eye")
 
 
-@failures
+@few
 def test_summarising(terminal: Terminal, openai_server: OpenAIServer, failure: str) -> None:
-    program = Step(tools=[("run_python", {"code": "print('ROW ' * 3_000)"})])
     too_long = Step(status=400, body={"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
 
     def reply(body: dict[str, Any]) -> Step:
-        return too_long if len(results(body)) > 2 else main(program, 3)(body)
+        if len(found := results(body)) > 2:
+            return too_long
+        program = Step(tools=[("run_python", {"code": f"print('ROW {len(found)} ' * 3_000)"})])
+        return main(program, 3)(body)
 
     ask(terminal, openai_server, QUESTION, failure=failure, reply=reply)
     assert "Earlier calls:" in json.dumps(openai_server.requests[-1])
