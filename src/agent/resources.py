@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
+    from agent.consent.grants import Grants
     from agent.material.workspace import Workspace
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
@@ -174,6 +175,11 @@ class Resources:
         """Why each call of an external tool needs consent, where it does."""
         choice = self._external.choice
         return "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
+
+    @property
+    def grants(self) -> Grants:
+        """What the user allowed for good."""
+        return self._external.grants
 
     def external(self, journal: Journal, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
         """The tools of external servers, which begin to start; a replay starts none."""

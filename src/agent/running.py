@@ -234,6 +234,7 @@ class Running:
             self.tell,
             approval=self.settings.approval if "approval" in self.run.configuration else None,
             each_call=resources.each_call,
+            grants=resources.grants if live else None,
         )
         workspace = Workspace((journal.home if self._is_first else self._home) / FOLDER)
         external = resources.external(journal, consent, workspace, live=live)

@@ -10,7 +10,10 @@ import pytest
 from test_conversation import Chat
 from test_program_channel import calls, server
 
+from agent.consent.consent import CallProposal, UserReply
+from agent.consent.grants import FILE, Grants
 from agent.consent.origins import Origins
+from agent.consent.provenance import of_call
 from support.external import write_servers
 from support.openai_server import Step
 
@@ -123,6 +126,36 @@ def test_a_file_of_a_named_folder_is_named(tmp_path: Path, path: str, is_named: 
     assert origins.is_in_named_folder(f"{tmp_path}/{path}") is is_named
 
 
+@pytest.mark.parametrize(
+    ("wording", "path", "below"),
+    [
+        ("List {}/My Notes, please.", "My Notes/a.txt", "a.txt"),
+        ('List "{}/My Notes".', "My Notes/2027/new.csv", "2027/new.csv"),
+        ("List {}/My\\ Notes and tell me", "My Notes/a.txt", "a.txt"),
+        ("List {}/My Notes.", "My/a.txt", ""),
+        ("List {}/My, and more", "My/new.txt", "new.txt"),
+        ("List {}/notes-that-are-not-there now", "notes-that-are-not-there/a.txt", "a.txt"),
+        ("List {}/My Notes", "My Notes", ""),
+        ("List {}/My Notes", "My Notes/link/new.txt", ""),
+    ],
+    ids=["spaces", "quoted", "escaped", "not its beginning", "comma", "none yet", "itself", "link"],
+)
+def test_a_path_below_a_named_folder_is_named(tmp_path: Path, wording: str, path: str, below: str):
+    for name in ("My Notes", "My", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "My Notes/link").symlink_to(tmp_path / "other")
+    origins = Origins(wording.format(tmp_path))
+    assert origins.below_named_folder(f"{tmp_path}/{path}") == below
+    verdict = of_call("files__write", {"path": f"{tmp_path}/{path}"}, origins, read_only=True)
+    assert verdict.ruling == ("fine" if below or path == "My Notes" else "asked")
+
+
+def test_a_new_file_of_a_named_folder_carries_no_data_away(tmp_path: Path):
+    origins = Origins(f"List {tmp_path}", private=["The vault opens with the words seven brown horses in the rain."])
+    path = f"{tmp_path}/the vault opens with the words seven brown horses.txt"
+    assert of_call("files__write", {"path": path}, origins, read_only=True).ruling == "doubtful"
+
+
 @pytest.mark.parametrize("allowed", [True, False], ids=["allowed", "not allowed"])
 async def test_the_user_decides_about_a_path_that_was_not_named(desk, ask, tmp_path, allowed: bool):
     asked = []
@@ -136,6 +169,63 @@ async def test_the_user_decides_about_a_path_that_was_not_named(desk, ask, tmp_p
     assert ["/etc/hostname" in str(call.arguments) for call in asked] == [True]
     assert bool(calls(tmp_path)) is allowed
     assert ("did not name this file" in model.told[0]) is not allowed
+
+
+class User:
+    """Replies in turn; remembers what it was asked."""
+
+    def __init__(self, *replies: UserReply) -> None:
+        self.replies = list(replies)
+        self.asked: list[CallProposal] = []
+
+    async def __call__(self, call: CallProposal) -> UserReply:
+        self.asked.append(call)
+        return self.replies.pop(0)
+
+
+async def test_the_reason_of_a_refusal_goes_to_the_model_which_goes_on(desk, ask, tmp_path):
+    desk.confirm = User(UserReply(False, "read weather instead"))
+    model = await ask(
+        tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}), ("notes__entry-0", {"text": "weather"})
+    )
+    assert "the user says: read weather instead" in model.told[0]
+    assert calls(tmp_path) == [["entry-0", {"text": "weather"}]]
+
+
+async def test_a_tool_or_a_folder_is_allowed_for_good_until_that_is_taken_back(desk, ask, tmp_path):
+    folder = tmp_path / "My Notes"
+    (folder / "deep").mkdir(parents=True)
+    grants = Grants(desk.home / "data" / FILE)
+
+    async def asks_about(tool: str, path: Any, *replies: UserReply) -> bool:
+        desk.confirm = user = User(*replies)
+        before = len(calls(tmp_path))
+        await ask(tools(2, 1), (tool, {"text": str(path)}))
+        assert len(calls(tmp_path)) == before + 1
+        return bool(user.asked)
+
+    yes, no_end = UserReply(True), [UserReply(True, scope="always"), UserReply(True, scope="folder")]
+    assert await asks_about("notes__entry-0", "/etc/hostname", no_end[0])
+    assert not await asks_about("notes__entry-0", "/etc/passwd")
+    assert await asks_about("notes__entry-1", folder / "a.txt", no_end[1])
+    assert not await asks_about("notes__entry-1", folder / "deep/new.txt")
+    assert await asks_about("notes__entry-1", folder.parent / "b.txt", yes)
+    assert [(one.tool, one.reason) for one in grants.tools] == [("notes__entry-0", "the user did not name this file")]
+    assert (grants.folders, (grants.path.stat().st_mode & 0o777)) == ([str(folder)], 0o600)
+    assert (grants.forget("notes__entry-0"), grants.forget(str(folder)), grants.forget("x")) == (1, 1, 0)
+    assert await asks_about("notes__entry-0", "/etc/passwd", yes)
+    assert await asks_about("notes__entry-1", folder / "a.txt", yes)
+
+
+async def test_a_standing_permission_holds_in_a_replay_after_it_was_taken_back(desk, ask, tmp_path):
+    desk.confirm = User(UserReply(True, scope="always"))
+    await ask(tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}))
+    desk.confirm = None
+    model = await ask(tools(1, 1), ("notes__entry-0", {"text": "/etc/passwd"}))
+    run = max(path.name for path in desk.runs.iterdir() if path.is_dir())
+    Grants(desk.home / "data" / FILE).forget("notes__entry-0")
+    again = await desk.replay(run)
+    assert (again.text, len(calls(tmp_path)), "did not name" in model.told[0]) == ("done", 2, False)
 
 
 async def test_a_follow_up_sends_what_was_sent_and_lists_no_tool_again(desk, openai_server, tmp_path):

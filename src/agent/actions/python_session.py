@@ -20,7 +20,7 @@ from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
 from agent.consent.external_tools import SERVER
 from agent.consent.origins import Origins
-from agent.consent.permission import may_be_done, words_of_user
+from agent.consent.permission import refusal_of_action, words_of_user
 from agent.consent.program import ProgramText
 from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query
 from agent.context import Context
@@ -402,8 +402,8 @@ class _Host:
         """
         python = self._context.python
         verdict = of_program(verdict, values, python.text, origins, python.results.get(server, ()))
-        if not await may_be_done(verdict, kind, action, words_of_user(self._state), self._context):
-            raise HostError(f"This was not done: {verdict.why}. Only the user can ask for it.")
+        if why := await refusal_of_action(verdict, kind, action, words_of_user(self._state), self._context):
+            raise HostError(f"This was not done: {why}")
         if kind != "ask":
             asked = parts(values[0]) if kind == "read_file" else arguments_in_parts(values)
             python.sent = [*python.sent, {name: value[:_LONGEST_PATH] for name, value in asked.items()}][-_MOST_CALLS:]

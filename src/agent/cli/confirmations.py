@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
 import termios
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 from agent.cli.output import print_note
 from agent.errors import AlitaError
@@ -19,7 +21,7 @@ from mcp_tools.text import count_of, printable
 if TYPE_CHECKING:
     from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
-    from agent.consent.consent import CallProposal, ToolToApprove
+    from agent.consent.consent import CallProposal, ToolToApprove, UserReply
     from agent.consent.external_tools import ConfiguredServers
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.trust import Changed, Decisions
@@ -164,11 +166,11 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 FIRST_LINES = 20
-Word = Literal["yes", "no", "always"]
+CHOICES = {"y": "yes", "n": "no", "b": "no, because …"}
 
 
-async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, always: bool) -> Word:
-    """Asks what a run wants to know; the end of the input is a no.
+async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, always: bool) -> UserReply:
+    """Ask what a run wants to know; the end of the input is a no.
 
     Of a proved tool the beginning of its code is shown. Of a call everything is, as any part may matter.
     """
@@ -176,14 +178,35 @@ async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, alway
 
     if isinstance(asked, ToolToApprove):
         return await _ask_whether_kept(asked, screen, always=always)
-    screen.note(f"\nA call of {asked.name}: {asked.reason}.\n  arguments: {json.dumps(asked.arguments)}")
+    action = asked.arguments.get("action")
+    what = asked.tool or asked.name
+    screen.note(f"\n{what} wants to run, but {asked.reason}:\n  {action or json.dumps(asked.arguments)}")
     if asked.definition:
         screen.note(f"  now defined as: {asked.definition}")
-    chosen = await choose("Call it?", {"y": "yes", "n": "no"}, spoken=screen.spoken)
-    return "yes" if chosen == "y" else "no"
+    if asked.folders:
+        screen.note(f"  folder: {', '.join(asked.folders)}")
+    choices = dict(CHOICES)
+    if asked.tool:
+        choices["a"] = "always for this tool"
+    if asked.folders:
+        choices["f"] = "always for this folder"
+    chosen = await choose("Run it?", choices, spoken=screen.spoken)
+    if chosen in {"a", "f"}:
+        screen.note("To take it back: alita mcp forget " + (asked.tool if chosen == "a" else asked.folders[0]))
+    return await _reply(chosen)
 
 
-async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> Word:
+async def _reply(chosen: str) -> UserReply:
+    from agent.consent.consent import UserReply
+
+    if chosen == "b":
+        return UserReply(False, (await read_line("No, because: ")))
+    return UserReply(
+        chosen in {"y", "a", "f"}, scope="always" if chosen == "a" else "folder" if chosen == "f" else "once"
+    )
+
+
+async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> UserReply:
     from agent.cli.screen import Line
 
     screen.line(Line("new", proposal.signature, "●", "bold", whole=True))
@@ -194,11 +217,10 @@ async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: 
         screen.line(Line("", f"… {count_of(hidden, 'more line')}: m shows all"))
     for number, check in enumerate(proposal.checks):
         screen.line(Line("" if number else "checks", check, whole=True))
-    words: dict[str, Word] = {"y": "yes", "n": "no", **({"a": "always"} if always else {})}
-    more = {"m": "more"} if hidden > 0 else {}
-    while (chosen := await choose("Keep this tool?", {**words, **more}, spoken=screen.spoken)) == "m":
+    choices = CHOICES | ({"a": "always"} if always else {}) | ({"m": "more"} if hidden > 0 else {})
+    while (chosen := await choose("Keep this tool?", choices, spoken=screen.spoken)) == "m":
         screen.code(proposal.source)
-    return words.get(chosen, "no")
+    return await _reply(chosen)
 
 
 def has_keyboard() -> bool:
@@ -218,15 +240,37 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
     ways = " ".join(word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()) + " › "
     if spoken:
         ways = f"Type {', '.join(f'{letter} for {word}' for letter, word in choices.items())}: "
+
+    def taken(typed: bytes) -> str | None:
+        word = typed.decode("utf-8", "replace").strip().lower()
+        chosen = next((letter for letter, whole in choices.items() if word in {letter, whole}), "")
+        return chosen if chosen or typed in {b"", b"\x04"} else None
+
+    return await _ask_terminal(f"{printable(question)} {ways}", taken)
+
+
+async def read_line(question: str) -> str:
+    """Read one line at the controlling terminal, which shows what is typed; empty when the terminal went away."""
+
+    def taken(typed: bytes) -> str:
+        return printable(typed.decode("utf-8", "replace")).strip()
+
+    return await _ask_terminal(question, taken, whole_lines=True)
+
+
+async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, whole_lines: bool = False) -> str:
+    """Write a question and read until `taken` accepts what was typed."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     try:
         terminal = open("/dev/tty", "r+b", buffering=0)  # noqa: PTH123, ASYNC230, SIM115 - a device, which opens at once
     except OSError:
         return ""
-    with terminal:
-        echoes = termios.tcgetattr(terminal)[3] & termios.ECHO
-        termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before the question is no answer to it
-        terminal.write(f"{printable(question)} {ways}".encode())
+    with terminal, _whole_lines(terminal) if whole_lines else contextlib.nullcontext():
+        echoes = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+        if not whole_lines:
+            termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before the question is no answer to it
+        shown = _wrapped(question, os.get_terminal_size(terminal.fileno()).columns).encode()
+        terminal.write(shown)
         loop.add_reader(terminal, ready.set)  # which leaves Ctrl-C to the loop
         try:
             while True:
@@ -236,15 +280,31 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
                     typed = os.read(terminal.fileno(), 4096)
                 except OSError:
                     return ""
-                word = typed.decode("utf-8", "replace").strip().lower()
-                chosen = next((letter for letter, whole in choices.items() if word in {letter, whole}), "")
-                if chosen or typed in {b"", b"\x04"}:
+                if (chosen := taken(typed)) is not None:
                     terminal.write(b"" if echoes else f"{chosen}\n".encode())
                     return chosen
                 if echoes:
-                    terminal.write(f"{printable(question)} {ways}".encode())
+                    terminal.write(shown)
         except asyncio.CancelledError:
             terminal.write(b"\n")
             raise
         finally:
             loop.remove_reader(terminal)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Break a question between words; the blank at its end stays."""
+    return "\n".join(textwrap.wrap(text, max(width - 4, 20), break_on_hyphens=False)) + " " if width else text
+
+
+@contextlib.contextmanager
+def _whole_lines(terminal: IO[bytes]) -> Iterator[None]:
+    """Let the terminal edit and show a line, whatever it did before."""
+    before = termios.tcgetattr(terminal)
+    edited = termios.tcgetattr(terminal)
+    edited[3] |= termios.ECHO | termios.ICANON
+    termios.tcsetattr(terminal, termios.TCSANOW, edited)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)

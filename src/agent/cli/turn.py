@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.answer import Answer, status_of
-from agent.cli.confirmations import Word, ask_user
+from agent.cli.confirmations import ask_user
 from agent.cli.interactive.keyboard import Keyboard
 from agent.errors import AlitaError
 from agent.models.protocol import Usage
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.cli.interactive.pastes import Pastes
     from agent.cli.screen import Screen
-    from agent.consent.consent import CallProposal, ToolToApprove
+    from agent.consent.consent import CallProposal, ToolToApprove, UserReply
 
 
 class Activity:
@@ -163,7 +163,7 @@ class RunDisplay:
         self._screen.end_work()
         self._keys.close()
 
-    async def confirm(self, asked: ToolToApprove | CallProposal, *, always: bool = False) -> Word:
+    async def confirm(self, asked: ToolToApprove | CallProposal, *, always: bool = False) -> UserReply:
         """Ask the user; `always` may be said of new tools."""
         with self.paused():
             return await ask_user(asked, self._screen, always=always)

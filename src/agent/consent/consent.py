@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
+from agent.consent.grants import Grants
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.tool import Json, Tool
@@ -46,9 +49,37 @@ class CallProposal:
     """What the server now says of the tool, where that has changed."""
     is_doubtful: bool = False
     """Whether it would be refused unasked because it may come from foreign text alone."""
+    tool: str = ""
+    """The external tool, if the user may allow it for good for this reason."""
+    paths: tuple[str, ...] = ()
+    """The paths that nobody named, if they are the reason."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders of these paths, if the user may allow them for good."""
+        if not all(Path(path).expanduser().is_absolute() for path in self.paths):
+            return ()
+        found = [Path(os.path.realpath(Path(path).expanduser())) for path in self.paths]
+        folders = {str(path if path.is_dir() else path.parent) for path in found}
+        return () if "/" in folders else tuple(sorted(folders))
 
 
-Confirm = Callable[[ToolToApprove | CallProposal], Awaitable[bool]]
+@dataclass(frozen=True, slots=True)
+class UserReply:
+    """The reply of the user who is asked."""
+
+    allowed: bool
+    reason: str = ""
+    """Why not, for the model."""
+    scope: Literal["once", "always", "folder"] = "once"
+    """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
+
+
+Confirm = Callable[[ToolToApprove | CallProposal], Awaitable[UserReply | bool]]
+"""Asks the user. True and False are short for replies without a reason."""
+NOT_APPROVED = "it was not approved"
+USER_SAID = "the user says: "
+"""Begins the user's reason in what a model is told."""
 
 
 @dataclass(eq=False)
@@ -64,28 +95,39 @@ class Consent:
     """Of proved tools; None in a run from before there was any, which keeps them all."""
     each_call: str = ""
     """Why each call of an external tool needs consent, where it does."""
+    grants: Grants | None = None
+    """What the user allowed for good; None in a replay."""
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
         self._of_tools: dict[str, str] = {}
 
-    async def _allows(self, asked: ToolToApprove | CallProposal) -> bool:
-        """What somebody says who is asked; nobody says no."""
+    async def _reply(self, asked: ToolToApprove | CallProposal) -> UserReply:
+        """Ask the user. Without one, the reply is no."""
         if self.confirm is None:
-            return False
+            return UserReply(False)
         async with self._asking:
             with self.budget.standing_still():
-                return await self.confirm(asked)
+                reply = await self.confirm(asked)
+        return reply if isinstance(reply, UserReply) else UserReply(reply)
 
-    async def allows_doubtful(self, call: CallProposal) -> bool:
-        """Whether the user, where somebody can be asked, allows an action; the journal holds what was said."""
-        if self.confirm is None and not self.journal.knows(_DOUBTFUL):
-            return False
+    async def reply_to(self, call: CallProposal) -> tuple[UserReply, bool]:
+        """Return the user's reply to an action, and True if it is a standing permission. The journal holds both."""
+        covered = self.grants is not None and await asyncio.to_thread(self.grants.cover, call)
+        if self.confirm is None and not covered and not self.journal.knows(_DOUBTFUL):
+            return UserReply(False), False
 
         async def perform() -> Json:
-            return {"allowed": await self._allows(call)}
+            if covered:
+                return {"allowed": True, "standing": True}
+            reply = await self._reply(call)
+            if reply.allowed and reply.scope != "once" and self.grants is not None:
+                await asyncio.to_thread(self.grants.keep, call, reply.scope)
+            return {"allowed": reply.allowed, "reason": reply.reason}
 
-        return bool((await self.journal.call(_DOUBTFUL, asdict(call), perform))["allowed"])
+        request: dict[str, Json] = {"name": call.name, "arguments": call.arguments, "reason": call.reason}
+        said = await self.journal.call(_DOUBTFUL, request | {"definition": "", "is_doubtful": True}, perform)
+        return UserReply(said["allowed"], said.get("reason", "")), said.get("standing", False)
 
     async def refusal_of_tool(self, tool: Tool) -> str:
         """Why a proved tool is not kept; empty where it is. It is decided once, which the journal holds."""
@@ -105,7 +147,10 @@ class Consent:
 
     async def _decided(self, tool: Tool) -> str:
         if self.approval == "ask" and self.confirm is not None:
-            return "" if await self._allows(proposal_of(tool)) else "it was not approved"
+            reply = await self._reply(proposal_of(tool))
+            return (
+                "" if reply.allowed else f"{NOT_APPROVED}; {USER_SAID}{reply.reason}" if reply.reason else NOT_APPROVED
+            )
         return {
             "auto": "",
             "never": "tools are not kept: approval is set to never",
@@ -125,8 +170,10 @@ class Consent:
                 f"alita mcp enable {changed.server}" if changed else "ask on a terminal, or name the models yourself"
             )
             return f"{name} was not called: {why}, and nobody can be asked here. To allow it: {allow}"
-        if not await self._allows(CallProposal(name, arguments, why, changed.definition if changed else "")):
-            return f"{name} was not called: the user did not allow it"
+        reply = await self._reply(CallProposal(name, arguments, why, changed.definition if changed else ""))
+        if not reply.allowed:
+            because = f"; {USER_SAID}{reply.reason}" if reply.reason else ""
+            return f"{name} was not called: the user did not allow it{because}"
         if changed:
             if await servers.changed(name) != changed:
                 return f"{name} was not called: its server changed it again while you were asked"

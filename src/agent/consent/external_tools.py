@@ -6,10 +6,13 @@ import base64
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.configuration.project_choice import ProjectChoice
+from agent.consent.grants import FILE as GRANTS_FILE
+from agent.consent.grants import Grants
 from agent.records import as_plain, from_plain
 from mcp_tools.clients.config_files import configured
 from mcp_tools.clients.definitions import plain_schema
@@ -121,6 +124,7 @@ class ConfiguredServers:
         self.decisions = Decisions(settings.data_dir / FILE)
         self.choice = ProjectChoice.of(settings)
         self.project = project
+        self._data = settings.data_dir
         self.problems: tuple[Problem, ...] = found.problems
         self.standings = [
             standing_of(entry, self.decisions, os.environ, project)
@@ -137,6 +141,14 @@ class ConfiguredServers:
         """What an answer depends on: the servers whose tools are offered."""
         self._seen = Seen(settings.data_dir / PINS_FILE)
         self._is_told = False
+
+    @cached_property
+    def grants(self) -> Grants:
+        """What this user allowed for good."""
+        from mcp_tools.clients.definitions import prefix_of
+
+        servers = [(prefix_of(server.entry.name), server.entry.digest) for server in self.ready]
+        return Grants(self._data / GRANTS_FILE, servers)
 
     def offers(self, name: str) -> bool:
         """Whether a tool of that name would be one of these servers'."""

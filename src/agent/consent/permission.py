@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.consent import CallProposal
+from agent.consent.consent import USER_SAID, CallProposal, UserReply
 from agent.consent.provenance import Verdict
 from agent.errors import ModelError, ModelOutputError
 from agent.events import ActionRefused
@@ -28,28 +28,38 @@ _ADVICE = "Only the user can ask for it. Go on without it, with what the questio
 async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:
     """The failed step of an action that nobody but foreign text wants; None where it may be done."""
     decision = decision_of(state)
-    if await may_be_done(verdict, decision.action, decision.input, words_of_user(state), context):
+    why = await refusal_of_action(verdict, decision.action, decision.input, words_of_user(state), context)
+    if not why:
         return None
-    return {"steps": [step(state, ok=False, finding=f"This was not done: {verdict.why}. {_ADVICE}")]}
+    update: dict[str, Any] = {"steps": [step(state, ok=False, finding=f"This was not done: {why}")]}
+    _, _, reason = why.partition(USER_SAID)
+    return update | ({"said": [*(state.get("said") or [state["question"]]), reason]} if reason else {})
 
 
-async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, context: Context) -> bool:
-    """Whether an action may be done; where not, that is told.
+async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: str, context: Context) -> str:
+    """Return why an action is not done, for the model; empty if it may be done. A refusal is told to the front end.
 
     What is doubtful is decided by a model that sees what the user wrote and the action, and no foreign text. Where it
     does not find the action wanted, and for a small model, which is not asked, the user decides, if somebody is there.
     """
     if verdict.ruling == "fine":
-        return True
+        return ""
+    reply = UserReply(False)
     if verdict.ruling != "refused":
-        call = CallProposal(name, {"action": action}, verdict.why, is_doubtful=True)
         is_doubtful = verdict.ruling == "doubtful"
         if is_doubtful and await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
-            return True
-        if await context.consent.allows_doubtful(call):
-            return True
+            return ""
+        tool = action.partition("(")[0] if name == "use_tool" and verdict.may_stand else ""
+        call = CallProposal(
+            name, {"action": action}, verdict.why, is_doubtful=is_doubtful, tool=tool, paths=verdict.paths
+        )
+        reply, is_standing = await context.consent.reply_to(call)
+        if is_standing and verdict.rest is not None:
+            return await refusal_of_action(verdict.rest, name, action, wanted, context)
+        if reply.allowed:
+            return ""
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))
-    return False
+    return f"{verdict.why}. {USER_SAID}{reply.reason}" if reply.reason else f"{verdict.why}. {_ADVICE}"
 
 
 def words_of_user(state: State) -> str:

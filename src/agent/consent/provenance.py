@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
@@ -35,6 +35,12 @@ class Verdict:
     ruling: Ruling = "fine"
     why: str = ""
     """For the model and the user, where it is not fine; no text of others stands in it."""
+    may_stand: bool = False
+    """True if the user may allow such calls for good."""
+    paths: tuple[str, ...] = ()
+    """The paths that the user did not name, if they are the reason."""
+    rest: Verdict | None = None
+    """The ruling if these paths were named."""
 
 
 FINE = Verdict()
@@ -82,6 +88,7 @@ class Asked:
             or (is_address(value) and origins.is_link(value))
             or origins.is_shown(value)
             or origins.is_in_named_folder(value)
+            or program.holds(origins.below_named_folder(value) or value)
             or any(stands_whole(value, result) for result in self.results)
         )
 
@@ -94,6 +101,8 @@ class Rule:
     ruling: Ruling
     why: str
     applies: Callable[[Asked], bool]
+    may_stand: bool = False
+    """True if the user may allow such calls for good."""
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -230,6 +239,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "asked",
             "the user did not name this file",
             lambda a: any(map(PATH.fullmatch, a.others)),
+            may_stand=True,
         ),
         Rule(
             "passage",
@@ -267,6 +277,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "doubtful",
             "an argument stands only in text that others wrote",
             lambda a: any(map(a.origins.stands_there, a.others)),
+            may_stand=True,
         ),
         Rule(
             "unwanted",
@@ -276,6 +287,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
                 not a.origins.names_tool(a.name)
                 and (bool(a.origins.foreign) or a.origins.gives_orders or a.origins.is_wording(a.values))
             ),
+            may_stand=True,
         ),
     ),
     "program": (
@@ -298,7 +310,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 def _ruled(kind: str, asked: Asked) -> Verdict:
     rule = next((rule for rule in RULES[kind] if rule.applies(asked)), None)
-    return FINE if rule is None or rule.ruling == "fine" else Verdict(rule.ruling, rule.why)
+    return FINE if rule is None or rule.ruling == "fine" else Verdict(rule.ruling, rule.why, rule.may_stand)
 
 
 def of_address(url: str, origins: Origins) -> Verdict:
@@ -361,18 +373,21 @@ def of_call(
     """
     values = list(leaves(arguments))
     own = {one for one in values if one in files or origins.is_in_named_folder(one) or origins.is_wanted(one)}
-    return _ruled(
-        "call",
-        Asked(
-            origins,
-            name=name,
-            values=values,
-            others=[one for one in values if one not in own],
-            names=[*member_names(arguments)],
-            results=results,
-            read_only=read_only,
-        ),
+    asked = Asked(
+        origins,
+        name=name,
+        values=values,
+        others=[origins.below_named_folder(one) or one for one in values if one not in own],
+        names=[*member_names(arguments)],
+        results=results,
+        read_only=read_only,
     )
+    verdict = _ruled("call", asked)
+    if verdict.ruling != "asked":
+        return verdict
+    paths = tuple(filter(PATH.fullmatch, asked.others))
+    rest = _ruled("call", replace(asked, others=[one for one in asked.others if one not in paths]))
+    return replace(verdict, paths=paths, rest=rest)
 
 
 def of_program(
@@ -387,6 +402,8 @@ def of_program(
         origins: What the run knows.
         results: What the same server gave to the session before.
     """
+    if verdict.rest is not None:
+        return replace(verdict, rest=of_program(verdict.rest, values, program, origins, results))
     if verdict != FINE:
         return verdict
     return _ruled("program", Asked(origins, values=values, program=program, results=results))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent.answer import has_words
 from agent.consent.origins import Origins
-from agent.consent.permission import may_be_done
+from agent.consent.permission import refusal_of_action
 from agent.consent.provenance import of_query
 from agent.errors import StoppedError
 from agent.state import CitedSource
@@ -171,7 +171,7 @@ class _Inquiry:
     async def _search(self, query: str, freshness: str) -> list[Result]:
         origins = self._wanted.origins
         is_ruled = query == self._wanted.query
-        if not is_ruled and not await may_be_done(
+        if not is_ruled and await refusal_of_action(
             of_query(query, origins), "search", f"search {query}", origins.wanted, self._context
         ):
             return []

@@ -6,6 +6,7 @@ from functools import partial
 
 from agent.actions.creation import short_path, tell_creation
 from agent.actions.tools import shown_tool
+from agent.consent.consent import USER_SAID
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
@@ -83,7 +84,9 @@ def _not_kept(state: State, context: Context, creation: Creation) -> Update:
     ok = creation.answered
     shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
-    if refused and state.get("wish") == "create":
+    if USER_SAID in creation.reason:
+        done |= {"final": ""}  # the model goes on with what the user says
+    elif refused and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"final": "", "note": _MEND}

@@ -74,6 +74,21 @@ def test_a_quiet_command_asks_all_the_same_and_neither_a_doubtful_nor_an_early_w
     assert kept(tmp_path) == []
 
 
+def test_no_because_tells_the_model_which_goes_on(terminal, tmp_path):
+    goes_on = decide("answer", answer="Without a tool.", when="the user says: use no loop, naïvely")
+    script = terminal.script(goes_on, SCRATCH, *STORY)
+    alita = Tty(terminal.here, terminal.home, "--approve", "ask", "--model", script, QUESTION, out=tmp_path / "out.txt")
+    try:
+        shown(alita)
+        alita.type("b\n")
+        alita.wait_for("No, because: ")
+        alita.type("use no loop, naïvely\n")
+        assert alita.ended() == (0, "Without a tool.\n")
+    finally:
+        alita.kill()
+    assert kept(tmp_path) == []
+
+
 def test_ctrl_c_leaves_without_keeping_and_a_resumed_run_asks_again(start, tmp_path):
     alita = start()
     alita.wait_for("Keep this tool? [y]es [n]o ")

@@ -27,7 +27,7 @@ from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay, listen, on_interrupt
 from agent.cli.verbs.ask import explanation, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
-from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove
+from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove, UserReply
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.models.roles import with_named_model
@@ -284,19 +284,19 @@ class Terminal:
         self.attached.clear()
         await self.ask(question, files)
 
-    async def _confirm(self, asked: ToolToApprove | CallProposal) -> bool:
+    async def _confirm(self, asked: ToolToApprove | CallProposal) -> UserReply:
         assert self._turn is not None
         if isinstance(asked, CallProposal):
-            return await self._turn.confirm(asked) == "yes"
+            return await self._turn.confirm(asked)
         if self.mode != "ask":
-            return self.mode == "auto"
-        word = await self._turn.confirm(asked, always=True)
-        if word == "always":
+            return UserReply(self.mode == "auto")
+        reply = await self._turn.confirm(asked, always=True)
+        if reply.scope == "always":
             self.mode = "auto"
             self.screen.note("From now on every tool that passes its tests is kept. To be asked again: /approve ask")
-        if word == "no":
+        if not reply.allowed:
             self.refused.append(asked.name)
-        return word != "no"
+        return reply
 
     def status(self) -> str:
         """The line below the prompt."""

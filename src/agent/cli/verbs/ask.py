@@ -216,15 +216,15 @@ class _Run:
         """Gives the answer, and what made the run fail."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
-        from agent.consent.consent import CallProposal
+        from agent.consent.consent import CallProposal, UserReply
 
         settings = read_settings(flags)
         self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
 
-        async def confirm(asked: ToolToApprove | CallProposal) -> bool:
+        async def confirm(asked: ToolToApprove | CallProposal) -> UserReply:
             """Asks; a doubtful action is not even asked about unless approval is."""
             is_doubtful = isinstance(asked, CallProposal) and asked.is_doubtful
-            return (settings.approval == "ask" or not is_doubtful) and await turn.confirm(asked) == "yes"
+            return UserReply(False) if is_doubtful and settings.approval != "ask" else await turn.confirm(asked)
 
         def hear(event: Event) -> None:
             if self._output.stream and not isinstance(event, RunFinished):

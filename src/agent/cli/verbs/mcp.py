@@ -258,6 +258,26 @@ def enable(name: Name, yes: Yes = False) -> Result:
     return done(f"{name} is started when a question needs it.", enabled=name)
 
 
+@app.command()
+def allowed() -> Result:
+    """Lists the tools and folders that you allowed for good."""
+    grants = _configured().grants
+    tools, folders = grants.tools, grants.folders
+    rows = [*((one.tool, f"although {one.reason}") for one in tools), *((one, "files below it") for one in folders)]
+    form = {"tools": [{"tool": one.tool, "reason": one.reason} for one in tools], "folders": folders}
+    return listing(form, rows, "Nothing is allowed for good. A session offers it when it asks about a call.")
+
+
+@app.command()
+def forget(
+    what: Annotated[str, typer.Argument(metavar="TOOL|FOLDER", help="As `alita mcp allowed` lists it.")],
+) -> Result:
+    """Takes back what you allowed a tool, or in a folder, for good."""
+    if not _configured().grants.forget(what):
+        raise UsageError(f"{one_line(what)} is not allowed for good.", remedy="`alita mcp allowed` lists what is.")
+    return done(f"{one_line(what)} is asked about again.", forgotten=what)
+
+
 def _require_ours(entry: ServerEntry, remedy: str) -> None:
     """Whether its file may be changed; another program's stays as it is."""
     if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:

@@ -1,0 +1,98 @@
+"""Standing permissions: calls that the user allowed for good, for one tool and reason, or below a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, Field
+
+from mcp_tools.errors import ServersFileError, os_errors_as
+from mcp_tools.json_file import JsonFile
+
+if TYPE_CHECKING:
+    from agent.consent.consent import CallProposal
+
+FILE = "allowed.json"
+
+
+class ToolGrant(BaseModel):
+    """One tool of one server, as its entry was then, for one reason to ask."""
+
+    tool: str
+    reason: str
+    server: str
+    """Digest of the server's entry: a server of the same name that starts something else is asked about again."""
+
+
+class _Document(BaseModel):
+    form: Literal[1] = Field(1, alias="schema")
+    tools: list[ToolGrant] = []
+    folders: list[str] = []
+
+
+class Grants:
+    """The standing permissions of this user.
+
+    Args:
+        path: Their file, in the user's data folder. If it cannot be read, nothing is allowed.
+        servers: Prefix of the tools' names and digest of each configured server.
+    """
+
+    def __init__(self, path: Path, servers: Sequence[tuple[str, str]] = ()) -> None:
+        self.path = path
+        self._file = JsonFile(path, _Document, empty={"schema": 1})
+        self._servers = servers
+
+    @property
+    def tools(self) -> list[ToolGrant]:
+        """The allowed tools."""
+        return self._file.remembered().tools
+
+    @property
+    def folders(self) -> list[str]:
+        """The allowed folders."""
+        return self._file.remembered().folders
+
+    def cover(self, call: CallProposal) -> bool:
+        """Return True if the user allowed such calls for good."""
+        if call.tool and self._grant(call) in self.tools:
+            return True
+        granted = [Path(folder) for folder in self.folders] if call.paths else []
+        return bool(granted) and all(
+            any(Path(os.path.realpath(path)).is_relative_to(folder) for folder in granted) for path in call.paths
+        )
+
+    def keep(self, call: CallProposal, scope: Literal["always", "folder"]) -> None:
+        """Allow such calls from now on.
+
+        Raises:
+            ServersFileError: The file cannot be written.
+        """
+        what = f"The permission cannot be kept: {self.path} cannot be written"
+        remedy = "Make the folder writable, or set ALITA_HOME to another place."
+        with os_errors_as(ServersFileError, what, remedy), self._file.changing() as document:
+            if scope == "always" and self._grant(call) not in document.tools:
+                document.tools.append(self._grant(call))
+            elif scope == "folder":
+                document.folders += [one for one in call.folders if one not in document.folders]
+
+    def forget(self, what: str) -> int:
+        """Revoke the permissions of a tool or a folder; return their number.
+
+        Raises:
+            ServersFileError: The file cannot be written.
+        """
+        folder = os.path.realpath(Path(what).expanduser())
+        message, remedy = f"The permissions cannot be changed: {self.path}", "Check its rights."
+        with os_errors_as(ServersFileError, message, remedy), self._file.changing() as document:
+            before = len(document.tools) + len(document.folders)
+            document.tools = [grant for grant in document.tools if grant.tool != what]
+            document.folders = [one for one in document.folders if one != folder]
+            return before - len(document.tools) - len(document.folders)
+
+    def _grant(self, call: CallProposal) -> ToolGrant:
+        found = [(len(prefix), digest) for prefix, digest in self._servers if call.tool.startswith(prefix)]
+        return ToolGrant(tool=call.tool, reason=call.reason, server=max(found, default=(0, ""))[1])
