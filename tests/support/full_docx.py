@@ -51,7 +51,7 @@ _BODY = "".join(
         paragraph(_run(_drawing('<a:blip r:embed="none"/>', 'descr="MARKERpicturealt"').replace("<wp:docPr", "<wp:ignored").replace("<wp:ignored", "<wp:docPr"))),
         paragraph(_run('<w:drawing><wp:inline><wp:docPr id="2" name="l"><a:hlinkClick r:id="link" tooltip="MARKERshapetip"/></wp:docPr></wp:inline></w:drawing>')),
         paragraph(_run('<w:object><v:shape alt="MARKERolealt"/><o:OLEObject ProgID="MARKERprogram" r:id="ole"/></w:object>')),
-        '<w:altChunk r:id="html"/><w:altChunk r:id="rtf"/><w:altChunk r:id="inner"/>',
+        '<w:altChunk r:id="html"/><w:altChunk r:id="rtf"/><w:altChunk r:id="inner"/><w:altChunk r:id="mht"/>',
         paragraph(_field(" DOCPROPERTY MARKERfield ")),
         paragraph(_field(' MERGEFIELD "MARKERmerge" ')),
         paragraph('<w:fldSimple w:instr=" AUTHOR MARKERsimple "/>'),
@@ -107,7 +107,7 @@ def full_docx() -> bytes:
     out = io.BytesIO()
     related = [
         ("chart", "chart", "charts/chart1.xml"), ("diagram", "diagramData", "diagrams/data1.xml"), ("ole", "oleObject", "embeddings/oleObject1.bin"), ("html", "aFChunk", "chunk.html"),
-        ("rtf", "aFChunk", "chunk.rtf"), ("inner", "aFChunk", "chunk.docx"), ("gloss", "glossaryDocument", "glossary/document.xml"), ("bib", "customXml", "../customXml/item1.xml"),
+        ("rtf", "aFChunk", "chunk.rtf"), ("mht", "aFChunk", "chunk.mht"), ("inner", "aFChunk", "chunk.docx"), ("gloss", "glossaryDocument", "glossary/document.xml"), ("bib", "customXml", "../customXml/item1.xml"),
     ]  # fmt: skip
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -133,6 +133,10 @@ def full_docx() -> bytes:
         new.writestr("word/chunk.html", "<p>MARKERhtml</p>")
         new.writestr("word/chunk.rtf", r"{\rtf1 MARKERrtf}")
         new.writestr("word/chunk.docx", inner)
+        new.writestr(
+            "word/chunk.mht",
+            "MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>MARKERmht</p>\n--b--\n",
+        )
         new.writestr(
             "word/glossary/document.xml",
             f"<w:glossaryDocument {spaces}><w:docParts>{paragraph('MARKERglossary')}</w:docParts></w:glossaryDocument>",

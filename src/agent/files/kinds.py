@@ -495,7 +495,10 @@ def _lined(text: str, named: str) -> str:
 def _is_mail(lines: list[str]) -> bool:
     header = lines[: lines.index("")] if "" in lines else lines
     fields = {found[1].lower() for line in header if (found := _MAIL.match(line))}
-    return len(fields) >= 3 and "from" in fields and all(re.match(r"[\w-]+:|\s", line) for line in header)
+    is_page = {"mime-version", "content-type"} <= fields  # a web page in one file (MHT) has no sender
+    return (is_page or (len(fields) >= 3 and "from" in fields)) and all(
+        re.match(r"[\w-]+:|\s", line) for line in header
+    )
 
 
 def _delimited(lines: list[str]) -> str:

@@ -218,5 +218,5 @@ async def test_a_text_for_programs_says_that_it_is_cut(tmp_path: Path, monkeypat
     path.write_bytes(docx_bytes(paragraph("A heron. ") * 100))
     for limit, cut in ((300, True), (100_000, False)):
         monkeypatch.setattr(journaled_files, "_LONGEST_TEXT", limit)
-        made = await journaled_files._as_text(path, path.name, tmp_path, None)
+        (made,) = await journaled_files._as_text(path, path.name, tmp_path, None)
         assert ("(Cut here: " in made.read_text()) is cut

@@ -26,7 +26,7 @@ FULL: dict[str, tuple[Callable[[], bytes], dict[str, str]]] = {
         full_docx,
         {
             **dict.fromkeys(("alias", "bookmarkname", "controltag", "placeholder", "entryvalue"), "names of"),
-            "formname": "names of", "inner": "Embedded files",
+            "formname": "names of",
             **dict.fromkeys(("default", "help", "status"), "form fields"),
             **dict.fromkeys(("then", "else"), "codes of fields"),
             **dict.fromkeys(("element", "smarttag", "smartvalue"), "tags"),

@@ -6,12 +6,26 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from agent.files.contents import Contents, ReadLimits, Source, TextContents, damaged, first_of, in_sections, table
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Source,
+    TextContents,
+    damaged,
+    first_of,
+    in_sections,
+    open_nested,
+    table,
+)
 from agent.files.documents.ooxml import Package, Part
 from agent.files.documents.package import Drawings
 from agent.files.documents.symbols import has_private, is_symbol_font, symbol, symbols
+from agent.files.kinds import kind_of
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -63,11 +77,11 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
         body = part.root.find(f"{_W}body")
         if body is None:
             raise damaged(source.name, "docx", "its main part is another kind of document")
-        return _read(package, part, limits)
+        return _read(package, part, limits, source.depth)
 
 
-def _read(package: Package, part: Part, limits: ReadLimits) -> Contents:
-    reading = _Reading(part)
+def _read(package: Package, part: Part, limits: ReadLimits, depth: int) -> Contents:
+    reading = _Reading(part, limits, depth)
     blocks = reading.blocks()
     counts = {
         "tables": sum(block.startswith("| ") for block in blocks),
@@ -90,8 +104,8 @@ def _read(package: Package, part: Part, limits: ReadLimits) -> Contents:
 class _Reading:
     """A document while it is read: what its parts share."""
 
-    def __init__(self, part: Any) -> None:
-        self._part = part
+    def __init__(self, part: Any, limits: ReadLimits, depth: int) -> None:
+        self._part, self.limits, self.depth = part, limits, depth
         self.drawings = Drawings()
         self.lists = _Lists([one for _, root in self._roots("numbering") for one in root])
         self.levels, self.numbered = _styles([one for _, root in self._roots("styles") for one in root])
@@ -254,13 +268,33 @@ class _Part:
             elif name == "AlternateContent":
                 yield from next((shown for version in child if (shown := list(self.blocks(version)))), [])
             elif name == "altChunk":
-                yield self._reading.drawings.embedded(self._part, child.get(f"{_R}id"), "a part of the text", "text")
+                yield from self._chunk(child.get(f"{_R}id"))
             elif name == "subDoc":
                 self._reading.told.append(f"The subdocument {self._part.address(child.get(f'{_R}id'))} is not read.")
             elif name not in _SKIPPED:
                 yield from self.blocks(child)
         if joined.strip():
             yield joined
+
+    def _chunk(self, relation: str | None) -> Iterator[str]:
+        """A part of the text in another format: HTML, MHT, a document. One that nothing reads is kept as a file."""
+        related, reading = self._part.related(relation), self._reading
+        if related is not None and reading.depth < reading.limits.depth:
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / related.name.rpartition("/")[2]
+                path.write_bytes(related.content)
+                try:
+                    source = Source(path, kind_of(path), depth=reading.depth + 1)
+                    with open_nested(source, reading.limits, reading.told) as opened:
+                        texts = [section.text for section in opened.sections()]
+                        for saved in opened.save_data(Path(folder)):
+                            kept = reading.drawings.named(saved.read_bytes(), saved.suffix[1:], "part")
+                            texts = [text.replace(f"[picture {saved.name}", f"[picture {kept}") for text in texts]
+                    yield from texts
+                    return
+                except FileProblem as problem:
+                    reading.told.append(problem.message)
+        yield reading.drawings.embedded(self._part, relation, "a part of the text", "text")
 
     def _rows(self, child: Any) -> list[list[str]]:
         """The rows of a table as if all changes were accepted; its title and description follow it."""

@@ -81,7 +81,7 @@ class _Mail:
     ) -> None:
         message = BytesParser(policy=policy.default).parsebytes(content)
         self.headers = {name: text for name in _HEADERS if (text := _header(message, name))}
-        if not self.headers:
+        if not self.headers and "mime-version" not in message:
             raise FileProblem("mismatch", f"{source.name} is not a mail: it has no mail headers.")
         self.lost: list[str] = []
         self.data = {} if data is None else data

@@ -79,7 +79,7 @@ class Drawings:
         """The text for a picture; without content, only its description and its address."""
         name = address
         if content:
-            name = self._named(content, suffix, stem)
+            name = self.named(content, suffix, stem)
         named = f"[picture {name}" if name else "[picture"
         return f"{named}: {alt}]" if alt else f"{named}]" if name else "[picture without description]"
 
@@ -94,11 +94,12 @@ class Drawings:
 
     def file(self, content: bytes, suffix: str, what: str, stem: str) -> str:
         """Keeps an embedded file, and returns its text."""
-        name = self._named(content, suffix, f"{stem}-object")
+        name = self.named(content, suffix, f"{stem}-object")
         self.files += [name] if name not in self.files else []
         return f"[embedded file {name}: {what}]"
 
-    def _named(self, content: bytes, suffix: str, stem: str) -> str:
+    def named(self, content: bytes, suffix: str, stem: str) -> str:
+        """Keeps a file, once, and returns its name."""
         name = next((known for known, kept in self.pictures.items() if kept == content), "")
         name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
         self.pictures[name] = content
