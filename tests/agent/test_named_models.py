@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from agent.configuration.project_choice import ProjectChoice, require_allowed
 from agent.configuration.settings import Settings, configuration_of
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
+from agent.models.named import NamedModel
 from agent.models.protocol import Price, Request
 from agent.models.roles import Models, endpoint_of
 from mcp_tools.clients.trust import FILE, Decisions
@@ -216,3 +218,30 @@ def test_what_a_project_names_is_asked_about_as_it_stands(place) -> None:
 
 def test_the_environment_may_hold_what_it_likes(tmp_path) -> None:
     assert read_settings(environment={"ALITA_HOME": str(tmp_path), **KEYS}, current=tmp_path).models == {}
+
+
+SEEING = """
+gpt-5-mini gpt-4o openai/gpt-4o-mini-2024-07-18 chatgpt-4o-latest gpt-4.1-nano gpt-4-turbo o3 o4-mini o1
+claude-sonnet-4-5 anthropic/claude-3.5-sonnet us.anthropic.claude-3-haiku-20240307-v1:0 gemini-2.5-flash
+google/gemini-flash-latest Qwen/Qwen2.5-VL-7B-Instruct qwen2.5vl:7b qwen3-vl:8b qwen-vl-max llava:13b
+llava-v1.6 mistralai/Pixtral-12B-2409 llama3.2-vision meta-llama/Llama-3.2-11B-Vision-Instruct gemma3:4b
+google/gemma-3-27b-it llama4:scout meta-llama/Llama-4-Maverick grok-4 minicpm-v:8b glm-4.5v
+phi-4-multimodal-instruct
+"""
+NOT_SEEING = """
+embedded scripted:/tmp/gpt-4o gpt-3.5-turbo gpt-4 gpt-oss-120b gpt-4o-audio-preview o1-mini o3-mini claude-2.1
+claude-instant-1 qwen3:8b Qwen/Qwen2.5-Coder-7B llama3.2 llama-3.3-70b gemma2:9b gemma3:1b gemma-3-1b-it
+gemma3n mistral-small-24b deepseek-chat tiny-1 m
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sees"), [*((name, True) for name in SEEING.split()), *((name, False) for name in NOT_SEEING.split())]
+)
+def test_models_known_to_see(tmp_path: Path, name: str, sees: bool) -> None:
+    read = read_settings({"model": name}, environment={"ALITA_HOME": str(tmp_path)}, current=tmp_path)
+    assert read.sees("coordinator") is sees
+    assert read.model_copy(update={"vision": (name,)}).sees("coordinator")
+    for told in (True, False):
+        models = {name: NamedModel(model="gpt-4o", sees=told)}
+        assert read.model_copy(update={"models": models}).sees("coordinator") is told

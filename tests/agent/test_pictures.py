@@ -96,6 +96,16 @@ async def test_a_page_of_a_scan_is_shown_with_its_reading(dialect, tmp_path, des
         assert len(images(second)) == 1
 
 
+@pytest.mark.usefixtures("in_process")
+async def test_a_model_known_to_see_needs_no_setting(desk, tmp_path, openai_server):
+    path = tmp_path / "word.png"
+    written("Marmalade").save(path)
+    openai_server.default = lambda body: Step(text=str(len(images(body))))
+    given = {"base_url": openai_server.url, "api_key": "k"}
+    assert (await desk.ask(QUESTION, files=[path], model="qwen2.5vl:7b", **given)).text == "1"
+    assert (await desk.ask(QUESTION, files=[path], model="qwen3:8b", **given)).text == "0"
+
+
 NO_PICTURES = {
     "chat": (400, "Invalid content type. image_url is only supported by certain models."),
     "router": (404, "No endpoints found that support image input"),

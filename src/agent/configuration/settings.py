@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from agent.configuration.specialists import SPECIALISTS
-from agent.models.named import NamedModel, endpoint_address
+from agent.models.named import NamedModel, endpoint_address, is_known_to_see
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
 
@@ -295,9 +295,15 @@ class Settings(BaseModel):
         return self.strategy if named is None or named.strategy == "auto" else named.strategy
 
     def sees(self, role: str) -> bool:
-        """Whether every model of a role reads pictures: those named for `vision` do, and those that say so."""
-        seeing = {*self.vision, *(name for name, named in self.models.items() if named.sees)}
-        return seeing.issuperset(self.models_for(role))
+        """Whether every model of a role reads pictures."""
+        return all(map(self.model_sees, self.models_for(role)))
+
+    def model_sees(self, name: str) -> bool:
+        """Whether a model reads pictures: if it is named for `vision`, its table says so, or its name is known."""
+        named = self.models.get(name)
+        if name in self.vision or (named and named.sees is not None):
+            return name in self.vision or bool(named and named.sees)
+        return is_known_to_see(named.model if named else name)
 
     @property
     def keys(self) -> Mapping[str, str]:

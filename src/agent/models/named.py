@@ -12,6 +12,14 @@ from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED, Price, Strat
 
 NAME = re.compile(r"\w[\w.+-]*")
 """What a model may be called: a list of names has commas between them, a script's name a colon."""
+_SEEING = re.compile(
+    r"vision|(\b|\d|[-.])vl\b|\bllava|bakllava|pixtral|multimodal|minicpm-?v|internvl|moondream|molmo|glm-4[.\d]*v\b"
+    r"|\b(chat)?gpt-4o(?!.*(audio|realtime|transcri|tts))|\bgpt-4(\.\d|-turbo)|\bgpt-[5-9]"
+    r"|^o(1(?!-mini|-preview)|3(?!-mini)|4)\b|\bclaude-(?!instant|[12]\b)|\bgemini-(?!embedding)|\bgrok-[4-9]"
+    r"|\bgemma-?3(?![\dn]|[^/]*[-:](1b|270m))|\bllama-?4|\bmistral-(medium|small-?3\.[1-9])|\bkimi-k2\.[5-9]|\bqwen[\d.]*-omni",
+    re.IGNORECASE,
+)
+"""Names of models that read pictures."""
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -33,6 +41,11 @@ def endpoint_address(value: str | None) -> str | None:
     return parts.geturl()
 
 
+def is_known_to_see(model: str) -> bool:
+    """True if a model reads pictures, as far as its name at the endpoint says: `openai/gpt-4o`, `qwen2.5vl:7b`."""
+    return not model.startswith(SCRIPTED) and _SEEING.search(model.rpartition("/")[2]) is not None
+
+
 class NamedModel(BaseModel):
     """One `[models.NAME]` of the settings."""
 
@@ -46,8 +59,8 @@ class NamedModel(BaseModel):
     """The variable that holds the key; empty for an endpoint that needs none."""
     dialect: Literal["chat", "responses"] = "chat"
     strategy: StrategyName = "auto"
-    sees: bool = False
-    """Whether it reads pictures."""
+    sees: bool | None = None
+    """Whether it reads pictures; None if its name tells."""
     watches: bool = False
     """Whether it takes films and sounds."""
     hears: bool = False
@@ -91,9 +104,13 @@ class NamedModel(BaseModel):
         """All of it on one line; the key's variable, never the key."""
         told = self.model_dump(exclude_defaults=True, exclude={"model", "base_url", "price"})
         told |= {"price": "/".join(f"{dollars:g}" for dollars in _dollars(self.price))} if self.price else {}
-        details = ", ".join(f"{name} {'yes' if value is True else value}" for name, value in told.items())
+        details = ", ".join(f"{name} {_word(value)}" for name, value in told.items())
         listed = self.model if self.model != FIRST_LISTED else "the first that is listed"
         return f"{listed} at {self.base_url or 'the endpoint of all models'}{f' ({details})' if details else ''}"
+
+
+def _word(value: object) -> object:
+    return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 def _dollars(price: Price) -> list[float]:

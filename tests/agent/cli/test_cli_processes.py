@@ -296,7 +296,7 @@ def test_the_doctor_names_a_remedy_for_everything_that_is_missing(quick):
 def test_the_doctor_says_that_an_endpoint_is_not_reached(quick):
     ended = quick("doctor", LLM_API_BASE="http://127.0.0.1:9/v1")
     assert "✗ model" in ended.out
-    assert "http://127.0.0.1:9/v1 could not be reached" in ended.out
+    assert "no connection to http://127.0.0.1:9/v1" in ended.out
 
 
 def test_a_folder_that_cannot_be_written_is_found(quick, tmp_path):

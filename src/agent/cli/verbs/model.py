@@ -152,7 +152,7 @@ def _listed(settings: Settings) -> list[dict[str, Any]]:
                 "endpoint": "this machine" if local else endpoint.shown_url,
                 "dialect": named.dialect if named else "chat",
                 "strategy": "small" if small else "standard",
-                "sees": name in settings.vision or bool(named and named.sees),
+                "sees": settings.model_sees(name),
                 "watches": name in settings.media or bool(named and named.watches),
                 "hears": bool(named and named.hears),
                 "key": None if local else key,
