@@ -32,6 +32,7 @@ from agent.files.contents import (
     open_nested,
     pieces,
 )
+from agent.files.encoding import FALLBACK
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import ROOM, ListPreview, PreviewText, preview_of_lists
 from mcp_tools.text import one_line
@@ -286,7 +287,7 @@ def _zip_members(path: Path) -> Iterator[_Member]:
             if stat.S_ISLNK(info.external_attr >> 16):
                 refused = "it is a link"
             comments = [b"" if number else archive.comment, info.comment]
-            comment = b"; ".join(filter(None, comments)).decode("utf-8", "replace")
+            comment = b"; ".join(filter(None, comments)).decode("utf-8", FALLBACK)
             yield _Member(name, lambda info=info: archive.open(info), refused, comment=comment)  # type: ignore[misc]  # bound now
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
-from agent.files.kinds import Encoding, encoding_of_file
+from agent.files.encoding import Encoding, encoding_of_file
 from agent.files.previews import ROOM, PreviewText, preview_of_beginning, preview_of_lists, preview_of_text
 from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line

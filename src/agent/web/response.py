@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.files.kinds import FALLBACK, encoding_of
+from agent.files.encoding import FALLBACK, encoding_of
 from agent.models.failures import retry_after
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line

@@ -10,6 +10,7 @@ import pytest
 
 from agent.files.contents import FileProblem
 from agent.files.reading import preview, read
+from support.contents import Open, text_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -95,3 +96,15 @@ async def test_generated_odd_and_badly_typed_columns_are_all_shown(tmp_path: Pat
     assert "- net is declared REAL, but holds other values in 1 row" in text
     for shown in ("x'00ff'", "there", "green tea"):
         assert shown in text
+
+
+def test_texts_in_another_encoding_are_read_and_it_is_noted(open_file: Open, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (a)")
+    connection.execute("INSERT INTO t VALUES (CAST(? AS TEXT))", ("Café".encode("cp1252"),))
+    connection.commit()
+    connection.close()
+    contents = open_file("sqlite", path)
+    assert "Café" in text_of(contents)
+    assert "read as Windows-1252" in " ".join(contents.notes)

@@ -27,7 +27,8 @@ from agent.files.contents import (
     too_large,
 )
 from agent.files.documents.html import HtmlPage
-from agent.files.kinds import encoding_of, kind_of
+from agent.files.encoding import decoded
+from agent.files.kinds import kind_of
 from mcp_tools.text import one_line
 
 _HEADERS = (
@@ -111,9 +112,9 @@ def _header(message: EmailMessage, name: str) -> str:
         if given.lower() == name.lower():
             held = str(raw).encode("utf-8", "surrogateescape")
             try:
-                value = str(policy.default.header_fetch_parse(given, raw)) if held.isascii() else _decoded(held)
+                value = str(policy.default.header_fetch_parse(given, raw)) if held.isascii() else decoded(held)
             except Exception:  # noqa: BLE001 - the parser of the library fails on some malformed values
-                value = _decoded(held)
+                value = decoded(held)
             values.append(one_line(value, 1000))
     return ", ".join(values)
 
@@ -210,17 +211,12 @@ def _text(part: MIMEPart, lost: list[str]) -> str:
         if name != codecs.lookup(declared).name:
             lost.append(f"The text is {name}, not {declared} as the mail says.")
     except (LookupError, UnicodeError):
-        text = _decoded(content)
+        text = decoded(content)
         if not content.isascii():
             lost.append(f"The text is not {declared} as the mail says: its encoding was detected.")
     text = text.replace("\r\n", "\n")
     flowed = str(part.get_param("format", "")).lower() == "flowed"
     return _unflowed(text, delete=str(part.get_param("delsp", "")).lower() == "yes") if flowed else text
-
-
-def _decoded(content: bytes) -> str:
-    encoding = encoding_of(content)
-    return encoding.decode(content) if encoding else content.decode("utf-8", "replace")
 
 
 def _is_utf_8(content: bytes) -> bool:

@@ -23,6 +23,7 @@ from agent.files.contents import (
     TextContents,
     short_name,
 )
+from agent.files.encoding import FALLBACK
 from agent.files.media import ocr
 from mcp_tools.text import one_line
 
@@ -120,7 +121,7 @@ def _summary(picture: Image.Image) -> str:
         pass
     told["comment"] = picture.info.get("comment")
     xmp = picture.info.get("xmp") or b""
-    found = _XMP_TEXT.findall(xmp.decode("utf-8", "replace") if isinstance(xmp, bytes) else str(xmp))
+    found = _XMP_TEXT.findall(xmp.decode("utf-8", FALLBACK) if isinstance(xmp, bytes) else str(xmp))
     told["XMP"] = "; ".join(b if a == "li" else f"{a or c}: {b or d}" for a, b, c, d in found)
     told |= {f"IPTC {name}": value for name, value in _iptc(picture)}
     told |= getattr(picture, "text", {})
@@ -141,7 +142,7 @@ def _iptc(picture: Image.Image) -> Iterator[tuple[str, bytes]]:
 
 
 def _plain(value: Any) -> str:
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+    text = value.decode("utf-8", FALLBACK) if isinstance(value, bytes) else str(value or "")
     return one_line(text.replace("\0", ""), 500)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import av
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, short_name
+from agent.files.encoding import FALLBACK
 from agent.files.media.audio import Sound, clock, duration, length_of, open_container, tags_of
 from agent.files.media.ocr import text_in
 from mcp_tools.text import one_line
@@ -87,7 +88,7 @@ class Film(Contents):
                 self.lost.append(f"The {name} are pictures, and were not read.")
             for packet in container.demux(stream):
                 shown = packet.decode() if packet.pts is not None else []
-                text = "\n".join(one.dialogue.decode("utf-8", "replace") for one in shown if hasattr(one, "dialogue"))
+                text = "\n".join(one.dialogue.decode("utf-8", FALLBACK) for one in shown if hasattr(one, "dialogue"))
                 start = float((packet.pts or 0) * packet.time_base)
                 end = start + float((packet.duration or 0) * packet.time_base)
                 if words := one_line(_MARKUP.sub("", text).replace("\\N", " "), 2_000):

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agent.files.contents import FileProblem, ReadLimits, Section, Source, first_of
+from agent.files.encoding import FALLBACK
 from agent.files.previews import ListPreview
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import count_of, one_line
@@ -35,7 +36,8 @@ class Database(SheetsContents):
         pages, there = int.from_bytes(header[28:32]), source.path.stat().st_size // max(page, 1)
         is_cut = header[24:28] == header[92:96] and pages > there
         self._connection = sqlite3.connect(f"file:{quote(str(source.path))}?mode=ro&immutable=1", uri=True)
-        self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        self._encoding: list[str] = []
+        self._connection.text_factory = self._decoded
         self._connection.execute("PRAGMA trusted_schema = OFF")
         try:
             schema = self._connection.execute(
@@ -72,6 +74,14 @@ class Database(SheetsContents):
             limits.section,
             before=[Section("schema", text[: limits.section])],
         )
+        self.notes = self._encoding  # which grows while rows are read
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self._encoding[:] = ["Some texts are not utf-8: their stray bytes were read as Windows-1252."]
+            return data.decode("utf-8", FALLBACK)
 
     def lists(self) -> list[ListPreview]:
         """The tables with their schema, rows and columns, then the rest of the schema."""

@@ -23,7 +23,8 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from agent.events import Event, Note
 from agent.files.contents import FileProblem, module_of
-from agent.files.kinds import encoding_of, kind_of
+from agent.files.encoding import encoding_of
+from agent.files.kinds import kind_of
 from agent.files.reader_process import ReadingProcesses
 from agent.files.reading import read as reading_of
 from agent.records import as_plain, from_plain
