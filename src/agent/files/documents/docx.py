@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,12 @@ from agent.files.contents import (
     open_nested,
     table,
 )
+from agent.files.documents.numbering import Lists, W, list_of, name_of, outline_of, styles, value_of
 from agent.files.documents.ooxml import Package, Part
 from agent.files.documents.package import Drawings
 from agent.files.documents.symbols import has_private, is_symbol_font, symbol, symbols
 from agent.files.kinds import kind_of
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _SKIPPED = frozenset(
     {
@@ -57,15 +57,6 @@ _FORMULAS = {
     "d": "{open}{all}{close}",
 }
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
-_ROMAN = [
-    ["", *one.split()]
-    for one in (
-        "i ii iii iv v vi vii viii ix",
-        "x xx xxx xl l lx lxx lxxx xc",
-        "c cc ccc cd d dc dcc dccc cm",
-        "m mm mmm",
-    )
-]
 _STRUCK_ON = re.compile(r"(?<=[^~])~~~~(?=[^~])")
 """Between two parts of a text that is struck through."""
 
@@ -74,7 +65,7 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
     """Reads a Word document."""
     with Package(source, limits) as package:
         part = package.main("word/document.xml")
-        body = part.root.find(f"{_W}body")
+        body = part.root.find(f"{W}body")
         if body is None:
             raise damaged(source.name, "docx", "its main part is another kind of document")
         return _read(package, part, limits, source.depth)
@@ -107,8 +98,8 @@ class _Reading:
     def __init__(self, part: Any, limits: ReadLimits, depth: int) -> None:
         self._part, self.limits, self.depth = part, limits, depth
         self.drawings = Drawings()
-        self.lists = _Lists([one for _, root in self._roots("numbering") for one in root])
-        self.levels, self.numbered = _styles([one for _, root in self._roots("styles") for one in root])
+        self.lists = Lists([one for _, root in self._roots("numbering") for one in root])
+        self.levels, self.numbered = styles([one for _, root in self._roots("styles") for one in root])
         """By style: levels of headings; numbers of lists with the level."""
         self.notes: dict[str, str] = {}
         """The text of notes and comments by mark: `^1`."""
@@ -124,11 +115,11 @@ class _Reading:
         for name, mark in (("comments", "comment "), ("footnotes", "^"), ("endnotes", "^e")):
             for part, root in self._roots(name):
                 for note in root:
-                    if note.get(f"{_W}type", "normal") == "normal":
-                        said = [note.get(f"{_W}author", ""), note.get(f"{_W}date", "")[:10]]
+                    if note.get(f"{W}type", "normal") == "normal":
+                        said = [note.get(f"{W}author", ""), note.get(f"{W}date", "")[:10]]
                         by = f"{', '.join(filter(None, said))}: " if any(said) else ""
-                        self.notes[f"{mark}{note.get(f'{_W}id', '')}"] = by + _Part(part, self).line(note).strip()
-        blocks = list(_Part(self._part, self).blocks(self._part.root.find(f"{_W}body")))
+                        self.notes[f"{mark}{note.get(f'{W}id', '')}"] = by + _Part(part, self).line(note).strip()
+        blocks = list(_Part(self._part, self).blocks(self._part.root.find(f"{W}body")))
         if left := [f"[{mark}]: {text}" for mark, text in self.notes.items() if mark not in self.called and text]:
             blocks += ["## Notes and comments without a place in the text", *left]
         margins = dict.fromkeys(
@@ -157,76 +148,6 @@ class _Reading:
         return [(part, part.root) for part in self._part.parts(name)]
 
 
-def _styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]]:
-    """Heading levels and lists by style, inherited ones included."""
-    styles = {one.get(f"{_W}styleId", ""): one for one in root if _name(one) == "style"}
-    levels: dict[str, int] = {}
-    numbered: dict[str, tuple[str, int]] = {}
-    for name in styles:
-        one, seen = styles[name], set[str]()
-        while one is not None and one.get(f"{_W}styleId") not in seen:
-            seen.add(one.get(f"{_W}styleId"))
-            called = _value(one, "name").lower()
-            properties = one.find(f"{_W}pPr")
-            digit = called.removeprefix("heading ")
-            level = 1 if called == "title" else int(digit) if digit.isdecimal() else _outline(properties)
-            if level:
-                levels.setdefault(name, level)
-            if (number := _listed(properties))[0]:
-                numbered.setdefault(name, number)
-            one = styles.get(_value(one, "basedOn"))
-    return levels, numbered
-
-
-class _Lists:
-    """Numbers the list items of a document, paragraph by paragraph."""
-
-    def __init__(self, numbering: list[Any]) -> None:
-        abstract = {
-            one.get(f"{_W}abstractNumId"): {
-                int(level.get(f"{_W}ilvl", 0)): (
-                    int(_value(level, "start") or 1),
-                    _value(level, "numFmt"),
-                    _value(level, "lvlText"),
-                )
-                for level in one.iter(f"{_W}lvl")
-            }
-            for one in numbering
-            if _name(one) == "abstractNum"
-        }
-        self._levels = {one.get(f"{_W}numId"): abstract.get(_value(one, "abstractNumId"), {}) for one in numbering}
-        self._counts = defaultdict[str, Counter[int]](Counter)
-
-    def mark(self, number: str, level: int) -> str:
-        """The number or bullet of the next paragraph in this list: `2.1.`, `b)`, `-`; empty if it has none."""
-        levels = self._levels.get(number, {})
-        if level not in levels:
-            return "-" if number not in ("", "0") else ""
-        counts = self._counts[number]
-        counts[level] += 1
-        for deeper in [at for at in counts if at > level]:
-            del counts[deeper]
-        _, style, text = levels[level]
-        if style in ("bullet", "none"):
-            return "-" if style == "bullet" else ""
-        for at in range(level + 1):
-            start, style, _ = levels.get(at, (1, "", ""))
-            count = start - 1 + max(counts[at], 1)
-            text = text.replace(f"%{at + 1}", spelt(count, style))
-        return text.strip()
-
-
-def spelt(count: int, style: str) -> str:
-    """A number as a list shows it: `3`, `03`, `c`, `III`."""
-    if style.endswith("Letter"):
-        spelt = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 10)
-    elif style.endswith("Roman") and count < 4000:
-        spelt = "".join(tens[count // 10**at % 10] for at, tens in reversed(list(enumerate(_ROMAN))))
-    else:
-        return f"{count:02}" if style == "decimalZero" else str(count)
-    return spelt.upper() if style.startswith("upper") else spelt
-
-
 @dataclass(slots=True)
 class _Field:
     code: str = ""
@@ -248,11 +169,11 @@ class _Part:
         """Paragraphs and tables in order, each followed by the text boxes in it and the notes that it refers to."""
         joined = ""
         for child in parent:
-            name = _name(child)
+            name = name_of(child)
             if name in ("p", "tbl"):
                 text = joined + (table(self._rows(child)) if name == "tbl" else self._paragraph(child))
                 joined = ""
-                if name == "p" and child.find(f"{_W}pPr/{_W}rPr/{_W}del") is not None:
+                if name == "p" and child.find(f"{W}pPr/{W}rPr/{W}del") is not None:
                     joined = text  # its end is deleted, so the next paragraph continues it
                     continue
                 boxes, self._boxes = self._boxes, []
@@ -298,11 +219,11 @@ class _Part:
 
     def _rows(self, child: Any) -> list[list[str]]:
         """The rows of a table as if all changes were accepted; its title and description follow it."""
-        said = [_value(child.find(f"{_W}tblPr"), name) for name in ("tblCaption", "tblDescription")]
+        said = [value_of(child.find(f"{W}tblPr"), name) for name in ("tblCaption", "tblDescription")]
         self._boxes += [f"[alt text: {text}]" for text in said if text]
         rows = []
         for row in _below(child, "tr"):
-            gone, added = (row.find(f"{_W}trPr/{_W}{mark}") for mark in ("del", "ins"))
+            gone, added = (row.find(f"{W}trPr/{W}{mark}") for mark in ("del", "ins"))
             if gone is not None:
                 cells = [" ".join(_all_text(cell).split()) for cell in _below(row, "tc")]
                 self._changed("row deleted", gone, " | ".join(cells))
@@ -314,7 +235,7 @@ class _Part:
 
     def _changed(self, what: str, node: Any, text: str) -> None:
         if text.strip():
-            self._reading.changes.append(f"[{what} by {node.get(f'{_W}author')}: {text.strip()}]")
+            self._reading.changes.append(f"[{what} by {node.get(f'{W}author')}: {text.strip()}]")
 
     def line(self, parent: Any) -> str:
         """All paragraphs, each on a line, for a note or a cell."""
@@ -325,28 +246,28 @@ class _Part:
         text = _STRUCK_ON.sub("", text).strip(" ")
         if not text.strip():
             return ""
-        properties = paragraph.find(f"{_W}pPr")
-        style = _value(properties, "pStyle")
-        number, depth = _listed(properties, *self._reading.numbered.get(style, ("", 0)))
+        properties = paragraph.find(f"{W}pPr")
+        style = value_of(properties, "pStyle")
+        number, depth = list_of(properties, *self._reading.numbered.get(style, ("", 0)))
         mark = self._reading.lists.mark(number, depth) if number else ""
-        if level := self._reading.levels.get(style) or _outline(properties):
+        if level := self._reading.levels.get(style) or outline_of(properties):
             return f"{'#' * min(level, 6)} {f'{mark} ' if mark.strip('-') else ''}{' '.join(text.split())}"
         return f"{'  ' * depth}{mark} {text}" if mark else text
 
     def _inline(self, node: Any) -> str:
-        name, reading = _name(node), self._reading
+        name, reading = name_of(node), self._reading
         if name == "t":
             return self._text(node)
         if name in _DELETED:
             self._changed("deleted" if name == "del" else "moved from here", node, _all_text(node))
             return ""
         if name in _REFERENCES:
-            self._called.append(_REFERENCES[name] + node.get(f"{_W}id", ""))
+            self._called.append(_REFERENCES[name] + node.get(f"{W}id", ""))
             return f"[{self._called[-1]}]"
         if name in ("drawing", "pict", "object"):
             return self._drawing(node)
         if name == "sym":
-            return symbol(int(node.get(f"{_W}char") or "0", 16), node.get(f"{_W}font") or "")
+            return symbol(int(node.get(f"{W}char") or "0", 16), node.get(f"{W}font") or "")
         if name in ("fldChar", "instrText"):
             return self._field(node, name)
         if name == "AlternateContent":
@@ -374,15 +295,15 @@ class _Part:
         text, run = node.text or "", node.getparent()
         for field in self._fields:
             field.has_result |= field.is_separated and bool(text)
-        fonts = run.find(f"{_W}rPr/{_W}rFonts")
-        font = fonts.get(f"{_W}ascii") or fonts.get(f"{_W}hAnsi") if fonts is not None else ""
+        fonts = run.find(f"{W}rPr/{W}rFonts")
+        font = fonts.get(f"{W}ascii") or fonts.get(f"{W}hAnsi") if fonts is not None else ""
         if is_symbol_font(font) or has_private(text):
             text = symbols(text, font or "")
         return text
 
     def _field(self, node: Any, name: str) -> str:
         """The state of a form field, the address of a link, or the code of a field without a stored result."""
-        kind = node.get(f"{_W}fldCharType")
+        kind = node.get(f"{W}fldCharType")
         if kind == "begin":
             self._fields.append(_Field())
             return self._form(node)
@@ -408,14 +329,14 @@ class _Part:
         return "" if has_result or _SILENT_FIELD.match(code) else f"[field {' '.join(code.split())}]"
 
     def _form(self, node: Any) -> str:
-        box, choice = node.find(f".//{_W}checkBox"), node.find(f".//{_W}ddList")
+        box, choice = node.find(f".//{W}checkBox"), node.find(f".//{W}ddList")
         if box is not None:
-            states = [box.find(f"{_W}{state}") for state in ("checked", "default")]
+            states = [box.find(f"{W}{state}") for state in ("checked", "default")]
             state = next((one for one in states if one is not None), None)
-            return "☒" if state is not None and state.get(f"{_W}val", "1") not in _OFF else "☐"
+            return "☒" if state is not None and state.get(f"{W}val", "1") not in _OFF else "☐"
         if choice is not None:
-            entries = [one.get(f"{_W}val", "") for one in choice.iterfind(f"{_W}listEntry")]
-            chosen = _value(choice, "result") or _value(choice, "default") or "0"
+            entries = [one.get(f"{W}val", "") for one in choice.iterfind(f"{W}listEntry")]
+            chosen = value_of(choice, "result") or value_of(choice, "default") or "0"
             return self._chosen(entries, entries[int(chosen)] if int(chosen) < len(entries) else "")
         return ""
 
@@ -428,12 +349,12 @@ class _Part:
 
     def _formula(self, node: Any, name: str) -> str:
         """The fractions, powers and roots of a formula on a line."""
-        parts = {_name(child): self._inside(child) for child in node} if name in _FORMULAS else {}
+        parts = {name_of(child): self._inside(child) for child in node} if name in _FORMULAS else {}
         if not parts:
             return ""
         sign = node.find("{*}naryPr/{*}chr")
         shown = "∫" if sign is None else next((v for k, v in sign.items() if k.endswith("val")), "")
-        ends = {_name(one): next(iter(one.values()), "") for one in node.iterfind("{*}dPr/*")}
+        ends = {name_of(one): next(iter(one.values()), "") for one in node.iterfind("{*}dPr/*")}
         fields = defaultdict(str, parts, n=shown, open=ends.get("begChr", "("), close=ends.get("endChr", ")"))
         inner = self._inside(node)
         fields["all"] = inner
@@ -442,31 +363,31 @@ class _Part:
     def _container(self, node: Any, name: str) -> str:
         if name == "ruby":
             return "{rubyBase}({rt})".format(
-                **({"rubyBase": "", "rt": ""} | {_name(one): self._inside(one) for one in node})
+                **({"rubyBase": "", "rt": ""} | {name_of(one): self._inside(one) for one in node})
             )
         text = self._inside(node)
         if name == "p":  # a paragraph inside something that is not known
             text += "\n"
         if name == "sdt":
-            listed = node.iterfind(f"{_W}sdtPr/*/{_W}listItem")
-            entries = [one.get(f"{_W}displayText") or one.get(f"{_W}value", "") for one in listed]
+            listed = node.iterfind(f"{W}sdtPr/*/{W}listItem")
+            entries = [one.get(f"{W}displayText") or one.get(f"{W}value", "") for one in listed]
             self._chosen(entries, text.strip())
-            if text.strip() and node.find(f"{_W}sdtPr/{_W}showingPlcHdr") is not None:
+            if text.strip() and node.find(f"{W}sdtPr/{W}showingPlcHdr") is not None:
                 self._reading.listed["Placeholders of controls that nobody filled in"].append(text.strip())
         if name == "fldSimple" and not text:
-            return self._ended(node.get(f"{_W}instr", ""), has_result=False)
+            return self._ended(node.get(f"{W}instr", ""), has_result=False)
         if name == "hyperlink":
-            anchor, tip = (node.get(f"{_W}{key}", "") for key in ("anchor", "tooltip"))
+            anchor, tip = (node.get(f"{W}{key}", "") for key in ("anchor", "tooltip"))
             target = self._part.address(node.get(f"{_R}id", "")) or (f"#{anchor}" if not anchor.startswith("_") else "")
             target = " ".join(one for one in (target.removesuffix("#"), f'"{tip}"' if tip else "") if one)
             return f"[{text}]({target})" if target and target != text else text
         if name in ("ins", "moveTo") and text.strip():
             self._changed("inserted" if name == "ins" else "moved to here", node, text)
-        if name == "r" and text.strip() and node.find(f"{_W}rPr/{_W}vanish") is not None:
+        if name == "r" and text.strip() and node.find(f"{W}rPr/{W}vanish") is not None:
             self._reading.told.append("Hidden text is shown like the rest.")
         if name == "r" and text.strip():
-            marks = [node.find(f"{_W}rPr/{_W}{mark}") for mark in ("strike", "dstrike")]
-            if any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in marks):
+            marks = [node.find(f"{W}rPr/{W}{mark}") for mark in ("strike", "dstrike")]
+            if any(mark is not None and mark.get(f"{W}val") not in _OFF for mark in marks):
                 return f"~~{text}~~"
         return text
 
@@ -475,7 +396,7 @@ class _Part:
         drawings, words = self._reading.drawings, []
         alt = ": ".join(text for one in node.iter("{*}docPr") for key in ("title", "descr") if (text := one.get(key)))
         for one in node.iter():
-            name, relation = _name(one), one.get(f"{_R}id", "")
+            name, relation = name_of(one), one.get(f"{_R}id", "")
             if name in ("txbxContent", "imagedata") and _is_repeated(one):
                 continue
             if name == "txbxContent" and (inner := _Part(self._part, self._reading).line(one)):
@@ -496,26 +417,26 @@ class _Part:
                 said = (self._part.address(relation), one.get("tooltip", ""))
                 words.append(f"[link: {' '.join(filter(None, said))}]" if any(said) else "")
             elif name == "control":
-                drawings.others.append(f"a form control, {one.get(f'{_W}name') or 'without a name'}")
+                drawings.others.append(f"a form control, {one.get(f'{W}name') or 'without a name'}")
         alts = dict.fromkeys([alt, *(one.get("alt", "") for one in node.iter("{urn:schemas-microsoft-com:vml}*"))])
         words += [f"[alt text: {alt}]" for alt in alts if alt and not any(alt in one for one in words)]
         return " ".join(filter(None, words))
 
     def _cells(self, row: Any) -> Iterator[str]:
         for cell in _below(row, "tc"):
-            properties = cell.find(f"{_W}tcPr")
-            merge = properties.find(f"{_W}vMerge") if properties is not None else None
-            gone = properties.find(f"{_W}cellDel") if properties is not None else None
+            properties = cell.find(f"{W}tcPr")
+            merge = properties.find(f"{W}vMerge") if properties is not None else None
+            gone = properties.find(f"{W}cellDel") if properties is not None else None
             if gone is not None:
                 self._changed("cell deleted", gone, _all_text(cell))
                 continue
-            added = properties.find(f"{_W}cellIns") if properties is not None else None
+            added = properties.find(f"{W}cellIns") if properties is not None else None
             if added is not None:
                 self._changed("cell inserted", added, _all_text(cell))
-            span = int(_value(properties, "gridSpan") or 1)
+            span = int(value_of(properties, "gridSpan") or 1)
             if merge is not None or span > 1:
                 self._reading.told.append("Some table cells are merged: their text stands in the first of them.")
-            covered = merge is not None and merge.get(f"{_W}val") != "restart"
+            covered = merge is not None and merge.get(f"{W}val") != "restart"
             yield "" if covered else _Part(self._part, self._reading).line(cell)
             yield from [""] * min(span - 1, 100)
 
@@ -523,45 +444,24 @@ class _Part:
 def _below(parent: Any, name: str) -> Iterator[Any]:
     """The rows of a table or the cells of a row, including those in content controls and tracked insertions."""
     for child in parent:
-        if _name(child) == name:
+        if name_of(child) == name:
             yield child
-        elif _name(child) not in _SKIPPED and _name(child) != "tbl":
+        elif name_of(child) not in _SKIPPED and name_of(child) != "tbl":
             yield from _below(child, name)
 
 
 def _all_text(node: Any) -> str:
     """The text of deleted and other paragraphs, each on a line."""
-    lines = ("".join(t.text or "" for t in one.iter(f"{_W}t", f"{_W}delText")) for one in _paragraphs_of(node))
+    lines = ("".join(t.text or "" for t in one.iter(f"{W}t", f"{W}delText")) for one in _paragraphs_of(node))
     return "\n".join(line for line in dict.fromkeys(lines) if line.strip())
 
 
 def _is_repeated(node: Any) -> bool:
     """True inside an older version of a drawing if the newer one has a text or a picture."""
-    older = next((one for one in node.iterancestors() if _name(one) == "Fallback"), None)
+    older = next((one for one in node.iterancestors() if name_of(one) == "Fallback"), None)
     newer = older.getprevious() if older is not None else None
     return newer is not None and next(newer.iter("{*}txbxContent", "{*}blip"), None) is not None
 
 
 def _paragraphs_of(node: Any) -> list[Any]:
-    return list(node.iter(f"{_W}p")) or [node]
-
-
-def _name(element: Any) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def _value(parent: Any, name: str) -> str:
-    found = parent.find(f"{_W}{name}") if parent is not None else None
-    return str(found.get(f"{_W}val", "")) if found is not None else ""
-
-
-def _outline(properties: Any) -> int:
-    level = _value(properties, "outlineLvl")
-    return int(level) + 1 if level.isdigit() and int(level) < 9 else 0
-
-
-def _listed(properties: Any, number: str = "", depth: int = 0) -> tuple[str, int]:
-    """The list that a paragraph belongs to, by its properties, and its level there."""
-    listed = properties.find(f"{_W}numPr") if properties is not None else None
-    return (_value(listed, "numId") or number), int(_value(listed, "ilvl") or depth)
+    return list(node.iter(f"{W}p")) or [node]

@@ -23,7 +23,8 @@ from agent.files.contents import (
     locked,
     table,
 )
-from agent.files.documents.docx import spelt
+from agent.files.documents.elements import author_of, children, count_in, dates_in, get, name_of, spaced, within
+from agent.files.documents.numbering import spelt
 from agent.files.documents.package import Drawings, open_package, parse_xml
 from mcp_tools.text import one_line
 
@@ -52,7 +53,7 @@ _WITHOUT_TEXT = frozenset(
 def open_odt(source: Source, limits: ReadLimits) -> Contents:
     """Reads a text document."""
     with open_package(source, limits) as archive:
-        reading = _Reading(source, archive)
+        reading = Reading(source, archive)
         body = reading.body("text")
         blocks = list(reading.blocks(body))
         if margins := reading.margins():
@@ -70,16 +71,16 @@ def open_odt(source: Source, limits: ReadLimits) -> Contents:
 def open_odp(source: Source, limits: ReadLimits) -> Contents:
     """Reads slides, or the pages of a drawing."""
     with open_package(source, limits) as archive:
-        reading = _Reading(source, archive)
+        reading = Reading(source, archive)
         body = reading.body("presentation", "drawing")
         sections, count = list[Section](), 0
-        for count, page in enumerate(_children(body, "draw:page"), 1):
-            name = f"slide {count}{' (hidden)' if _get(page, 'style-name') in reading.hidden else ''}"
+        for count, page in enumerate(children(body, "draw:page"), 1):
+            name = f"slide {count}{' (hidden)' if get(page, 'style-name') in reading.hidden else ''}"
             sections += in_sections(reading.slide(page) or ["(an empty slide)"], limits.section, name)
         declared = [
             f"[{kind}] {text}"
             for kind in ("header", "footer", "date-time")
-            for one in _children(body, f"presentation:{kind}-decl")
+            for one in children(body, f"presentation:{kind}-decl")
             if (text := "".join(one.itertext()).strip())
         ]
         shared = [*reading.margins(), *declared]
@@ -90,39 +91,7 @@ def open_odp(source: Source, limits: ReadLimits) -> Contents:
         return TextContents(source.kind, summary, sections, lost=lost, data=reading.drawings.pictures)
 
 
-class Spreadsheet:
-    """The parts of a spreadsheet that are no values."""
-
-    def __init__(self, source: Source, archive: ZipFile) -> None:
-        self._reading = _Reading(source, archive)
-        self.rows = list(self._rows(self._reading.body("spreadsheet")))
-        """The place, the kind and the text of each."""
-        self.described = self._reading.described()
-        self.lost = self._reading.lost()
-        self.pictures = self._reading.drawings.pictures
-
-    def _rows(self, body: Any) -> Iterator[tuple[str, str, str]]:
-        reading = self._reading
-        for sheet in _children(body, "table:table"):
-            place = f"sheet {_get(sheet, 'name')}"
-            for kind, text in reading.objects(sheet):
-                yield place, kind, text
-        for name in body.iter("{*}named-range", "{*}named-expression"):
-            target = _get(name, "cell-range-address") or _get(name, "expression")
-            yield "workbook", "name", f"{_get(name, 'name')} = {target}"
-        for rule in body.iter("{*}content-validation"):
-            said = " ".join(reading.blocks(rule))
-            yield "workbook", "validation", f"{_get(rule, 'base-cell-address')}: {_get(rule, 'condition')} {said}"
-        for pivot in body.iter("{*}data-pilot-table"):
-            fields = [_get(one, "source-field-name") for one in pivot.iter("{*}data-pilot-field")]
-            yield "workbook", "pivot table", f"{_get(pivot, 'name')}: {', '.join(filter(None, fields))}"
-        for change in body.iter("{*}cell-content-change", "{*}insertion", "{*}deletion", "{*}movement"):
-            before = " ".join("".join(p.itertext()) for p in change.iter("{*}p"))
-            yield "workbook", "tracked change", f"{_name(change)[6:]} by {_author(change)} {before}".strip()
-        yield from (("workbook", "header or footer", text) for text in reading.margins())
-
-
-class _Reading:
+class Reading:
     """A document while it is read."""
 
     def __init__(self, source: Source, archive: ZipFile) -> None:
@@ -132,7 +101,7 @@ class _Reading:
         if "META-INF/manifest.xml" in self._names and b"encryption-data" in archive.read("META-INF/manifest.xml"):
             raise locked(source.name)
         self._folder = ""
-        self._content = parse_xml(self._member("content.xml"))
+        self.content = parse_xml(self._member("content.xml"))
         self._styles = self._part("styles.xml")
         self._meta = self._part("meta.xml")
         self._counts = Counter[str]()
@@ -142,22 +111,22 @@ class _Reading:
         """The text of the insertions that are open here, by their id."""
         self._numbered: dict[tuple[str, int], Any] = {}
         self.hidden, self._struck, self._titles = set[str](), set[str](), {"Title"}
-        for root in (self._content, self._styles):
+        for root in (self.content, self._styles):
             self._learn(root)
 
     def _learn(self, root: Any) -> None:
         """Collects the styles of hidden text, struck text, titles and lists."""
         for style in root.iter("{*}style"):
-            name = _get(style, "name")
-            if any(_get(one, "display") == "none" or _get(one, "visibility") == "hidden" for one in style):
+            name = get(style, "name")
+            if any(get(one, "display") == "none" or get(one, "visibility") == "hidden" for one in style):
                 self.hidden.add(name)
-            if any(_get(one, "text-line-through-style") not in ("", "none") for one in style):
+            if any(get(one, "text-line-through-style") not in ("", "none") for one in style):
                 self._struck.add(name)
-            if _get(style, "parent-style-name") in self._titles:
+            if get(style, "parent-style-name") in self._titles:
                 self._titles.add(name)
         for style in root.iter("{*}list-style"):
             for level in style:
-                self._numbered[_get(style, "name"), _count(level, "level")] = level
+                self._numbered[get(style, "name"), count_in(level, "level")] = level
 
     def body(self, *names: str) -> Any:
         """The element with the content of the document.
@@ -165,8 +134,8 @@ class _Reading:
         Raises:
             FileProblem: It is another kind of document.
         """
-        for one in self._content.iterfind("{*}body/*"):
-            if _name(one) in [f"office:{name}" for name in names]:
+        for one in self.content.iterfind("{*}body/*"):
+            if name_of(one) in [f"office:{name}" for name in names]:
                 return one
         raise damaged(self._source.name, self._source.kind, "its content is of another kind")
 
@@ -187,7 +156,7 @@ class _Reading:
 
     def described(self) -> str:
         """A line with author, subject and the like, and the properties that a user added."""
-        named = ((_get(one, "name") or _name(one).rpartition(":")[2], one.text) for one in self._meta.iterfind("*/*"))
+        named = ((get(one, "name") or name_of(one).rpartition(":")[2], one.text) for one in self._meta.iterfind("*/*"))
         left_out = ("title", "generator", "editing-cycles", "editing-duration", "document-statistic")
         listed = "; ".join(f"{name} {text}" for name, text in named if text and name not in left_out)
         return f"\nProperties: {one_line(listed, 1000)}." if listed else ""
@@ -197,61 +166,32 @@ class _Reading:
         found = []
         for page in self._styles.iter("{*}master-page"):
             for one in page:
-                what = _name(one)
+                what = name_of(one)
                 if what.startswith("style:"):
                     kind = "header" if "header" in what else "footer"
                     found += [f"[{kind}] {text}" for text in [self.line(one)] if text]
-                elif what.startswith("draw:") and _get(one, "placeholder") != "true" and not _get(one, "class"):
-                    found += self._drawn(one)
+                elif what.startswith("draw:") and get(one, "placeholder") != "true" and not get(one, "class"):
+                    found += self.drawn(one)
                 elif what == "presentation:notes":
                     found += [f"[notes] {text}" for text in [self.line(one)] if text]
         return list(dict.fromkeys(found))
 
     def slide(self, page: Any) -> list[str]:
         """The blocks of a slide: title, shapes, comments, notes."""
-        shapes = [one for one in page if _get(one, "class") == "title"]
+        shapes = [one for one in page if get(one, "class") == "title"]
         titles = [self.line(one) for one in shapes]
         blocks = [f"## {one_line(text, 300)}" for text in titles if text]
         rest = [one for one in page if one not in shapes]
         blocks += self.blocks(rest)
-        for notes in _children(page, "presentation:notes"):
-            if text := "\n".join(self.blocks(one for one in notes if _name(one) != "draw:page-thumbnail")).strip():
+        for notes in children(page, "presentation:notes"):
+            if text := "\n".join(self.blocks(one for one in notes if name_of(one) != "draw:page-thumbnail")).strip():
                 blocks.append(f"[speaker notes] {text}")
         return blocks
-
-    def objects(self, sheet: Any) -> Iterator[tuple[str, str]]:
-        """The kind and text of each object on a sheet, and its hidden rows and columns."""
-        if _get(sheet, "style-name") in {
-            _get(style, "name")
-            for style in self._content.iter("{*}style")
-            if any(_name(one) == "style:table-properties" and _get(one, "display") == "false" for one in style)
-        }:
-            yield "visibility", "hidden"
-        row = 0
-        for line in sheet.iter("{*}table-row"):
-            column = 0
-            for cell in line:
-                where = f"{_letters(column + 1)}{row + 1}"
-                for one in _children(cell, "office:annotation"):
-                    yield "comment", f"{where}: {self._note(one)}"
-                drawn = [one for one in cell if _name(one).startswith(("draw:", "dr3d:"))]
-                yield from (("object", f"{where}: {text}") for one in drawn for text in self._drawn(one))
-                for link in cell.iter("{*}a"):
-                    yield "link", f"{where}: {''.join(link.itertext())} ({_get(link, 'href')})"
-                column += _count(cell, "number-columns-repeated")
-            if _get(line, "visibility") in ("collapse", "filter"):
-                yield "hidden row", str(row + 1)
-            row += _count(line, "number-rows-repeated")
-        if any(_get(one, "visibility") in ("collapse", "filter") for one in sheet.iter("{*}table-column")):
-            yield "visibility", "some columns are hidden"
-        for one in sheet:
-            if _name(one) in ("table:shapes", "office:forms"):
-                yield from (("object", text) for text in self.blocks([one]))
 
     def blocks(self, parent: Iterable[Any]) -> Iterator[str]:
         """Paragraphs, list items, tables and drawings, each followed by what is anchored in it."""
         for child in parent:
-            name = _name(child)
+            name = name_of(child)
             if name in ("text:p", "text:h", "table:table"):
                 text = table(self._rows(child)) if name == "table:table" else self._paragraph(child, name)
                 after, self._after = self._after, []
@@ -263,11 +203,11 @@ class _Reading:
             elif name == "text:tracked-changes":
                 self._deletions(child)
             elif name == "office:annotation":
-                yield f"[comment] {self._note(child)}"
+                yield f"[comment] {self.note(child)}"
             elif name.startswith(("draw:", "dr3d:")):
-                yield from self._drawn(child)
+                yield from self.drawn(child)
             elif name not in _WITHOUT_TEXT:
-                if _get(child, "display") in ("none", "condition"):
+                if get(child, "display") in ("none", "condition"):
                     self.told.append("Hidden text is shown like the rest.")
                 yield from self.blocks(child)
 
@@ -282,8 +222,8 @@ class _Reading:
         text = self._styled(node, self._inside(node)).strip(" ")
         for kept in self._inserted.values():
             kept.append("\n")
-        if text.strip() and (name == "text:h" or _get(node, "style-name") in self._titles):
-            level = min(_count(node, "outline-level"), 6)
+        if text.strip() and (name == "text:h" or get(node, "style-name") in self._titles):
+            level = min(count_in(node, "outline-level"), 6)
             return f"{'#' * level} {' '.join(text.split())}"
         return text
 
@@ -291,31 +231,31 @@ class _Reading:
         """The text with the marks of its style."""
         if not text.strip():
             return text
-        if _get(node, "style-name") in self.hidden:
+        if get(node, "style-name") in self.hidden:
             self.told.append("Hidden text is shown like the rest.")
-        return f"~~{text}~~" if _get(node, "style-name") in self._struck else text
+        return f"~~{text}~~" if get(node, "style-name") in self._struck else text
 
     def _list(self, node: Any, outer: tuple[str, ...] = (), style: str = "") -> Iterator[str]:
-        style = _get(node, "style-name") or style
+        style = get(node, "style-name") or style
         depth = len(outer)
         level = self._numbered.get((style, depth + 1))
         key = f"{depth} {style}"
-        if not (_get(node, "continue-numbering") == "true" or _get(node, "continue-list")):
-            self._counts[key] = (_count(level, "start-value") if level is not None else 1) - 1
+        if not (get(node, "continue-numbering") == "true" or get(node, "continue-list")):
+            self._counts[key] = (count_in(level, "start-value") if level is not None else 1) - 1
         for item in node:
             number, mark = "", ""
-            if _name(item) == "text:list-item":
+            if name_of(item) == "text:list-item":
                 self._counts[key] += 1
-                if _get(item, "start-value"):
-                    self._counts[key] = _count(item, "start-value")
-                form = _get(level, "num-format") if level is not None else ""
+                if get(item, "start-value"):
+                    self._counts[key] = count_in(item, "start-value")
+                form = get(level, "num-format") if level is not None else ""
                 number = spelt(self._counts[key], _NUMBERS.get(form, "decimal"))
                 mark = "- "
                 if form:
-                    shown = [*outer, number][-_count(level, "display-levels") :]
-                    mark = f"{_get(level, 'num-prefix')}{'.'.join(shown)}{_get(level, 'num-suffix')} "
+                    shown = [*outer, number][-count_in(level, "display-levels") :]
+                    mark = f"{get(level, 'num-prefix')}{'.'.join(shown)}{get(level, 'num-suffix')} "
             for child in item:
-                if _name(child) == "text:list":
+                if name_of(child) == "text:list":
                     yield from self._list(child, (*outer, number), style)
                     continue
                 for block in self.blocks([child]):
@@ -324,14 +264,14 @@ class _Reading:
 
     def _rows(self, node: Any) -> list[list[str]]:
         rows = []
-        for row in _within(node, "table:table-row"):
+        for row in within(node, "table:table-row"):
             cells: list[str] = []
             for cell in row:
-                count = min(_count(cell, "number-columns-repeated"), _MOST_REPEATED)
+                count = min(count_in(cell, "number-columns-repeated"), _MOST_REPEATED)
                 cells += [self.line(cell)] * count
-                if any(_get(cell, f"number-{way}-spanned") not in ("", "1") for way in ("rows", "columns")):
+                if any(get(cell, f"number-{way}-spanned") not in ("", "1") for way in ("rows", "columns")):
                     self.told.append("Some table cells are merged: their text stands in the first of them.")
-            rows += [cells] * min(_count(row, "number-rows-repeated"), _MOST_REPEATED)
+            rows += [cells] * min(count_in(row, "number-rows-repeated"), _MOST_REPEATED)
         while rows and not any(rows[-1]):
             rows.pop()
         width = max((n for row in rows for n, cell in enumerate(row, 1) if cell), default=0)
@@ -344,27 +284,27 @@ class _Reading:
 
     def _inside(self, node: Any) -> str:
         """The text in an element. White space is as in HTML."""
-        text = self._say(_spaced(node.text))
+        text = self._say(spaced(node.text))
         for child in node:
-            text += self._inline(child) + self._say(_spaced(child.tail))
+            text += self._inline(child) + self._say(spaced(child.tail))
         return text
 
     def _inline(self, node: Any) -> str:
-        name = _name(node)
+        name = name_of(node)
         if name in ("text:s", "text:tab", "text:line-break"):
-            count = min(_count(node, "c"), 1000)
+            count = min(count_in(node, "c"), 1000)
             return self._say({"text:s": " " * count, "text:tab": "\t"}.get(name, "\n"))
         if name == "text:note":
             return self._noted(node)
         if name == "office:annotation":
             self._counts["comment"] += 1
             mark = f"[comment {self._counts['comment']}]"
-            self._after.append(f"{mark}: {self._note(node)}")
+            self._after.append(f"{mark}: {self.note(node)}")
             return mark
         if name.startswith("text:change"):
-            return self._changed(name, _get(node, "change-id"))
+            return self._changed(name, get(node, "change-id"))
         if name.startswith(("draw:", "dr3d:")) and name != "draw:a":
-            blocks = list(self._drawn(node))
+            blocks = list(self.drawn(node))
             pictures = [block for block in blocks if block.startswith("[picture") and "\n" not in block]
             self._after += [block for block in blocks if block not in pictures]
             return " ".join(pictures)
@@ -376,21 +316,21 @@ class _Reading:
         """Links, fields and spans."""
         text = self._inside(node)
         if name in ("text:a", "draw:a"):
-            target = _get(node, "href")
+            target = get(node, "href")
             return f"[{text}]({target})" if target and target != text else text
         if name == "text:ruby-text":
             return f"({text})"
         if name in ("text:hidden-text", "text:hidden-paragraph"):
             self.told.append("Hidden text is shown like the rest.")
-            return text or _get(node, "string-value")
+            return text or get(node, "string-value")
         if name == "text:conditional-text":
-            versions = [_get(node, f"string-value-if-{state}") for state in ("true", "false")]
+            versions = [get(node, f"string-value-if-{state}") for state in ("true", "false")]
             self._not_shown("Another version of a conditional text", [one for one in versions if one != text])
         if name == "text:drop-down":
-            entries = [_get(one, "value") for one in node.iter("{*}label")]
+            entries = [get(one, "value") for one in node.iter("{*}label")]
             self._not_shown("Not chosen in a list", [one for one in entries if one != text])
         if name.endswith("-mark") or name.endswith("-mark-start"):
-            self._not_shown("An entry of an index", [_get(node, "string-value")])
+            self._not_shown("An entry of an index", [get(node, "string-value")])
         return self._styled(node, text)
 
     def _not_shown(self, what: str, texts: list[str]) -> None:
@@ -398,17 +338,17 @@ class _Reading:
             self.told.append(f"{what}: {named}.")
 
     def _noted(self, node: Any) -> str:
-        kind = "e" if _get(node, "note-class") == "endnote" else ""
+        kind = "e" if get(node, "note-class") == "endnote" else ""
         self._counts[f"^{kind}"] += 1
         mark = f"[^{kind}{self._counts[f'^{kind}']}]"
         body = next(node.iter("{*}note-body"), ())
         self._after.append(f"{mark}: {self.line(body)}")
         return mark
 
-    def _note(self, node: Any) -> str:
+    def note(self, node: Any) -> str:
         """A comment with its author and date."""
-        text = self.line(one for one in node if _name(one) not in ("creator", "date"))
-        said = [*(("".join(one.itertext())) for one in node.iter("{*}creator")), *_dates(node)]
+        text = self.line(one for one in node if name_of(one) not in ("creator", "date"))
+        said = [*(("".join(one.itertext())) for one in node.iter("{*}creator")), *dates_in(node)]
         return f"{', '.join(said)}: {text}" if said else text
 
     def _changed(self, name: str, identifier: str) -> str:
@@ -416,30 +356,32 @@ class _Reading:
             self._inserted[identifier] = []
         elif name == "text:change-end" and identifier in self._inserted:
             text = "".join(self._inserted.pop(identifier)).strip()
-            region = next((one for one in self._content.iter("{*}changed-region") if identifier in one.values()), None)
+            region = next((one for one in self.content.iter("{*}changed-region") if identifier in one.values()), None)
             if text and region is not None and next(region.iter("{*}insertion"), None) is not None:
-                self.changes.append(f"[inserted by {_author(region)}: {text}]")
+                self.changes.append(f"[inserted by {author_of(region)}: {text}]")
         return ""
 
     def _deletions(self, node: Any) -> None:
         for one in node.iter("{*}deletion"):
-            if text := self.line(child for child in one if _name(child) != "office:change-info"):
-                self.changes.append(f"[deleted by {_author(one)}: {text}]")
+            if text := self.line(child for child in one if name_of(child) != "office:change-info"):
+                self.changes.append(f"[deleted by {author_of(one)}: {text}]")
 
     def _controls(self, node: Any) -> Iterator[str]:
         """Form controls with their labels and values."""
         for one in node.iter():
-            said = [_get(one, key) for key in ("label", "current-value", "value", "title")]
-            said += [self.line(one)] if _name(one) == "form:textarea" else []
-            if _name(one).startswith("form:") and any(said):
-                yield f"[form control {_get(one, 'name')}: {', '.join(dict.fromkeys(filter(None, said)))}]"
+            said = [get(one, key) for key in ("label", "current-value", "value", "title")]
+            said += [self.line(one)] if name_of(one) == "form:textarea" else []
+            if name_of(one).startswith("form:") and any(said):
+                yield f"[form control {get(one, 'name')}: {', '.join(dict.fromkeys(filter(None, said)))}]"
 
-    def _drawn(self, node: Any) -> Iterator[str]:
+    def drawn(self, node: Any) -> Iterator[str]:
         """A frame, shape or group: its text, pictures, charts, and its alt text."""
-        name = _name(node)
-        alts = [one.text for one in node if _name(one) in ("svg-compatible:title", "svg-compatible:desc") and one.text]
+        name = name_of(node)
+        alts = [
+            one.text for one in node if name_of(one) in ("svg-compatible:title", "svg-compatible:desc") and one.text
+        ]
         alt, shown = one_line(": ".join(alts), 1000), list[str]()
-        held = {_name(one): one for one in reversed(node)} if name == "draw:frame" else {}
+        held = {name_of(one): one for one in reversed(node)} if name == "draw:frame" else {}
         if name == "draw:page-thumbnail":
             return
         if "draw:object" in held or "draw:object-ole" in held:
@@ -456,9 +398,9 @@ class _Reading:
         elif "draw:floating-frame" in held or "draw:applet" in held:
             self.drawings.others.append("a frame with a page or program")
         if "table:table" in held or name in ("draw:g", "draw:a"):
-            shown += self.blocks(one for one in node if _name(one) != "draw:image")
-        elif text := self.line(one for one in node if _name(one) not in ("draw:image", "draw:object")):
-            is_box = _name(node.getparent()) not in ("draw:page", "draw:g", "presentation:notes", "style:master-page")
+            shown += self.blocks(one for one in node if name_of(one) != "draw:image")
+        elif text := self.line(one for one in node if name_of(one) not in ("draw:image", "draw:object")):
+            is_box = name_of(node.getparent()) not in ("draw:page", "draw:g", "presentation:notes", "style:master-page")
             shown.append(f"[text box] {text}" if is_box and name != "draw:text-box" else text)
         yield from shown
         if alt and not any(alt in one for one in shown):
@@ -483,24 +425,24 @@ class _Reading:
         if "math" in str(root.tag).lower():
             notes = [one.text for one in root.iter("{*}annotation") if one.text]
             return f"[formula: {notes[0] if notes else ' '.join(''.join(root.itertext()).split())}]"
-        if charts := [one for one in root.iter("{*}chart") if _name(one) == "chart:chart"]:
+        if charts := [one for one in root.iter("{*}chart") if name_of(one) == "chart:chart"]:
             return self._chart(charts[0])
         outer, self._folder = self._folder, f"{place}/"
-        text = self.line(one for one in root.iterfind("{*}body/*/*") if _name(one) != "office:forms")
+        text = self.line(one for one in root.iterfind("{*}body/*/*") if name_of(one) != "office:forms")
         self._folder = outer
         return f"[embedded document]\n{text}"
 
     def _chart(self, chart: Any) -> str:
-        kind = _get(chart, "class").rpartition(":")[2]
-        title = next((self.line(one) for one in _children(chart, "chart:title")), "")
+        kind = get(chart, "class").rpartition(":")[2]
+        title = next((self.line(one) for one in children(chart, "chart:title")), "")
         labels = [self.line(one) for one in chart.iter("{*}title", "{*}subtitle", "{*}footer")]
         more = "".join(f"\n[in the chart: {text}]" for text in dict.fromkeys(labels) if text not in ("", title))
-        rows = [row for one in _children(chart, "table:table") for row in self._rows(one)]
+        rows = [row for one in children(chart, "table:table") for row in self._rows(one)]
         return f"[{kind} chart{f': {title}' if title else ''}]\n{table(rows)}{more}"
 
     def _place(self, node: Any) -> str:
         """The name of the member that an element refers to, or an address."""
-        target = _get(node, "href")
+        target = get(node, "href")
         if re.match(r"\w+:", target):
             return target
         place = posixpath.normpath(posixpath.join(self._folder, unquote(target)))
@@ -521,56 +463,3 @@ class _Reading:
         except (etree.XMLSyntaxError, BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             self.told.append(f"The part {name} is damaged and was not read: {one_line(str(error), 150)}.")
             return etree.Element("broken")
-
-
-def _name(element: Any) -> str:
-    """Its name with the short word of its namespace if that belongs to OpenDocument: `text:p`, `creator`."""
-    if not isinstance(element.tag, str):
-        return ""
-    space, _, name = element.tag.rpartition("}")
-    words = space.split(":")
-    return f"{words[-2]}:{name}" if space.startswith("{urn:") and len(words) > 2 else name
-
-
-def _get(element: Any, name: str) -> str:
-    """An attribute by its name without namespace."""
-    return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
-
-
-def _count(element: Any, name: str) -> int:
-    """A number in an attribute; 1 without."""
-    text = _get(element, name)
-    return int(text) if text.isdecimal() else 1
-
-
-def _children(parent: Any, name: str) -> list[Any]:
-    return [one for one in parent if _name(one) == name]
-
-
-def _within(node: Any, name: str) -> Iterator[Any]:
-    """The rows of a table, also in groups of rows, without the rows of nested tables."""
-    for child in node:
-        if _name(child) == name:
-            yield child
-        elif _name(child).startswith("table:table-") and _name(child) != "table:table-cell":
-            yield from _within(child, name)
-
-
-def _author(node: Any) -> str:
-    said = ["".join(one.itertext()) for one in node.iter("{*}creator")][:1]
-    return ", ".join([*(said or ["nobody"]), *_dates(node)[:1]])
-
-
-def _dates(node: Any) -> list[str]:
-    return [(one.text or "")[:10] for one in node.iter("{http://purl.org/dc/elements/1.1/}date") if one.text]
-
-
-def _spaced(text: str | None) -> str:
-    return re.sub(r"[ \t\r\n]+", " ", text or "")
-
-
-def _letters(column: int) -> str:
-    """The letters of a column, counted from 1."""
-    from agent.files.tables.rows import column_letters
-
-    return column_letters(column)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import Contents, ReadLimits, Source, first_of, locked
 from agent.files.documents.ooxml import Package
-from agent.files.documents.opendocument import Spreadsheet
 from agent.files.documents.package import open_package
+from agent.files.documents.spreadsheet import Spreadsheet
 from agent.files.tables.objects import MOST_XML, Objects, objects_of
 from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet, SheetsContents

@@ -1,0 +1,57 @@
+"""Elements of OpenDocument files: their names and attributes, authors and dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+
+def name_of(element: Any) -> str:
+    """Its name with the short word of its namespace if that belongs to OpenDocument: `text:p`, `creator`."""
+    if not isinstance(element.tag, str):
+        return ""
+    space, _, name = element.tag.rpartition("}")
+    words = space.split(":")
+    return f"{words[-2]}:{name}" if space.startswith("{urn:") and len(words) > 2 else name
+
+
+def get(element: Any, name: str) -> str:
+    """An attribute by its name without namespace."""
+    return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def count_in(element: Any, name: str) -> int:
+    """A number in an attribute; 1 without."""
+    text = get(element, name)
+    return int(text) if text.isdecimal() else 1
+
+
+def children(parent: Any, name: str) -> list[Any]:
+    """The children of that name."""
+    return [one for one in parent if name_of(one) == name]
+
+
+def within(node: Any, name: str) -> Iterator[Any]:
+    """The rows of a table, also in groups of rows, without the rows of nested tables."""
+    for child in node:
+        if name_of(child) == name:
+            yield child
+        elif name_of(child).startswith("table:table-") and name_of(child) != "table:table-cell":
+            yield from within(child, name)
+
+
+def author_of(node: Any) -> str:
+    """The author and date of a comment or change, `nobody` if it names none."""
+    said = ["".join(one.itertext()) for one in node.iter("{*}creator")][:1]
+    return ", ".join([*(said or ["nobody"]), *dates_in(node)[:1]])
+
+
+def dates_in(node: Any) -> list[str]:
+    """The days in an element, as in ISO 8601."""
+    return [(one.text or "")[:10] for one in node.iter("{http://purl.org/dc/elements/1.1/}date") if one.text]
+
+
+def spaced(text: str | None) -> str:
+    """The text with single spaces, as in HTML."""
+    return re.sub(r"[ \t\r\n]+", " ", text or "")
