@@ -29,7 +29,7 @@ from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import GapRecords
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
-from agent.models.protocol import Role
+from agent.models.protocol import EMBEDDED, SCRIPTED, Role
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
 from agent.state import AttachedFile, CitedSource
@@ -308,6 +308,8 @@ class Running:
         import_module("agent.graph")
         model = self.settings.models_for(Role.COORDINATOR)[0]
         strategy_for(model, self.settings.strategy_of(model))
+        if model != EMBEDDED and not model.startswith(SCRIPTED):
+            import_module("openai")
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
         from agent.recorders.journaled_web import JournaledWeb
