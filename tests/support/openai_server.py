@@ -55,6 +55,10 @@ class OpenAIServer:
         self.listings: list[str] = []
         """The paths of the requests for the models."""
         self.listing_status = 200
+        self.listing_page = b""
+        """Sent in place of the models."""
+        self.paths: list[str] = []
+        """The targets of the other requests."""
         self.models = ["tiny-1", "tiny-2", "gpt-test"]
         self.refused: list[str] = []
         self.speaks_responses = True
@@ -153,6 +157,8 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in server.models]}
             server.listings.append(self.path)
             found = self.path.partition("?")[0].endswith("/models")
+            if server.listing_page:
+                return self._bytes(200, server.listing_page, {"Content-Type": "text/html"})
             if server.listing_status != 200:
                 return self._json(server.listing_status, {"error": {"message": "no list today"}})
             return self._json(200 if found else 404, listed if found else {"error": {"message": "no such path"}})
@@ -160,6 +166,7 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             server.requests.append(body)
+            server.paths.append(self.path)
             server.headers.append({k.lower(): v for k, v in self.headers.items()})
             server.times.append(time.monotonic())
             missing = "input" in body and not server.speaks_responses
@@ -208,7 +215,10 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(data)))
+            if headers.get("Connection") == "close":
+                self.close_connection = True
+            else:
+                self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
 

@@ -24,7 +24,7 @@ from agent.models.failures import (
 )
 from agent.models.films import with_films
 from agent.models.protocol import FIRST_LISTED, OPENAI_URL
-from agent.models.wire import CHAT, ENDED, Body, Dialect, OnDelta
+from agent.models.wire import CHAT, ENDED, RESPONSES, RESPONSES_WITHOUT_STRICT, Body, Dialect, OnDelta
 from mcp_tools.network import NETWORK_ERRORS, NetworkError, network_client
 
 if TYPE_CHECKING:
@@ -66,14 +66,17 @@ class HttpWire:
             body = with_films({**body, "model": self.endpoint.model}, self.endpoint)
             try:
                 async with asyncio.timeout(self._timeout):
-                    return await self._post(self._dialect.request(body), on_delta)
+                    return await self._post(body, on_delta)
             except Failure as failure:
+                if self._dialect is RESPONSES and failure.kind is Kind.REFUSED and "strict" in failure.said:
+                    self._dialect = RESPONSES_WITHOUT_STRICT
+                    return await self.send(body, on_delta)
                 if failure.status not in (404, 405) or urlsplit(self.endpoint.url).path.strip("/"):
                     raise
                 known, self.endpoint = self.endpoint, replace(self.endpoint, url=_with_path(self.endpoint.url, "/v1"))
                 try:
                     async with asyncio.timeout(self._timeout):
-                        return await self._post(self._dialect.request(body), on_delta)
+                        return await self._post(body, on_delta)
                 except Failure as other:
                     if other.status in (404, 405):
                         self.endpoint = known
@@ -107,7 +110,7 @@ class HttpWire:
         response: Any = await self._client().post(
             url,
             cast_to=httpx2.Response,
-            body=body,
+            body=self._dialect.request(body),
             options={"headers": headers},
             stream=True,
             stream_cls=openai.AsyncStream[Any],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from agent.models.failures import Endpoint, Failure, Kind, event_failure
@@ -301,3 +301,14 @@ async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, en
 
 
 RESPONSES = Dialect("/responses", _request, _response, _assemble)
+
+
+def _request_without_strict(body: Body) -> Body:
+    said = _request(body)
+    for tool in said.get("tools", ()):
+        del tool["strict"]
+    return said
+
+
+RESPONSES_WITHOUT_STRICT = replace(RESPONSES, request=_request_without_strict)
+"""For endpoints that refuse the member `strict` of a function."""

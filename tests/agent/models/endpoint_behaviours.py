@@ -44,6 +44,11 @@ def raw(*lines: str, kind: str = "text/event-stream") -> tuple[int, bytes, dict[
     return 200, "".join(lines).encode(), {"Content-Type": kind}
 
 
+def until_closed(*lines: str) -> tuple[int, bytes, dict[str, str]]:
+    """A stream that ends where the connection is closed."""
+    return 200, "".join(lines).encode(), {"Content-Type": "text/event-stream", "Connection": "close"}
+
+
 def delta(finish: str | None = None, **members: Any) -> dict[str, Any]:
     return {"id": "x", "choices": [{"index": 0, "delta": members, "finish_reason": finish}]}
 
@@ -174,6 +179,8 @@ CASES = [
     Case("stream-object", [[delta(tool_calls=[call({"code": P}, index=0)]), delta("tool_calls")]], text=None, code=P),
     Case("stream-no-finish", [[delta(content="4"), delta(content="2")]], requests=1, shown="42"),
     Case("stream-clean-end", [raw(OK)], requests=1, shown="42"),
+    Case("stream-until-closed", [until_closed(OK, "data: ", json.dumps(STOP), "\n\n")], requests=1, shown="42"),
+    Case("stream-closed-early", [until_closed(OK), "42"], requests=2),
     Case("stream-calls-no-finish", [[delta(tool_calls=[call(index=0)])]], text=None, code=P, requests=1),
     Case("stream-no-index", [[delta(tool_calls=[call("")]), delta(tool_calls=[piece('{"code": ')]),
                               delta(tool_calls=[piece('"print(42)"}')]), delta("stop")]], text=None, code=P),

@@ -304,3 +304,26 @@ async def test_calls_go_through_the_package_and_send_no_key_but_the_endpoints(
     assert sent["x-stainless-lang"] == "python"
     assert "authorization" not in sent
     assert "sk-of-another-endpoint" not in str(sent)
+
+
+async def test_a_slow_stream_is_cut_at_the_limit_of_time_and_not_before(
+    openai_server: OpenAIServer, open_model: Open
+) -> None:
+    slow = Step(text="0123456789" * 4, pace=0.2)  # ten pieces
+    openai_server.default = lambda _: slow
+    request, once = Request(ASK, on_delta=lambda _: None), Retry(timeout=0)
+    assert (await open_model(timeout=60.0, retry=once).complete(request)).text == slow.text
+    with pytest.raises(ModelUnreachableError, match="in time"):
+        await open_model(timeout=1.0, retry=once).complete(request)
+
+
+async def test_azure_gets_its_own_header_below_the_deployment(
+    openai_server: OpenAIServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", openai_server.url.removesuffix("/v1"))
+    openai_server.answer("Hi")
+    url = "http://x.openai.azure.com/openai/deployments/d1"
+    assert (await open_model(base_url=f"{url}?api-version=2024-10-21").complete(Request(ASK))).text == "Hi"
+    assert openai_server.paths == [f"{url}/chat/completions?api-version=2024-10-21"]
+    assert openai_server.headers[0]["api-key"] == KEY
+    assert "authorization" not in openai_server.headers[0]

@@ -133,3 +133,13 @@ async def test_an_endpoint_without_this_dialect_says_so(openai_server: OpenAISer
     openai_server.speaks_responses = False
     with pytest.raises(ModelRefusedError, match="has no /responses; try the dialect chat"):
         await model.complete(Request(ASK))
+
+
+async def test_an_endpoint_that_refuses_strict_is_asked_without_it(
+    openai_server: OpenAIServer, model: ChatModel
+) -> None:
+    openai_server.fail(400, "Unknown parameter: 'tools[0].strict'.", param="tools[0].strict")
+    openai_server.default = lambda _: Step(tools=[("add", {"a": 1, "b": 2})])
+    for _ in range(2):
+        assert [call.name for call in (await model.complete(Request(ASK, tools=[ADD]))).tool_calls] == ["add"]
+    assert ["strict" in request["tools"][0] for request in openai_server.requests] == [True, False, False]
