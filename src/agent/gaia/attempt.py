@@ -165,6 +165,8 @@ class Dataset:
     """SHA-256 over ids, questions, levels and file names, in their order."""
     problems: tuple[str, ...] = ()
     """What was wrong with the question file, each with its line and what was done about it."""
+    source: str = ""
+    """The absolute path of the questions, or their name on the hub."""
 
 
 def dataset_of(tasks: Iterable[Task], truths: Mapping[str, str], origin: str, problems: Iterable[str] = ()) -> Dataset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,12 +213,13 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
     Raises:
         DatasetError: They cannot be had.
     """
+    place = str(source.absolute())
     if copy := local_copy(source):
-        return load_folder(*copy, settings.cache_dir / "gaia" / "datasets")
+        return replace(load_folder(*copy, settings.cache_dir / "gaia" / "datasets"), source=place)
     named = _ON_THE_HUB.fullmatch(str(source))
     if not named or source.exists():
-        return load_jsonl(source)
-    return load_hub(named[1], Hub.of(settings, revision_of(source)))
+        return replace(load_jsonl(source), source=place)
+    return replace(load_hub(named[1], Hub.of(settings, revision_of(source))), source=str(source))
 
 
 def local_copy(source: Path) -> tuple[Path, str, str] | None:

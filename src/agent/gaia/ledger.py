@@ -66,11 +66,14 @@ class CountedTasks:
     tasks: tuple[Task, ...]
     epochs: int = 1
     fingerprint: str = ""
+    source: str = ""
+    """The question file or folder, or its name on the hub."""
 
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""
         tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
-        return {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint, "tasks": tasks}
+        told: dict[str, Json] = {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint}
+        return told | {"source": self.source, "tasks": tasks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,9 @@ def read_ledger(path: Path) -> Records:
     begun = tuple(one for one in newest.values() if isinstance(one, Begun))
     tasks = {task.task_id: task for choice in reversed(choices) for task in choice.tasks}
     epochs = max((choice.epochs for choice in choices), default=1)
-    chosen = CountedTasks(tuple(tasks.values()), epochs, choices[-1].fingerprint) if choices else None
+    chosen = (
+        CountedTasks(tuple(tasks.values()), epochs, choices[-1].fingerprint, choices[-1].source) if choices else None
+    )
     return Records(header, chosen, attempts, begun, tuple(lessons), tuple(problems))
 
 
@@ -213,10 +218,10 @@ class Ledger:
         self._write(*(attempt.as_json() for attempt in attempts))
         self.attempts += attempts
 
-    def select(self, tasks: Sequence[Task], epochs: int) -> None:
+    def select(self, tasks: Sequence[Task], epochs: int, source: str = "") -> None:
         """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen."""
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
-        chosen = CountedTasks(kept, epochs, self._fingerprint)
+        chosen = CountedTasks(kept, epochs, self._fingerprint, source)
         if self.chosen != chosen:
             self._write(chosen.as_json())
             self.chosen = chosen

@@ -230,7 +230,7 @@ class Benchmark:
             }
             self._queue = deque(still_to_do(selection, chosen, done | killed))
             tasks, epochs = self._counting(ledger.chosen, done)
-            ledger.select(tasks, epochs)
+            ledger.select(tasks, epochs, self._dataset.source)
             self._display.plan(tasks, tuple(done.values()), len(self._queue), epochs)
             for problem in ledger.problems:
                 self._display.say(problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from agent.cli.verbs.gaia import app
 from agent.errors import RunError, StorageError
+from agent.gaia.dataset import load_jsonl
+from agent.gaia.ledger import Fingerprint, Ledger
 from support.attempts import attempt, tasks, write_ledger
 
 
@@ -62,6 +65,32 @@ def test_a_question_file_says_what_was_selected(gaia, tmp_path):
     rows = [{"task_id": f"q{n}", "Question": "?", "Level": 1 + n % 2, "file_name": ""} for n in range(1, 11)]
     questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert gaia("report", ledger, "--questions", questions).startswith("10.0 % right: 1 of 10")
+
+
+@pytest.mark.parametrize("state", ["there", "moved with the ledger", "changed", "gone"])
+def test_the_page_shows_the_questions_of_the_file_that_the_ledger_names(gaia, tmp_path, state):
+    rows = [{"task_id": f"q{n}", "Question": f"Colour {n}?", "Level": 1, "file_name": ""} for n in (1, 2, 3)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    questions = tmp_path / "a" / "q.jsonl"
+    questions.parent.mkdir()
+    questions.write_text(text)
+    dataset = load_jsonl(questions)
+    path = tmp_path / "a" / "b.ledger.jsonl"
+    with Ledger.open(path, fingerprint=Fingerprint(dataset.fingerprint)) as ledger:
+        ledger.select(dataset.tasks[:2], 1, str(questions))
+        ledger.append(replace(attempt("q1"), fingerprint=Fingerprint(dataset.fingerprint).digest))
+    if state == "moved with the ledger":
+        path = (tmp_path / "a").rename(tmp_path / "b") / path.name
+    elif state == "changed":
+        questions.write_text(text.replace("Colour 1", "Number 1"))
+    elif state == "gone":
+        questions.unlink()
+    page = Path(gaia("report", path, "-f", "html").strip()).read_text()
+    told = {"changed": "has changed since the benchmark", "gone": "is not there"}.get(state, "")
+    shown = ["Colour 1?" in page, "Colour 2?" in page, "Colour 3?" in page]
+    assert shown == ([False] * 3 if told else [True, True, False])
+    assert (told in page, "--questions FILE" in page) == (True, bool(told))
+    assert "not attempted" in gaia("report", path)
 
 
 def test_two_ledgers_are_compared(gaia, ledger, tmp_path):

@@ -24,7 +24,7 @@ from agent.cli.options import opt
 from agent.cli.output import print_note, print_text
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
-from agent.errors import RunError, StorageError, UsageError
+from agent.errors import AlitaError, RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import ledger_meant, with_limit
 from agent.gaia.dataset import load_questions, local_copy, revision_of
@@ -34,7 +34,7 @@ from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_
 from agent.gaia.progress import Display, score_text
 from agent.gaia.report import tables
 from agent.gaia.report.comparison import compare as compared
-from agent.gaia.report.figures import counted, group_of, open_results, report_of
+from agent.gaia.report.figures import Results, counted, group_of, open_results, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.models.roles import with_named_model
 from agent.store.redact import Redactor
@@ -425,7 +425,33 @@ def report(
     if form == "html":
         output = output or ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.html")
     selected = load_questions(questions, options.settings()).tasks if questions else ()
-    _give(report_of(open_results(ledger, selected)), form, output)
+    results = open_results(ledger, selected)
+    if form == "html" and not questions:
+        results = _with_questions(results, ledger)
+    _give(report_of(results), form, output)
+
+
+def _with_questions(results: Results, ledger: Path) -> Results:
+    """Add the texts of the questions, from the file that the ledger names; without it, say so."""
+    source = Path(results.source)
+    near = ledger.absolute().parent / source.name
+    found = next((one for one in (source, near) if results.source and (one.is_file() or local_copy(one))), None)
+    more = "To show the questions, add --questions FILE"
+    if found is None:
+        told = (
+            f"the question file {source} is not there"
+            if results.source
+            else "the ledger does not name its question file"
+        )
+        return replace(results, flaws=[*results.flaws, f"{told}. {more}"])
+    try:
+        dataset = load_questions(found, options.settings())
+    except AlitaError as error:
+        return replace(results, flaws=[*results.flaws, f"{error.message} {more}"])
+    if dataset.fingerprint != results.header.dataset:
+        return replace(results, flaws=[*results.flaws, f"{found} has changed since the benchmark. {more}"])
+    texts = {task.task_id: task.question for task in dataset.tasks}
+    return replace(results, selected=[replace(one, question=texts.get(one.task_id, "")) for one in results.selected])
 
 
 @app.command()

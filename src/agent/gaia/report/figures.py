@@ -186,6 +186,8 @@ class Results:
     header: Header = field(default_factory=Header)
     flaws: Sequence[str] = ()
     """What is wrong with the ledger, and so with any figure that is made of it, one sentence each."""
+    source: str = ""
+    """The question file or folder, as the ledger names it."""
 
     @property
     def cells(self) -> list[Counted]:
@@ -216,7 +218,8 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
         )
     known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in attempts}
     selected = tuple(tasks) or (chosen.tasks if chosen else tuple(known.values()))
-    return Results(attempts, selected, chosen.epochs if chosen else 1, path.name, records.header or Header(), flaws)
+    epochs, source = (chosen.epochs, chosen.source) if chosen else (1, "")
+    return Results(attempts, selected, epochs, path.name, records.header or Header(), flaws, source)
 
 
 def report_of(results: Results) -> Shown:
@@ -259,7 +262,8 @@ def report_of(results: Results) -> Shown:
         Fact("epochs", epochs),
         Fact("attempted", overall.attempted, f"{overall.attempted:,} of {overall.of:,}"),
         Fact("errors", overall.errors, f"{overall.errors:,}"),
-        Fact("missing", missing, f"{missing:,}"),
+        Fact("missing", missing),
+        Fact("not attempted", missing, f"{missing:,}"),
         Fact("without a true answer", unscored),
         Fact("not selected", unselected),
         Fact("right after a leak", leaked_right),
