@@ -122,9 +122,6 @@ class Alita:
 
             settings = read_settings({})
         require_allowed(settings)
-        from agent.web import chromium
-
-        chromium.may_download = settings.may_download
         return cls(settings, streams=streams, confirm=confirm)
 
     def beside(self, **settings: Any) -> Alita:

@@ -13,6 +13,7 @@ from agent.errors import UsageError
 from agent.events import FileRead, ToolCalled, TrialFinished
 from support.fibonacci import call_of, decide, text_of
 from support.openai_server import Step
+from support.sounds import tone
 
 SALES = "region,product,revenue\nSouth,Tea,120.5\nNorth,Tea,80\nSouth,Coffee,33\nSouth,Tea,10.25\n"
 
@@ -291,3 +292,26 @@ async def test_a_tool_is_made_that_takes_the_path_and_is_used_on_it(desk, sales)
         ("sum_revenue", {"path": str(sales), "minimum": 33}, "233.5")
     ]
     assert (await desk.replay(answer.run_id)).tools_created == ("sum_revenue",)
+
+
+@pytest.mark.parametrize("download", ["terminal", "never", "always"])
+async def test_without_a_terminal_speech_weights_are_downloaded_only_where_the_settings_say_so(
+    desk, tmp_path, monkeypatch, download
+):
+    fetched = []
+
+    async def fetch(weights, name, *_):
+        fetched.append(name)
+
+    monkeypatch.setattr("agent.resources._fetch", fetch)
+    monkeypatch.setattr("agent.files.media.speech.wants_weights", lambda _: True)
+    monkeypatch.setattr("agent.resources.wants_weights", lambda _: True)
+    monkeypatch.setattr("sys.stdin", None)
+    sound = tmp_path / "horn.wav"
+    sound.write_bytes(tone(0.2))
+    desk.flags |= {"download": download}
+    script = decide("read_file", file="horn.wav"), decide("answer", answer="A horn.", when="horn")
+    await desk.plays(*script).ask("What does the sound say?", files=[sound])
+    is_fetched = download == "always"
+    assert fetched == ["the speech model"] * is_fetched
+    assert ("The speech model is not downloaded" in str(desk.notes)) is not is_fetched

@@ -60,7 +60,7 @@ async def operate(
             "the browser cannot be driven: the package playwright is missing",
             remedy="`alita doctor` says how to install the extra [browser].",
         )
-    chrome = (await ready_chromium(task.chrome, lambda text: tell(Note(text)))).path
+    chrome = (await ready_chromium(task.chrome, lambda text: tell(Note(text)), may_download=task.may_download)).path
     steps: list[BrowserStepped] = []
     spent: list[Usage] = []
     outcome, problem, ends = None, "the browser hangs", 0.0

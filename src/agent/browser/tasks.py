@@ -62,6 +62,8 @@ class BrowserTask:
     """What belongs to the user: it is typed at sites only that the user names."""
     chrome: Path | None = None
     """The user's own choice of a browser; one is looked for without."""
+    may_download: bool = True
+    """A browser may be downloaded."""
     allow_private: bool = False
     """Also open pages on this machine and its network."""
     sees: bool = False

@@ -263,6 +263,7 @@ class JournaledBrowser:
                 wanted=origins.wanted,
                 private=tuple(origins.private),
                 chrome=settings.chrome,
+                may_download=settings.may_download,
                 allow_private=settings.allow_private,
                 sees=settings.sees(Role.BROWSER),
             )

@@ -142,18 +142,17 @@ def _using(profile: Path) -> Iterator[int]:
 
 
 _SECONDS = 900.0
-may_download = True
-"""Chromium may be downloaded; `Alita` takes this from its settings."""
 _failed: list[str] = []  # why none could be fetched; it is tried once in a process
 _fetching = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
 
-async def ready_chromium(chrome: Path | None, note: Callable[[str], None]) -> Chromium:
+async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, may_download: bool = True) -> Chromium:
     """The browser to use, which is fetched where there is none.
 
     Args:
         chrome: The user's own choice.
         note: Gets a message when one is fetched.
+        may_download: One may be fetched.
 
     Raises:
         WebProblem: There is none, and none can be had (`browser`).

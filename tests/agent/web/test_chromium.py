@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.configuration.settings_sources import read_settings
+from agent.files.media.speech import Speech
 from agent.web import chromium
 from agent.web.chromium import find_chromium
+from agent.web.engines.search_engines import open_web
 from agent.web.page import WebProblem
+from support.web_server import WebServer
 
 
 def _program(path: Path) -> Path:
@@ -87,3 +91,28 @@ def test_each_event_loop_of_a_process_may_fetch_one(monkeypatch: pytest.MonkeyPa
     for _ in range(2):
         monkeypatch.setattr(chromium, "_failed", [])
         assert [type(problem) for problem in asyncio.run(twice())] == [WebProblem, WebProblem]
+
+
+@pytest.mark.parametrize(("download", "is_tried"), [("terminal", False), ("never", False), ("always", True)])
+async def test_without_a_terminal_it_is_downloaded_only_where_the_settings_say_so(
+    web: WebServer, bare: Path, monkeypatch: pytest.MonkeyPatch, download: str, is_tried: bool
+) -> None:
+    tried: list[str] = []
+
+    async def outcome(name: str, command: list[str]) -> str:
+        tried.append(name)
+        return "no network"
+
+    monkeypatch.setattr(chromium, "_outcome", outcome)
+    monkeypatch.setattr(chromium, "_ways", lambda: {"vendor": ["fetch"]})
+    monkeypatch.setattr(chromium, "_failed", [])
+    monkeypatch.setattr("sys.stdin", None)
+    web.page("/app", "<div id=root></div><p>Ferries</p><script>go()</script>")
+    settings = read_settings({"download": download, "allow_private": True}, environment={"ALITA_HOME": str(bare)})
+    _, reader = open_web(settings, bare / "files", lambda _: None, Speech())
+    try:
+        page = await reader.read(f"{web.url}/app")
+    finally:
+        await reader.aclose()
+    assert tried == ["vendor"] * is_tried
+    assert ("not allowed without a terminal" in " ".join(page.notes)) is not is_tried

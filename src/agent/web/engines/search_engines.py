@@ -222,7 +222,14 @@ def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tu
         speech: What writes down speech.
     """
     http = Http(allow_private=settings.allow_private, robots=settings.robots)
-    plain = WebReader(http, folder, chrome=settings.chrome, note=lambda text: tell(Note(text)), speech=speech)
+    plain = WebReader(
+        http,
+        folder,
+        chrome=settings.chrome,
+        note=lambda text: tell(Note(text)),
+        speech=speech,
+        may_download=settings.may_download,
+    )
     return open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
 
 

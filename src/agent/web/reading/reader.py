@@ -77,10 +77,11 @@ class WebReader:
         archive: str = ARCHIVE,
         note: Callable[[str], None] = lambda _: None,
         speech: Speech | None = None,
+        may_download: bool = True,
     ) -> None:
         self._http = http
         self._folder = folder
-        self._renderer = Renderer(http.guard, chrome, note)
+        self._renderer = Renderer(http.guard, chrome, note, may_download=may_download)
         self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
         self._archive = archive.rstrip("/")
         self._youtube = youtube

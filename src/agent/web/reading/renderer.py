@@ -74,11 +74,18 @@ class Renderer:
         guard: Which addresses the browser may connect to.
         chrome: The Chromium to use; looked for when not given.
         note: Gets what the user should know of the browser.
+        may_download: A Chromium may be downloaded.
     """
 
     def __init__(
-        self, guard: AddressGuard, chrome: Path | None = None, note: Callable[[str], None] = lambda _: None
+        self,
+        guard: AddressGuard,
+        chrome: Path | None = None,
+        note: Callable[[str], None] = lambda _: None,
+        *,
+        may_download: bool = True,
     ) -> None:
+        self._may_download = may_download
         self._guard = guard
         self._note = note
         self._chrome = chrome
@@ -97,7 +104,7 @@ class Renderer:
                 that is not allowed (`private_address`).
         """
         async with self._places:
-            chromium = await ready_chromium(self._chrome, self._note)
+            chromium = await ready_chromium(self._chrome, self._note, may_download=self._may_download)
             drawn = await self._drawn(chromium.path, url, seconds)
         # Scripts may lead anywhere; what the proxy refused must not be taken for a page.
         parts = urlsplit(drawn.url)
