@@ -159,6 +159,18 @@ def _write(folder: Path, session_id: str, data: dict[str, Json]) -> None:
     write_file(_path(folder, session_id), json.dumps(signed, ensure_ascii=False, indent=1))
 
 
+def with_late_answer(session: StoredSession, runs: Path) -> StoredSession:
+    """Return the session with the saved answer of its last run, if a kill came before the turn was saved with it."""
+    last = session.turns[-1] if session.turns else None
+    if last is not None and last.status == "interrupted" and last.run_id:
+        with contextlib.suppress(RunError):
+            answer = load_run(runs, last.run_id).answer
+            if answer is not None and answer.status == "answered":
+                session.conversation.drop_last()
+                session.conversation.add(Turn.of(last.question, answer))
+    return session
+
+
 def require_own(session: StoredSession) -> StoredSession:
     """Return a session that may be continued.
 

@@ -31,6 +31,7 @@ from agent.store.sessions import (
     load_session,
     new_session,
     require_own,
+    with_late_answer,
 )
 from agent.user_files import write_file
 from mcp_tools.errors import AlitaError
@@ -229,7 +230,8 @@ async def resume(terminal: Terminal, argument: str) -> None:
         raise UsageError(
             "There is no other session yet.", remedy="Ask a question here, or start another session with /new."
         )
-    terminal.start(require_own(load_session(folder, find_session(folder, argument) if argument else others[0])))
+    found = require_own(load_session(folder, find_session(folder, argument) if argument else others[0]))
+    terminal.start(with_late_answer(found, terminal.settings.runs_dir))
     show_turns(terminal.session, terminal.screen)
 
 
@@ -244,6 +246,8 @@ def show_turns(session: StoredSession, screen: Screen) -> None:
         screen.note("The answer was:" if turn.answer else f"There was no answer ({turn.status.replace('_', ' ')}).")
         if turn.answer:
             screen.answer(turn.answer)
+    if session.turns and session.turns[-1].status == "interrupted":
+        screen.note("/continue goes on with it, /retry asks again, or type what to do instead.")
 
 
 async def continue_(terminal: Terminal, argument: str) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove, UserReply
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
+from agent.events import Event, RunStarted
 from agent.models.roles import with_named_model
 from agent.question import Wish, files_named
 from agent.store.redact import Redactor
@@ -42,6 +44,7 @@ from agent.store.sessions import (
     new_session,
     require_own,
     save_session,
+    with_late_answer,
 )
 from mcp_tools import child
 from mcp_tools.text import count_of, one_line
@@ -131,8 +134,12 @@ class Terminal:
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
+        def hear(event: Event) -> None:
+            if isinstance(event, RunStarted):
+                self._save_begun(Turn.of(self.redactor.text(question), Answer("", "interrupted", run_id=event.run_id)))
+
         turn = self._turn = RunDisplay(
-            self.alita, self.screen, verbose=self.verbose, shows=self.screen.answer, pastes=self.pastes
+            self.alita, self.screen, verbose=self.verbose, hears=hear, shows=self.screen.answer, pastes=self.pastes
         )
         answer: Answer | None = None
         try:
@@ -190,6 +197,16 @@ class Terminal:
         if saved.id != self.session.id and self.session.revision:
             self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
         self.session = saved
+
+    def _save_begun(self, turn: Turn) -> None:
+        """Save the turn that begins as an interrupted one, in case that the process is killed."""
+        conversation = self.session.conversation
+        begun = replace(conversation, turns=[*conversation.turns, turn])
+        with contextlib.suppress(AlitaError):  # the save at the end of the turn reports it
+            saved = save_session(self.settings.sessions_dir, replace(self.session, conversation=begun), self.redactor)
+            if saved.id != self.session.id and self.session.revision:
+                self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
+            self.session = replace(saved, conversation=conversation)
 
     async def _read(self) -> str | None:
         if self.waiting:
@@ -338,6 +355,7 @@ def open_terminal(
     session = latest_session(settings) if latest else None
     if resume:
         session = require_own(load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id)))
+    session = session and with_late_answer(session, settings.runs_dir)
     screen = Screen(
         stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None, scrolls=True
     )

@@ -1,6 +1,7 @@
 """A session: questions, approval, commands, and what is kept of them."""
 
 import asyncio
+import dataclasses
 import os
 import re
 import signal
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from agent.cli.interactive.prompt import Interrupted
+from agent.conversation import Conversation
 from agent.store.runs import load_run
-from agent.store.sessions import list_sessions, load_session
+from agent.store.sessions import list_sessions, load_session, save_session
 from mcp_tools.library.library import Library
 from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, Line, decide
 
@@ -76,6 +78,17 @@ async def test_a_session_saves_itself_and_is_resumed(sitting: Any) -> None:
     shown = await sitting.types("/resume", "/undo")
     assert "You asked:\n  What is it?\nThe answer was:\n  forty-two\n" in shown
     assert load_session(sitting.terminal.settings.sessions_dir, session.id).turns == []
+
+
+async def test_an_answer_that_was_saved_before_a_kill_is_found_again(sitting: Any) -> None:
+    await sitting.plays(says("forty-two")).types("What is it?")
+    session, settings = sitting.terminal.session, sitting.terminal.settings
+    begun = dataclasses.replace(session.turns[0], answer="", status="interrupted")
+    killed = dataclasses.replace(session, conversation=Conversation([begun]))
+    save_session(settings.sessions_dir, killed, sitting.terminal.redactor)
+    shown = await sitting.types("/new", f"/resume {session.id}")
+    assert "You asked:\n  What is it?\nThe answer was:\n  forty-two\n" in shown
+    assert "/continue goes on" not in shown
 
 
 async def test_an_empty_session_leaves_nothing(sitting: Any) -> None:
