@@ -235,6 +235,7 @@ class Running:
             approval=self.settings.approval if "approval" in self.run.configuration else None,
             each_call=resources.each_call,
             grants=resources.grants if live else None,
+            say=self.unheard.append,
         )
         workspace = Workspace((journal.home if self._is_first else self._home) / FOLDER)
         external = resources.external(journal, consent, workspace, live=live)

@@ -189,6 +189,8 @@ async def test_the_reason_of_a_refusal_goes_to_the_model_which_goes_on(desk, ask
         tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}), ("notes__entry-0", {"text": "weather"})
     )
     assert "the user says: read weather instead" in model.told[0]
+    messages = [str(one["content"]) for one in model.bodies[1]["messages"] if one["role"] == "user"]
+    assert "read weather instead" in messages[-1], "it is the user's word, not data"
     assert calls(tmp_path) == [["entry-0", {"text": "weather"}]]
 
 

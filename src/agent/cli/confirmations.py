@@ -180,7 +180,10 @@ async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, alway
         return await _ask_whether_kept(asked, screen, always=always)
     action = asked.arguments.get("action")
     what = asked.tool or asked.name
-    screen.note(f"\n{what} wants to run, but {asked.reason}:\n  {action or json.dumps(asked.arguments)}")
+    reason = (
+        asked.reason.replace("the user's", "your").replace("the user does", "you do").replace("the user did", "you did")
+    )
+    screen.note(f"\n{what} wants to run, but {reason}:\n  {action or json.dumps(asked.arguments)}")
     if asked.definition:
         screen.note(f"  now defined as: {asked.definition}")
     if asked.folders:
@@ -237,7 +240,11 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
 
     The letter is enough where the terminal gives single keys, else the letter or its word, then Enter.
     """
-    ways = " ".join(word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()) + " › "
+    marked = [word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()]
+    ways = (
+        "".join(f"· {way} · " if " " in way else f"{way} " for way in marked).replace("· · ", "· ").removesuffix("· ")
+    )
+    ways += "› "
     if spoken:
         ways = f"Type {', '.join(f'{letter} for {word}' for letter, word in choices.items())}: "
 

@@ -97,6 +97,8 @@ class Consent:
     """Why each call of an external tool needs consent, where it does."""
     grants: Grants | None = None
     """What the user allowed for good; None in a replay."""
+    say: Callable[[str], None] = lambda _: None
+    """Passes the reason of a refused call on as a message of the user."""
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
@@ -109,7 +111,10 @@ class Consent:
         async with self._asking:
             with self.budget.standing_still():
                 reply = await self.confirm(asked)
-        return reply if isinstance(reply, UserReply) else UserReply(reply)
+        reply = reply if isinstance(reply, UserReply) else UserReply(reply)
+        if reply.reason and isinstance(asked, CallProposal):
+            self.say(reply.reason)
+        return reply
 
     async def reply_to(self, call: CallProposal) -> tuple[UserReply, bool]:
         """Return the user's reply to an action, and True if it is a standing permission. The journal holds both."""

@@ -31,9 +31,7 @@ async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dic
     why = await refusal_of_action(verdict, decision.action, decision.input, words_of_user(state), context)
     if not why:
         return None
-    update: dict[str, Any] = {"steps": [step(state, ok=False, finding=f"This was not done: {why}")]}
-    _, _, reason = why.partition(USER_SAID)
-    return update | ({"said": [*(state.get("said") or [state["question"]]), reason]} if reason else {})
+    return {"steps": [step(state, ok=False, finding=f"This was not done: {why}")]}
 
 
 async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: str, context: Context) -> str:

@@ -263,7 +263,10 @@ def allowed() -> Result:
     """Lists the tools and folders that you allowed for good."""
     grants = _configured().grants
     tools, folders = grants.tools, grants.folders
-    rows = [*((one.tool, f"although {one.reason}") for one in tools), *((one, "files below it") for one in folders)]
+    rows = [
+        *((one.tool, "although " + one.reason.replace("the user", "you")) for one in tools),
+        *((one, "files below it") for one in folders),
+    ]
     form = {"tools": [{"tool": one.tool, "reason": one.reason} for one in tools], "folders": folders}
     return listing(form, rows, "Nothing is allowed for good. A session offers it when it asks about a call.")
 
