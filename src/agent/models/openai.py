@@ -104,7 +104,7 @@ class HttpWire:
         import openai
 
         url = _with_path(self.endpoint.url, self._dialect.path)
-        # An omitted key is none: the package would send its own.
+        # Omitted: the package would send its own key.
         headers: dict[str, str | openai.Omit] = {"Authorization": openai.Omit(), **headers_of(self.endpoint)}
         # A typed request would walk over every message of the conversation.
         response: Any = await self._client().post(
@@ -308,7 +308,7 @@ class ModelList(NamedTuple):
 
     listed: tuple[str, ...] = ()
     failure: Failure | None = None
-    """Why the list cannot be had."""
+    """Why the list is unavailable."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -328,7 +328,7 @@ def usable_models(endpoint: Endpoint) -> Sequence[str]:
     """The models of an endpoint that can answer, in its order: at least one.
 
     Raises:
-        Failure: The list cannot be had, or is empty.
+        Failure: The list is unavailable or empty.
     """
     if not (listed := tuple(dict.fromkeys(_listed(endpoint)))):
         raise Failure(Kind.NONE_LISTED, endpoint)

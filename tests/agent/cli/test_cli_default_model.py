@@ -69,7 +69,7 @@ def test_a_named_model_costs_no_request_for_the_list(terminal: Terminal, openai_
     ],
     ids=["no-list", "empty", "key", "broken"],
 )
-def test_a_list_that_cannot_be_had(
+def test_an_unavailable_list(
     terminal: Terminal, openai_server: OpenAIServer, status: int, models: list[str], says: str, code: int
 ) -> None:
     openai_server.listing_status, openai_server.models = status, models

@@ -93,3 +93,28 @@ def test_summarising(terminal: Terminal, openai_server: OpenAIServer, failure: s
 
     ask(terminal, openai_server, QUESTION, failure=failure, reply=reply)
     assert "Earlier calls:" in json.dumps(openai_server.requests[-1])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Invalid request: Your request exceeded model token limit: 131072 (requested: 140211)",
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        "the request exceeds the available context size, try increasing it",
+    ],
+    ids=["moonshot", "xai", "llama.cpp"],
+)
+def test_a_run_goes_on_after_an_overflow(terminal: Terminal, openai_server: OpenAIServer, said: str) -> None:
+    """Old results shrink until the endpoint takes the request."""
+
+    def reply(body: dict[str, Any]) -> Step:
+        if sum(map(len, results(body))) > 20_000:
+            return Step(status=400, body={"error": {"message": said}})
+        code = f"print('ROW {len(results(body))} ' * 3_000)"
+        return main(Step(tools=[("run_python", {"code": code})]), 3)(body)  # type: ignore[no-any-return]
+
+    openai_server.default = reply
+    ended = terminal.call("--base-url", openai_server.url, "-m", "m", "--json", QUESTION)
+    assert (ended.code, ended.json["answer"], ended.json["steps"]) == (0, ANSWER, 3), ended.err
+    sizes = [sum(map(len, results(body))) for body in openai_server.requests]
+    assert max(sizes) > 20_000 > sizes[-1] > 0

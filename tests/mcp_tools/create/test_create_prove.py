@@ -516,7 +516,7 @@ async def test_what_an_examiner_calls_a_one_off_answers_and_is_not_kept(case: Ca
 
 async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
     creation = await case.prove(COUNT, WORDS, ModelFixableError("the model is gone"))
-    assert (creation.choice, creation.value) == ("not_kept", 2)
+    assert (creation.choice, creation.value) == ("unexamined", 2)
     assert "it could not be examined: the model is gone" in creation.reason
 
 
