@@ -79,7 +79,7 @@ Confirm = Callable[[ToolToApprove | CallProposal], Awaitable[UserReply | bool]]
 """Asks the user. True and False are short for replies without a reason."""
 NOT_APPROVED = "it was not approved"
 USER_SAID = "the user says: "
-"""Begins the user's reason in what a model is told."""
+"""Begins the user's reason in a text for a model."""
 
 
 @dataclass(eq=False)
@@ -96,7 +96,7 @@ class Consent:
     each_call: str = ""
     """Why each call of an external tool needs consent, where it does."""
     grants: Grants | None = None
-    """What the user allowed for good; None in a replay."""
+    """The standing permissions; None in a replay."""
     say: Callable[[str], None] = lambda _: None
     """Passes the reason of a refused call on as a message of the user."""
 

@@ -16,6 +16,7 @@ from agent.store.runs import load_run
 from agent.store.sessions import list_sessions, load_session, save_session
 from mcp_tools.library.library import Library
 from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, Line, decide
+from support.openai_server import OpenAIServer, Step
 
 
 def says(text: str, **more: Any) -> Line:
@@ -66,6 +67,28 @@ async def test_follow_ups_see_the_conversation(sitting: Any) -> None:
         QUESTION, "And the next?"
     )
     assert [(turn.answer, turn.restated) for turn in sitting.turns] == [("first", None), ("second", None)]
+
+
+@pytest.mark.parametrize(
+    ("between", "is_sent"),
+    [
+        pytest.param([], True, id="a follow-up"),
+        pytest.param(["/new"], False, id="/new"),
+        pytest.param(["/clear"], False, id="/clear"),
+        pytest.param(["/undo"], False, id="/undo"),
+        pytest.param(["/new", "/resume"], True, id="/new, /resume"),
+        pytest.param(["/undo", "/retry"], True, id="/undo, /retry"),
+    ],
+)
+async def test_the_endpoint_gets_the_turns_of_the_session_alone(
+    sitting: Any, openai_server: OpenAIServer, between: list[str], is_sent: bool
+) -> None:
+    openai_server.default = lambda _: Step(text="Noted.")
+    flags = {"model": "gpt-test", "base_url": openai_server.url, "api_key": "k", "allow_private": True}
+    await sitting.types("Which harbour is north?", *between, "And which is south?", **flags)
+    sent = openai_server.requests[-1]["messages"]
+    assert "And which is south?" in str(sent[-1])
+    assert ("Which harbour is north?" in str(sent), "Noted." in str(sent)) == (is_sent, is_sent)
 
 
 async def test_a_session_saves_itself_and_is_resumed(sitting: Any) -> None:
