@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.external import plain, write_servers
 from support.openai_server import OpenAIServer, Step
 from support.tmux import Terminal
 
@@ -18,6 +19,7 @@ ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 SLOW = Step(text="Never said.", delay=60.0)
 STREAM = Step(text="word " * 400, pace=0.2)
 PROGRAM = Step(tools=[("run_python", {"code": "print('begun')\nimport time\ntime.sleep(5)", "why": "Waits."})])
+CALL = Step(tools=[("calc__echo", {"text": "/etc/hostname"})])
 
 
 def opened(folder: Path, url: str, *arguments: str) -> Terminal:
@@ -59,11 +61,14 @@ def well_formed(messages: list[dict[str, Any]]) -> bool:
         pytest.param(SLOW, None, id="thinking"),
         pytest.param(STREAM, None, id="streaming"),
         pytest.param(PROGRAM, "run_code", id="running a program"),
+        pytest.param(CALL, "Run it?", id="approval"),
     ],
 )
 def test_a_killed_turn_is_shown_and_goes_on(
     tmp_path: Path, openai_server: OpenAIServer, step: Step, sign: str | None
 ) -> None:
+    if step is CALL:
+        write_servers(tmp_path / "home" / "config" / "mcp.json", calc=plain())
     openai_server.steps.append(Step(text="Blue is first."))
     openai_server.steps.append(step)
     with opened(tmp_path, openai_server.url) as terminal:
@@ -86,6 +91,9 @@ def test_a_killed_turn_is_shown_and_goes_on(
         assert "And which is second?" in shown
         assert "/continue goes on with it" in shown
         terminal.enter("/continue")
+        if step is CALL:
+            terminal.wait_for("Run it?")
+            terminal.enter("n")
         terminal.wait_for("Green is second.")
         terminal.enter("And third?")
         terminal.wait_for("Green is second.", count=2)
