@@ -298,8 +298,8 @@ def _dotenv_layer(path: Path) -> Layer:
     return _variables_layer({name: value for name, value in found.items() if value}, f"{path} ({{}})")
 
 
-def require_known(values: Iterable[str], path: Path) -> None:
-    """Refuses names that are no settings.
+def require_known(values: Iterable[str], path: Path | None = None) -> None:
+    """Refuses names that are no settings, in a file or as the user typed them.
 
     Raises:
         SettingsError: One is none; the nearest one is named.
@@ -308,7 +308,8 @@ def require_known(values: Iterable[str], path: Path) -> None:
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)
             remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
-            raise SettingsError(f"{path}: there is no setting {one_line(name, 60)}.", remedy=remedy)
+            said = f"{path}: there is" if path else "There is"
+            raise SettingsError(f"{said} no setting {one_line(name, 60)}.", remedy=remedy)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

@@ -253,6 +253,7 @@ def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) ->
         assert got.code == 2, wrong
     assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
     assert "not a whole number" in terminal.call("config", "set", "max_steps", "many").err
+    assert "alita: There is no setting max_step.\n" in terminal.call("config", "set", "max_step", "7").err
     shown = terminal.call("config", "show", "--json").json
     assert (shown["max_steps"]["value"], shown["max_seconds"]["value"], shown["agent"]["value"]) == ("7", None, None)
 

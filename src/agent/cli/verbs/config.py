@@ -56,7 +56,7 @@ def set_(
         wanted = toml_of(f"value = {value}".encode("utf-8", "surrogateescape"))["value"]
     except ValueError:  # plain text
         wanted = value
-    require_known([name], _file())
+    require_known([name])
     try:
         options.settings({name: wanted})  # an invalid value is reported before it is written
     except SettingsError as error:
