@@ -231,12 +231,19 @@ def _check_obstacles(tool: Tool) -> list[str]:
 
 
 def _difference(before: Tool | None, now: Tool) -> str:
-    if before is None:
-        return ""
-    definitions = (json.dumps(definition_of(tool), indent=1, ensure_ascii=False) for tool in (before, now))
-    texts = {"source": (before.source, now.source), "definition": tuple(definitions)}
+    """All that an approval would newly cover; of a tool that was never approved, everything."""
     lines: list[str] = []
-    for what, (old, new) in texts.items():
-        ends = old.splitlines(), new.splitlines()
+    for what, new in _approvable(now).items():
+        old = _approvable(before)[what] if before else ""
+        ends = old.split("\n"), new.split("\n")
         lines += difflib.unified_diff(*ends, f"approved/{what}", f"now/{what}", lineterm="", n=2)
     return "\n".join(lines)
+
+
+def _approvable(tool: Tool) -> dict[str, str]:
+    record = {name: value for name, value in tool.provenance.items() if name != CAPABILITIES}
+    return {
+        "source": tool.source,
+        "definition": json.dumps(definition_of(tool), indent=1, ensure_ascii=False),
+        "record": json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True),
+    }

@@ -101,6 +101,28 @@ def test_a_library_of_an_earlier_version_is_told_how_to_go_on(alita: Run, source
     assert alita("list", "--json").json[0]["withheld"] is None
 
 
+def test_all_that_will_count_as_approved_is_shown(alita: Run, source: Path, tmp_path: Path) -> None:
+    """Before the first approval, and after a change: also questions that the tool answers, and unseen characters."""
+    done = alita("approve", "times_two")
+    for line in ("+    return n * 2", '+ "description": "Double a number.",', '+ "edited": true,'):
+        assert f"  {line}\n" in done.err
+    document = source.with_suffix(".json")
+    content = json.loads(document.read_text())
+    asked = {
+        "form": "what is the capital of\u202e {0}",
+        "arguments": {"n": {"place": 0}},
+        "fixed": {},
+        "final": "Mine.",
+    }
+    content["_meta"]["alita/provenance"] |= {"asked": asked, "notes": [str(number) for number in range(100)]}
+    document.write_text(json.dumps(content))
+    done = alita("approve", "times_two")
+    assert "since then changed: record" in done.err
+    assert '"form": "what is the capital of\\u202e {0}"' in done.err
+    assert '"final": "Mine."' in done.err
+    assert '"99"' in done.err
+
+
 def test_what_fails_the_checks_is_refused_and_the_others_are_approved(alita: Run, source: Path, tmp_path: Path) -> None:
     (tmp_path / "here" / "generated_tools" / "untyped.py").write_text("def untyped(n):\n    return n\n")
     done = alita("approve", "--all", "--json")

@@ -296,9 +296,6 @@ def _require_consent(seen: Review) -> None:
         raise UsageError(f"You did not approve {name}.")
 
 
-_MOST_DIFF_LINES = 60
-
-
 def _show(seen: Review) -> None:
     name, before = seen.tool.name, seen.before
     if seen.is_approved:
@@ -307,10 +304,9 @@ def _show(seen: Review) -> None:
         print_note(f"{name} was never approved here: {seen.tool.description.partition(chr(10))[0]}")
     else:
         print_note(f"{name} was approved on {before.approved[:10]}; since then changed: {', '.join(seen.changed)}")
-    lines = seen.diff.splitlines()
-    more = [f"… {len(lines) - _MOST_DIFF_LINES} more lines"] if len(lines) > _MOST_DIFF_LINES else []
-    for line in [*lines[:_MOST_DIFF_LINES], *more, *seen.flags]:
-        print_note(f"  {line}")
+    shown = () if seen.is_approved else seen.diff.split("\n")
+    for line in (*filter(None, shown), *map(str, seen.flags)):
+        print_note("  " + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line))
     may = seen.tool.capabilities
     uses = {
         "read files that a call grants": may.read,
