@@ -85,6 +85,13 @@ async def test_a_weak_model_that_changes_the_data_is_not_followed(bench, message
     assert told in weak.notes
 
 
+@pytest.mark.parametrize("kind", ["busy", "unreachable", "refused", "auth", "output"])
+async def test_a_message_that_cannot_be_restated_is_used_as_written(bench, kind):
+    weak = bench({"error": kind, "message": "it went wrong", "repeat": True}, weak=True)
+    assert await weak.understands("and 70?") == "and 70?"
+    assert "the question is used as written: it went wrong" in weak.notes
+
+
 def long_talk(count: int, size: int = 400) -> Conversation:
     return Conversation([Turn(f"Question {n}?", f"answer {n} " + "x" * size, "r", "answered") for n in range(count)])
 
