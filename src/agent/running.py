@@ -99,6 +99,8 @@ class Running:
         """The folder of the conversation's files. Absolute, because prompts show paths in it to programs."""
         self._context_of_run: Context | None = None
         self._follow_up = FollowUp(self.run.question, (self.run.question,))
+        self.reasons: list[str] = []
+        """The user's reasons for refusals in this run."""
         self.unheard: list[str] = []
         """Messages of the user that the model has not seen yet."""
         self._given: tuple[UserFile, ...] = ()
@@ -119,6 +121,11 @@ class Running:
             return False
         self.unheard.append(text)
         return True
+
+    def _refused(self, reason: str) -> None:
+        """Pass the reason of a refusal on; if nothing hears it, it is no message of its own."""
+        self.reasons.append(reason)
+        self.unheard.append(reason)
 
     @property
     def seconds_left(self) -> float | None:
@@ -235,7 +242,7 @@ class Running:
             approval=self.settings.approval if "approval" in self.run.configuration else None,
             each_call=resources.each_call,
             grants=resources.grants if live else None,
-            say=self.unheard.append,
+            say=self._refused,
         )
         workspace = Workspace((journal.home if self._is_first else self._home) / FOLDER)
         external = resources.external(journal, consent, workspace, live=live)

@@ -141,7 +141,8 @@ class RunDisplay:
         finally:
             running = self._alita.running if self.run_id else None
             if running is not None and running.run.run_id == self.run_id:
-                self.unsent = [*running.unheard, *self.unsent]
+                unheard = [message for message in running.unheard if message not in running.reasons]
+                self.unsent = [*unheard, *self.unsent]
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
