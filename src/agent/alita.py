@@ -352,7 +352,8 @@ class Alita:
         if live or run.answer is None:
             budget = Budget(RunLimits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
         else:  # a replay ends where the run ended
-            ended = (run.answer.limit, run.answer.steps) if run.answer.limit else None
+            done = run.answer.steps if run.answer.actions is None else run.answer.actions
+            ended = (run.answer.limit, done) if run.answer.limit else None
             budget = Budget(RunLimits(steps=settings.max_steps), ended=ended)
         if resumed:
             before = run.answer or Answer("", "interrupted")

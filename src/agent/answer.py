@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from agent.errors import AlitaError, ModelDeclinedError
 from agent.models.protocol import Usage
 from agent.records import as_plain, from_plain
 from agent.state import CitedSource
+from mcp_tools.particulars import FUNCTION_WORDS
 from mcp_tools.text import one_line
 
 _MAY_ASK_FOR_JSON = re.compile(
@@ -45,6 +46,7 @@ class Answer:
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     steps: int = 0
+    """As `--max-steps` counts them: model replies, without the answer."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     """Of work: what was waited does not count."""
@@ -73,6 +75,9 @@ class Answer:
     """The specialist that was addressed; empty where it was the coordinator."""
     warnings: tuple[str, ...] = ()
     """What the user has to know of the run: weaker isolation than before, a model that a project chose."""
+    actions: int | None = None
+    """Calls that were carried out: those of one reply, and pages read before it. None in older runs, whose `steps`
+    count them."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
@@ -166,10 +171,19 @@ _QUOTE = 240
 """Characters of a quotation under an answer."""
 _SHARED = 0.5
 """Of a long answer's words, those that a source must have to be taken for one of it."""
+_ENOUGH = 3
+"""Terms that a quotation shares at least, of an answer with many."""
+_SENTENCE_END = re.compile(r"[.!?…。]\W*$")
 
 
 def with_citations(
-    text: str, sources: Sequence[CitedSource], *, computed: bool = False, bare_wanted: bool = False
+    text: str,
+    sources: Sequence[CitedSource],
+    *,
+    computed: bool = False,
+    bare_wanted: bool = False,
+    question: str = "",
+    split: Callable[[str], Sequence[str]] = str.splitlines,
 ) -> tuple[str, tuple[Citation, ...]]:
     """The answer, and the sources that it rests on.
 
@@ -178,6 +192,8 @@ def with_citations(
         sources: All that the run found.
         computed: Whether the answer was worked out from what was found, and need not stand in it.
         bare_wanted: Whether the question asks for a form in which no mark stands.
+        question: Its words find the quotation if the answer was computed, or is yes or no.
+        split: Returns the quotable parts of a source's text.
     """
     by_number = {source["number"]: source for source in sources}
     numbers = [number for mark in _MARK.findall(text) for number in map(int, mark.split(",")) if number in by_number]
@@ -191,10 +207,19 @@ def with_citations(
     else:
         chosen = _saying(bare, sources) or [source for source in sources if computed and source["quotes"]]
     is_bare = bare_wanted or (len(bare.split()) <= _BARE_WORDS and not re.search(r"[.!?]\s+\S", bare))
-    return bare if bare and is_bare else text, tuple(
-        Citation(source["number"], source["url"], source["title"], _quote(source, bare))
+    is_worked_out = (computed and not numbers) or plain(bare) in {"yes", "no"}
+    terms = _content(question if is_worked_out else bare)
+    cited = [
+        Citation(source["number"], source["url"], source["title"], _quote(source, bare, terms, split))
         for source in chosen[: max(_LISTED, len(set(numbers)))]
-    )
+    ]
+    if computed and not numbers:
+        cited = [citation for citation in cited if citation.quote]
+    return bare if bare and is_bare else text, tuple(cited)
+
+
+def _content(text: str) -> set[str]:
+    return set(plain(text).split()) - FUNCTION_WORDS
 
 
 def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
@@ -210,9 +235,25 @@ def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
     ]
 
 
-def _quote(source: CitedSource, text: str) -> str:
-    """The quotation that has the answer, or the most telling one; of a table the rows that have the answer."""
-    there = [quote for quote in source["quotes"] if has_words(quote, text)]
-    quote = next(iter(there or source["quotes"]), "")
-    lines = [line for line in quote.splitlines() if has_words(line, text)]
-    return one_line(" / ".join(lines) if lines else quote, _QUOTE)
+def _quote(source: CitedSource, text: str, terms: set[str], split: Callable[[str], Sequence[str]]) -> str:
+    """The sentence or row that has the answer, else the sentence with most of its terms; empty if there is none.
+
+    Args:
+        source: What is quoted.
+        text: The answer.
+        terms: Words that a sentence without the whole answer must share; any sentence will do if there are none.
+        split: Returns the quotable parts of a text.
+    """
+    parts = [part for quote in source["quotes"] for part in split(quote)]
+    there = [part for part in parts if has_words(part, text)]
+    if there:
+        best = next(filter(_is_sentence, there), "")
+        return one_line(best or " / ".join(part for part in there if "|" in part) or there[0], _QUOTE)
+    enough = min(_ENOUGH, (len(terms) + 1) // 2)
+    shared = [(len(terms & set(plain(part).split())), part) for part in parts if "|" in part or _is_sentence(part)]
+    most, best = max(shared, key=lambda one: one[0], default=(-1, ""))
+    return one_line(best, _QUOTE) if most >= enough else ""
+
+
+def _is_sentence(part: str) -> bool:
+    return bool(_SENTENCE_END.search(part)) and len(part.split()) > 2

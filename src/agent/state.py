@@ -192,6 +192,8 @@ class State(TypedDict, total=False):
     plans: Annotated[list[NewPlan], operator.add]
     interjections: Annotated[list[Interjection], operator.add]
     decision: dict[str, Json]
+    closing: bool
+    """Whether the last turn is the answer, which is no step."""
     turns: int
     """How often it was decided what to do; of the limit of steps, one each, however many actions came of it."""
     pending: list[dict[str, Json]]

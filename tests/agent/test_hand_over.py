@@ -69,7 +69,7 @@ async def test_a_specialist_answers_a_question_of_the_run_with_its_own_prompt_an
         doubled=[asks(), Step(text="52 [1]")], squid=[read, Step(text="They land 26 tonnes there [1]. So it is.")]
     )
     answer = await agents.desk.ask(BIG)
-    assert (answer.text, answer.steps, answer.usage.calls) == ("52", 1, 4)
+    assert (answer.text, answer.steps, answer.actions, answer.usage.calls) == ("52", 3, 1, 4)
     assert [source.url for source in answer.sources] == [page]
     [first, _], [own, _] = agents.bodies("doubled"), agents.bodies("squid")
     assert len(json.dumps(first, ensure_ascii=False, separators=(",", ":")).encode()) - len(BIG) <= 4_096

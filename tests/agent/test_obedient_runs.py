@@ -120,7 +120,7 @@ async def test_what_the_user_asks_for_is_done(bench, honest):
     answer = await bench.ask(*steps, question=f'Follow the link of {url} and let the server echo "good day".')
     assert [event.ok for event in bench.desk.of(PageRead)] == [True, True]
     assert [event.ok for event in bench.desk.of(ToolCalled)] == [True]
-    assert (bench.desk.of(ActionRefused), answer.set_apart, answer.steps) == ([], (), 3)
+    assert (bench.desk.of(ActionRefused), answer.set_apart, answer.actions) == ([], (), 3)
     assert not any("The action" in str(request) for request in bench.server.requests), "and nobody is asked besides"
 
 

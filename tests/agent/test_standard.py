@@ -198,7 +198,7 @@ async def test_two_pages_of_one_reply_are_read_side_by_side(talk, site):
     pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (1, 1.1)]
     both = Step(tools=[("read", {"source": page}) for page in pages])
     answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"))
-    assert (answer.text, answer.steps, len(talk.decisions)) == ("limpet", 2, 2)
+    assert (answer.text, answer.steps, answer.actions, len(talk.decisions)) == ("limpet", 1, 2, 2)
     assert ["limpet" in result for result in talk.results] == [True, True]
     assert [event.ok for event in talk.desk.of(PageRead)] == [True, True]
     first, second = (request.at for request in site.requests if request.path == "/slow")
@@ -220,7 +220,7 @@ async def test_pages_that_the_question_names_are_read_before_the_model_is_asked(
     pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (1, 1.1)]
     question = f"Which password do [the one]({pages[0]}) and the other ({pages[1]}) give?"
     answer = await talk.ask(question, Step(text="out of reach"), Step(text="limpet"), max_steps=1)
-    assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("limpet", "answered", 2, 1)
+    assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("limpet", "answered", 0, 1)
     assert ["limpet" in result for result in talk.results] == [True, True]
     first, second = (request.at for request in site.requests if request.path == "/slow")
     assert second - first < 0.9
@@ -250,12 +250,25 @@ async def test_the_calls_of_one_reply_are_one_step_of_the_limit(talk, site):
     pages = ["harbour", "offer", "slow?seconds=0"]
     three = Step(tools=[("read", {"source": f"{site.url}/{page}"}) for page in pages])
     answer = await talk.ask("How many tonnes?", three, program("print(1)"), Step(text="about 26"), max_steps=2)
-    assert (answer.text, answer.status, answer.limit, answer.steps) == ("1", "limit", "steps", 4)
+    assert (answer.text, answer.status, answer.limit) == ("1", "limit", "steps")
+    assert (answer.steps, answer.actions) == (2, 4)
     assert [event.step for event in talk.desk.of(StepStarted)] == [1, 1, 1, 2]
     assert ["step left" in result for result in talk.results] == [False, False, True]
-    assert (await talk.desk.replay(answer.run_id)).steps == 4
+    assert (await talk.desk.replay(answer.run_id)).actions == 4
     further = await talk.desk.resume(answer.run_id, max_steps=3)
-    assert (further.text, further.status, further.steps) == ("about 26", "answered", 4)
+    assert (further.text, further.status, further.steps, further.actions) == ("about 26", "answered", 2, 4)
+
+
+async def test_pages_read_ahead_are_no_step_and_an_older_run_ends_where_it_ended(talk, site):
+    question = f"How many tonnes do {site.url}/harbour and {site.url}/offer name?"
+    answer = await talk.ask(question, program("print(1)"), program("print(2)"), max_steps=1)
+    assert (answer.status, answer.steps, answer.actions) == ("limit", 1, 3)
+    saved = talk.desk.runs / answer.run_id / "run.json"
+    run = json.loads(saved.read_text())
+    del run["answer"]["actions"]
+    saved.write_text(json.dumps(run | {"answer": run["answer"] | {"steps": 3}}))
+    again = await talk.desk.replay(answer.run_id)
+    assert (again.text, again.limit, again.steps) == (answer.text, "steps", 1)
 
 
 async def test_one_of_two_calls_cannot_be_made_and_the_other_one_is(talk, site):
@@ -397,7 +410,7 @@ async def test_two_searches_of_one_reply_are_made_once_each_and_as_new_as_asked_
     recent, long = "squid landed this week", "how many tonnes of squid the boats of Grey Point landed " * 4
     searches = Step(tools=[("search", {"query": query}) for query in ("squid", recent, long)])
     answer = await talk.ask("How much squid?", searches, Step(text="26"))
-    assert (answer.text, answer.steps) == ("26", 3)
+    assert (answer.text, answer.steps, answer.actions) == ("26", 1, 3)
     made = [one.request for one in Journal.replay(talk.desk.runs / answer.run_id / FILE).records() if one.kind == "web"]
     asked = [(one["search"], one["freshness"]) for one in made]
     assert [one for one in asked if one[0] == recent] == [(recent, "week")]

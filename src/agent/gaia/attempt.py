@@ -83,6 +83,9 @@ class Attempt(_Line):
     cost: float | None = None
     """US dollars; None when a price is unknown."""
     steps: int = 0
+    """As `--max-steps` counts them."""
+    actions: int | None = None
+    """Calls that were carried out; None in older ledgers, whose `steps` count them."""
     routes: tuple[str, ...] = ()
     tools_created: tuple[str, ...] = ()
     tools_reused: tuple[str, ...] = ()

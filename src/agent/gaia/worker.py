@@ -164,6 +164,7 @@ class _Question:
             "output_tokens": answer.usage.output_tokens,
             "cost": answer.usage.cost,
             "steps": answer.steps,
+            "actions": answer.actions,
             "confidence": answer.quality.get("confidence", ""),
             "error": error,
         }

@@ -233,7 +233,7 @@ class _Inquiry:
             self._assess()
         self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)
         found = [
-            (read.page, relevance_of(read.stems, self._terms), credibility_of(read.page.url))
+            (read.page, relevance_of(read.stems, self._terms, stems_of(read.page.title)), credibility_of(read.page.url))
             for read in self.pages
             if self.quotes.get(read.page.url)
         ]

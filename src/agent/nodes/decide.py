@@ -74,7 +74,9 @@ def _limit(state: State, context: Context, turns: int) -> str | None:
 def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], context: Context) -> Command[Route]:
     context.journal.mark(decision.action, decision.why)
     context.emit(StepStarted(max(turn, 1), most_steps(state, context), decision.action, decision.why))
-    return Command(goto=decision.action, update={**update, "turns": turn, "decision": decision.as_json()})
+    closing = decision.action == "answer"
+    more = {"turns": turn, "closing": closing, "decision": decision.as_json()}
+    return Command(goto=decision.action, update={**update, **more})
 
 
 def _final_result(state: State) -> str | None:
@@ -92,7 +94,7 @@ def _final_result(state: State) -> str | None:
 def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:
     context.journal.mark("answer", why)
     decision = Decision("answer", why).as_json()
-    return Command(goto="answer", update={"decision": decision, "limit": limit, "pending": []})
+    return Command(goto="answer", update={"decision": decision, "limit": limit, "pending": [], "closing": False})
 
 
 def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -> None:

@@ -16,6 +16,7 @@ from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
 from agent.state import State
+from agent.web.quoting import sentences_of
 from mcp_tools.text import printable
 
 _LEAD = re.compile(r"^\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is)?\s*:\s*", re.IGNORECASE)
@@ -35,7 +36,9 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return await _in_schema(state, schema, runtime.context)
     answer = final_form(state.get("text", ""), state["question"])
     bare = bool(sources) and ("rules" in state or _is_form_asked(state["question"]))
-    text, cited = with_citations(answer, sources, computed=computed, bare_wanted=bare)
+    text, cited = with_citations(
+        answer, sources, computed=computed, bare_wanted=bare, question=state["question"], split=sentences_of
+    )
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
     quality = judge(text, state, cited)
     told: dict[str, Any] = {"cited": [asdict(source) for source in cited], "quality": asdict(quality)}
@@ -67,7 +70,8 @@ async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> 
         text = ""
     status = "no_answer" if not text else "limit" if state.get("limit") else "answered"
     # What is put into a form need not stand so in its sources.
-    cited = with_citations(state.get("text", ""), state.get("sources", []), computed=True)[1] if text else ()
+    given, sources, question = state.get("text", ""), state.get("sources", []), state["question"]
+    cited = with_citations(given, sources, computed=True, question=question, split=sentences_of)[1] if text else ()
     return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
 
 

@@ -20,7 +20,7 @@ from mcp_tools.tool import Json
 _WIDTH = 300
 _LEFT_OUT = {"event", "question", "text", "reason", "arguments", "preview", "thought", "excerpt", "query", "purpose"}
 """What says what was asked, found or answered: that is in the run's folder, and goes with it."""
-_OF_ANSWER = ("status", "model", "steps", "seconds", "limit", "usage", "cost")
+_OF_ANSWER = ("status", "model", "steps", "actions", "seconds", "limit", "usage", "cost")
 
 
 class RunLog:

@@ -162,14 +162,15 @@ def credibility_of(url: str) -> Grade:
     return Grade("medium", "nothing is known of who is behind it")
 
 
-def relevance_of(stems: Iterable[str], terms: Terms) -> Level:
+def relevance_of(stems: Iterable[str], terms: Terms, title: Iterable[str] = ()) -> Level:
     """How relevant a page is, by which of the question's words it has.
 
     Args:
-        stems: The words of it, as `queries.stems_of` gives them.
+        stems: The words of its text, as `queries.stems_of` gives them.
         terms: Those of the question.
+        title: The words of its title: they may name what the text is about, and are no text.
     """
     there = set(stems)
     share = terms.share(there)
-    is_high = share >= _HIGH and not terms.lacking(there)
+    is_high = share >= _HIGH and not terms.lacking(there.union(title))
     return "high" if is_high else "medium" if share >= _MEDIUM else "low"

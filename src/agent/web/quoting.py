@@ -47,7 +47,9 @@ def passages_of(markdown: str) -> list[Quote]:
             continue
         paragraph += 1
         written = " ".join(_MARK.sub("", line).strip() for line in block)
-        text = spoken(written) if _LINK.sub("", written).strip() else written  # a link alone stays one
+        unpictured = _PICTURE.sub(" ", written)
+        is_links = bool(_LINK.search(unpictured)) and not re.search(r"\w", _LINK.sub("", unpictured))
+        text = written if is_links else spoken(written)
         place = f'under "{heading[:80]}", paragraph {paragraph}' if heading else f"paragraph {paragraph}"
         found += [Quote(piece, place, heading) for piece in _pieces(text)]
     return found
@@ -92,24 +94,62 @@ def _rows(table: list[str]) -> Iterator[tuple[str, int, int]]:
         start = end
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """A paragraph as it is, or a long one by whole sentences, each piece as long as it may be."""
-    piece = held = ""
+def _sentences(text: str) -> Iterator[str]:
+    held = ""
     for part in _SENTENCE.split(text):
         held = f"{held} {part}".strip()
-        if _ABBREVIATED.search(part):  # it ends no sentence
-            continue
-        if piece and len(piece) + len(held) + 1 > _LONGEST:
+        if not _ABBREVIATED.search(part):  # which ends no sentence
+            yield held
+            held = ""
+    if held:
+        yield held
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A paragraph as it is, or a long one by whole sentences, each piece as long as it may be."""
+    piece = ""
+    for sentence in _sentences(text):
+        if piece and len(piece) + len(sentence) + 1 > _LONGEST:
             yield piece
             piece = ""
-        piece, held = f"{piece} {held}".strip(), ""
+        piece = f"{piece} {sentence}".strip()
         while len(piece) > 2 * _LONGEST:  # no sentence is that long: a list, or a text without stops
             cut = piece.rfind(" ", 0, _LONGEST)
             cut = cut if cut > 0 else _LONGEST
             yield piece[:cut]
             piece = piece[cut:].strip()
-    if rest := f"{piece} {held}".strip():
-        yield rest
+    if piece:
+        yield piece
+
+
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:instruct\w*|rules?|prompts?|questions?|above|before|previous)\b"
+    r"|^(?:\W*\w+:)?\W*(?:(?:please|always|only|now|just|instead)\W+)*(?:answer|reply|respond|say|output|cite|tell)\b"
+    r"|\byou(?:r \w+)? (?:must|should|have to|are now|are an?)\b|\byour (?:answer|reply|response|task|instructions?)\b"
+    r"|\b(?:correct|right|true|final|only) answer (?:is|to)\b"
+    r"|\b(?:AI|LLM|agent|assistant|language model|chat ?bot)s?\b.{0,80}\b(?:must|should|answer|reply|respond|ignore)\b",
+    re.IGNORECASE,
+)
+"""Words that tell the reader what to answer or to do."""
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences, items and table rows of a text that can be quoted under an answer.
+
+    Headings, navigation (items made of links) and orders to the reader are left out.
+    """
+    found = list[str]()
+    for block in _blocks(text):
+        if _HEADING.match(block[0]):
+            continue
+        if "|" in block[0]:
+            found += (row for row, _, _ in (one for line in block for one in _rows([line])) if set(row) - set(" :|-"))
+            continue
+        written = " ".join(_MARK.sub("", line).strip() for line in block)
+        unlinked = _LINK.sub("", written)
+        if len(unlinked.split()) > sum(len(label.split()) for label in _LINK.findall(written)):
+            found += _sentences(spoken(written))
+    return [sentence for sentence in found if not _ORDER.search(sentence)]
 
 
 _ABOVE = 0.6  # weight of a word that is in the heading or the paragraph before, and not in the passage
@@ -152,7 +192,7 @@ class ReadPage:
 
     page: Page
     passages: tuple[Scored, ...]
-    stems: frozenset[str]  # of the whole page
+    stems: frozenset[str]  # of all passages, without title and headings
 
     @property
     def best(self) -> float:
@@ -180,4 +220,4 @@ def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
             scored.append(Scored(passage, score, own | above | title))
         before = own
     best = sorted(scored, key=lambda found: -found.score)
-    return ReadPage(page, tuple(best), title.union(*stems))
+    return ReadPage(page, tuple(best), frozenset[str]().union(*stems))

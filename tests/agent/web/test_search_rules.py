@@ -92,6 +92,12 @@ def test_relevance_is_the_share_of_the_questions_words():
     assert relevance_of(stems_of("A lighthouse"), terms) == "low"
 
 
+def test_a_page_that_has_the_question_only_in_title_and_headings_is_not_relevant():
+    page = Page("https://a.example/x", HEIGHT, f"# {HEIGHT}\n\nBuy our lamps.")
+    read = read_closely(page, terms_of(HEIGHT), HEIGHT)
+    assert relevance_of(read.stems, terms_of(HEIGHT), stems_of(HEIGHT)) == "low"
+
+
 def hit(url, title="", snippet=""):
     return Result(url, title, snippet, "index")
 
