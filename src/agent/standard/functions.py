@@ -64,7 +64,7 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     ),
     "search": _function(
         "search",
-        "Searches the web; quotes the best pages.",
+        "Searches the web; quotes pages.",
         {"query": _TEXT, "source": {"enum": list(SOURCES)}},
         ["query"],
     ),
