@@ -1,10 +1,11 @@
 """Conversations of several turns with one model behind one endpoint: what is right, calls, bytes of prompts.
 
-    python benchmarks/conversations.py FOLDER --base-url URL --model NAME --out turns.jsonl [--server PROGRAM]
+    python benchmarks/conversations.py --base-url URL --model NAME --out turns.jsonl --server PROGRAM [--ids c01,f01]
 
-FOLDER holds `conversations.jsonl` (`id`, `turns` with `say`, `files`, `checks`, `interrupt`; `server` where the turns
-need the program) and the files. Each turn goes through `Alita.chat`; a turn to interrupt is stopped once its first
-request is with the model. A turn is right if its answer fits all its checks (regular expressions). Beside the bytes
+`unseen/conversations` has 12 conversations of four turns (c01 to c12) and 10 questions about a folder (f01 to f10), by
+an author who had seen nothing of the program. Those about the folder have an MCP server: PROGRAM, such as
+`mcp-server-filesystem`, is started with the folder's path. Each turn goes through `Alita.chat`; a turn to interrupt is
+stopped once its first request is with the model. A turn is right if its answer fits all its checks (regular expressions). Beside the bytes
 stand those of a bare loop that keeps everything: the same functions and messages, and nothing said by the system.
 """
 
@@ -24,6 +25,7 @@ from typing import Any
 import httpx2
 from unseen_questions import serving
 
+_SET = Path(__file__).resolve().parent / "unseen" / "conversations"
 _SECONDS = 3_400.0
 
 
@@ -86,7 +88,7 @@ async def _interrupted(asked: asyncio.Task[Any], seen: Seen) -> str:
     return ""
 
 
-async def converse(conversation: dict[str, Any], folder: Path, settings: Any, seen: Seen) -> list[dict[str, Any]]:
+async def converse(conversation: dict[str, Any], settings: Any, seen: Seen) -> list[dict[str, Any]]:
     """A line for each turn."""
     from agent.alita import Alita
 
@@ -94,7 +96,7 @@ async def converse(conversation: dict[str, Any], folder: Path, settings: Any, se
     async with Alita.open(settings) as alita:
         chat = alita.chat()
         for number, turn in enumerate(conversation["turns"], 1):
-            files = [folder / "files" / name for name in turn.get("files") or []]
+            files = [_SET / "files" / name for name in turn.get("files") or []]
             seen.held = bool(turn.get("interrupt"))
             asked = asyncio.create_task(chat.ask(turn["say"], files=files))
             text = await _interrupted(asked, seen) if seen.held else (await asked).text
@@ -107,16 +109,16 @@ async def converse(conversation: dict[str, Any], folder: Path, settings: Any, se
 def main(arguments: list[str] | None = None) -> None:
     """Asks, and writes a line for each turn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--ids", default="", help="only these, separated by commas")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--server", default="", help="command of an MCP server, for the conversations that need one")
+    parser.add_argument("--server", required=True, help="an MCP server that gets the folder as its argument")
     args = parser.parse_args(arguments)
     from agent.configuration.settings_sources import read_settings
 
-    rows = [json.loads(line) for line in (args.folder / "conversations.jsonl").read_text().splitlines()]
+    text = (_SET / "conversations.jsonl").read_text().replace("FOLDER", str(_SET / "folder"))
+    rows = [json.loads(line) for line in text.splitlines()]
     seen = Seen()
     with serving(_between(args.base_url.removesuffix("/v1"), seen)) as url, args.out.open("a") as out:
         for row in rows:
@@ -124,14 +126,13 @@ def main(arguments: list[str] | None = None) -> None:
                 continue
             with tempfile.TemporaryDirectory() as home:
                 os.environ["ALITA_HOME"] = home
-                if row.get("server") and args.server:
-                    command, *rest = args.server.split()
-                    servers = {"mcpServers": {"files": {"command": command, "args": rest}}}
+                if row["server"]:
+                    servers = {"mcpServers": {"files": {"command": args.server, "args": [str(_SET / "folder")]}}}
                     (Path(home) / "config").mkdir()
                     (Path(home) / "config" / "mcp.json").write_text(json.dumps(servers))
                 flags = {"model": args.model, "base_url": f"{url}/v1", "timeout": 1700, "max_seconds": _SECONDS,
                          "use_cache": False, "tools_dir": f"{home}/tools"}  # fmt: skip
-                for line in asyncio.run(converse(row, args.folder, read_settings(flags), seen)):
+                for line in asyncio.run(converse(row, read_settings(flags), seen)):
                     print(json.dumps(line, ensure_ascii=False), file=out, flush=True)
     lines = [json.loads(line) for line in args.out.read_text().splitlines()]
     asked = [line for line in lines if line["answer"]]
