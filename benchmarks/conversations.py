@@ -5,8 +5,9 @@
 `unseen/conversations` has 12 conversations of four turns (c01 to c12) and 10 questions about a folder (f01 to f10), by
 an author who had seen nothing of the program. Those about the folder have an MCP server: PROGRAM, such as
 `mcp-server-filesystem`, is started with the folder's path. Each turn goes through `Alita.chat`; a turn to interrupt is
-stopped once its first request is with the model. A turn is right if its answer fits all its checks (regular expressions). Beside the bytes
-stand those of a bare loop that keeps everything: the same functions and messages, and nothing said by the system.
+stopped once its first request is with the model. A turn is right if its answer fits all its checks (regular
+expressions). Beside the bytes stand those of a bare loop that keeps everything: the same functions and messages, and
+nothing said by the system.
 """
 
 from __future__ import annotations
