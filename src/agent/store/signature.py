@@ -7,7 +7,6 @@ signature.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import hmac
 import json
 import os
@@ -49,7 +48,7 @@ class Signer:
     def _mac(self, name: str, record: dict[str, Json]) -> str:
         content = {key: value for key, value in record.items() if key != _FIELD}
         text = json.dumps([name, content], sort_keys=True, separators=(",", ":"))
-        return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:32]
+        return hmac.digest(self._key, text.encode(), "sha256").hex()[:32]
 
     @cached_property
     def _key(self) -> bytes:
