@@ -112,6 +112,7 @@ def test_home_relocates_every_folder(place):
         ('api_key = "k"', "api_key"),
         ('isolation = "none"', "isolation"),
         ('browser_hosts = ["evil.example"]', "browser_hosts"),
+        ('allow_addresses = ["127.0.0.1"]', "allow_addresses"),
         ('runs_dir = "/tmp/x"', "runs_dir"),
         ('tools_dir = "../elsewhere"', "outside the project"),
         ('tools_dir = "/etc"', "outside the project"),
@@ -121,6 +122,26 @@ def test_a_project_may_not_redirect_or_weaken(place, text, named):
     (place.project / "alita.toml").write_text(text)
     with pytest.raises(SettingsError, match=named):
         place.read()
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("10.0.0.5/8", "neither a host"),
+        ("intranet.example/wiki", "neither a host"),
+        ("ftp://intranet.example", "neither a host"),
+        ("http://intranet.example/wiki", "more than a host"),
+        ("http://anna@intranet.example", "more than a host"),
+        ("http://127.0.0.1:99999", "not an address"),
+        ("127.1", "write that one"),
+        ("http://0x7f000001:80", "127.0.0.1"),
+        ("*.intranet.example", "names no host"),
+        ("http://", "names no host"),
+    ],
+)
+def test_an_entry_of_allow_addresses_that_means_nothing_is_an_error(place, entry, said):
+    with pytest.raises(SettingsError, match=said):
+        place.read(ALITA_ALLOW_ADDRESSES=entry)
 
 
 def test_a_project_may_not_leave_itself_through_a_link(place, tmp_path):

@@ -49,8 +49,9 @@ def drive_with(drive: Drive, **options: Any) -> None:
     async def work(talk: Talk) -> None:
         told = await talk.hear()
         task = from_plain(BrowserTask, told["task"])
+        guard = AddressGuard(allow_private=task.allow_private, allow_addresses=task.allow_addresses)
         async with (
-            GuardedProxy(AddressGuard(allow_private=task.allow_private)) as proxy,
+            GuardedProxy(guard) as proxy,
             launched(Path(told["chrome"]), Path.cwd(), proxy=proxy.url, note=talk.note, **options) as context,
         ):
             await context.add_init_script(_STAYS)

@@ -66,6 +66,8 @@ class BrowserTask:
     """A browser may be downloaded."""
     allow_private: bool = False
     """Also open pages on this machine and its network."""
+    allow_addresses: tuple[str, ...] = ()
+    """The only pages of these that are opened, as in the setting of this name."""
     sees: bool = False
     """Whether the model reads pictures."""
 

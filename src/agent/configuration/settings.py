@@ -26,6 +26,7 @@ from pydantic import (
     field_validator,
 )
 
+from agent.configuration.allowed_addresses import read_allowed
 from agent.configuration.specialists import SPECIALISTS
 from agent.models.named import NamedModel, endpoint_address, is_known_to_see
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
@@ -195,6 +196,11 @@ class Settings(BaseModel):
         None, description="Folder or list of pages that the `index` engine searches offline."
     )
     allow_private: bool = Field(False, description="Also open pages on this machine and its network.")
+    allow_addresses: Names = Field(
+        (),
+        description="Hosts, networks (10.1.0.0/16) or addresses (http://127.0.0.1:8000) of this machine and its "
+        "network that may be opened.",
+    )
     robots: bool = Field(True, description="Follow robots.txt.")
     chrome: Path | None = Field(None, description="Chromium to use (default: the one found).")
     logins: Path | None = Field(None, description="File with user names and passwords that the browser may fill in.")
@@ -259,6 +265,13 @@ class Settings(BaseModel):
             if not _HOST.fullmatch(name):
                 raise ValueError(f"{name} is not a host: use a name such as shop.example, without https:// and path")
         return tuple(dict.fromkeys(name.lower() for name in value))
+
+    @field_validator("allow_addresses")
+    @classmethod
+    def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            read_allowed(entry)
+        return value
 
     def remember(
         self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]
@@ -391,7 +404,7 @@ HOME = "home"
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
 """What a run that says nothing of them had none of."""
-_RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "web_index", "browser_hosts", "allow_private")
+_RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "web_index", "browser_hosts", "allow_private", "allow_addresses")
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:

@@ -57,6 +57,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "speech_base_url": "it would choose who receives your recordings",
     "firecrawl_api_url": "it would choose who receives your searches and your key",
     "allow_private": "it would let web pages reach your network",
+    "allow_addresses": "it would let web pages reach your network",
     "web_index": "it would choose which of your files are searched",
     "chrome": "it would choose which program is started",
     "browser_hosts": "it would choose which pages the browser opens",

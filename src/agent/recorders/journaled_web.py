@@ -265,6 +265,7 @@ class JournaledBrowser:
                 chrome=settings.chrome,
                 may_download=settings.may_download,
                 allow_private=settings.allow_private,
+                allow_addresses=settings.allow_addresses,
                 sees=settings.sees(Role.BROWSER),
             )
             return await operate(task, driver, ask, self.tell, blocks)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, TypeAlias
 
+from agent.configuration.allowed_addresses import read_allowed
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line, printable
 
@@ -54,11 +55,19 @@ class AddressGuard:
 
     Args:
         allow_private: Whether addresses of this machine and its network may.
+        allow_addresses: The only ones of these that may, as in the setting of this name.
         resolve: Looks up names.
     """
 
-    def __init__(self, *, allow_private: bool = False, resolve: Resolver | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        allow_addresses: Sequence[str] = (),
+        resolve: Resolver | None = None,
+    ) -> None:
         self.allow_private = allow_private
+        self._allowed = [read_allowed(one) for one in allow_addresses]
         self._resolve = resolve or system_addresses
 
     async def addresses(self, host: str, port: int) -> list[str]:
@@ -82,7 +91,7 @@ class AddressGuard:
         parsed = [ip_address(one.partition("%")[0]) for one in found]
         if not parsed:
             raise WebProblem("dns", f"The host {shown} has no address.")
-        if allowed := [one for one in parsed if not self.refuses(one)]:
+        if allowed := [one for one in parsed if not self.refuses(one, plain, port)]:
             return [str(one) for one in dict.fromkeys(allowed)]
         named = shown if shown == str(parsed[0]) else f"{shown} ({parsed[0]})"
         if any(is_secret(one) for one in (parsed[0], *_inner(parsed[0]))):
@@ -91,7 +100,8 @@ class AddressGuard:
         raise WebProblem(
             "private_address",
             f"{named} is an address of this machine or its network, not of the public web.",
-            remedy="Use another source; the user may allow such addresses with --allow-private.",
+            remedy="Use another source; the user may allow this address with the setting allow_addresses, or all such"
+            " addresses with --allow-private.",
         )
 
     async def known_addresses(self, host: str, port: int) -> list[str]:
@@ -107,10 +117,13 @@ class AddressGuard:
                 raise
             return []
 
-    def refuses(self, address: Address) -> bool:
-        """Whether an address must not be connected to."""
-        forms = (address, *_inner(address))
-        return any(is_secret(one) or (not self.allow_private and is_private(one)) for one in forms)
+    def refuses(self, address: Address, host: str = "", port: int = 0) -> bool:
+        """True if an address must not be connected to at this port, for a host that was asked for by this name."""
+
+        def is_allowed(one: Address) -> bool:
+            return self.allow_private or any(entry.covers(one, host, port) for entry in self._allowed)
+
+        return any(is_secret(one) or (is_private(one) and not is_allowed(one)) for one in (address, *_inner(address)))
 
 
 def _written(host: str) -> list[str]:

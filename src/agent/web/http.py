@@ -47,6 +47,7 @@ class Http:
 
     Args:
         allow_private: Whether addresses of this machine and its network may be opened.
+        allow_addresses: The only ones of these that may.
         robots: Whether robots.txt is obeyed.
         resolve: Looks up names; by default the system.
         tls: What certificates are checked against; by default what the system trusts.
@@ -57,12 +58,13 @@ class Http:
         self,
         *,
         allow_private: bool = False,
+        allow_addresses: Sequence[str] = (),
         robots: bool = True,
         resolve: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
         seconds: float = _SECONDS,
     ) -> None:
-        self.guard = AddressGuard(allow_private=allow_private, resolve=resolve)
+        self.guard = AddressGuard(allow_private=allow_private, allow_addresses=allow_addresses, resolve=resolve)
         self._obeys_robots = robots
         self._tls = tls
         self._seconds = seconds

@@ -147,6 +147,10 @@ async def test_addresses_of_this_machine_and_of_files_are_refused(site):
     assert site.paths() == []
     assert "no address of the web" in file.problem
     assert file.text == ""
+    news = {"do": "click", "role": "link", "name": "News"}
+    desk = Desk(news, allow_private=False, allow_addresses=(site.url,))
+    assert "the limit of 1 step" in (await desk.do("What is new?", site.url + "/login", steps=1)).problem
+    assert "/login" in site.paths()
 
 
 async def test_the_steps_have_a_limit_and_a_login_is_not_typed_at_another_host(site):

@@ -251,3 +251,76 @@ async def test_a_proxy_is_left_aside_for_the_hosts_of_no_proxy(web: WebServer, m
     client = Http(allow_private=True, robots=False, resolve=_names(near_example=["127.0.0.1"]))
     assert (await get(client, f"http://near.example:{web.port}/a")).text == "directly"
     await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("entry", "url", "is_opened"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:{0}/a", True),
+        ("127.0.0.1", "http://2130706433:{0}/a", True),
+        ("127.0.0.1", "http://other.example:{0}/a", True),
+        ("127.0.0.0/8", "http://127.0.0.1:{0}/a", True),
+        ("127.0.0.1:{0}", "http://127.0.0.1:{0}/a", True),
+        ("http://127.0.0.1:{0}/", "http://127.0.0.1:{0}/a", True),
+        ("Inner.example.", "http://inner.example:{0}/a", True),
+        ("inner.example:{0}", "http://INNER.example:{0}/a", True),
+        ("bücher.example", "http://bücher.example:{0}/a", True),
+        ("127.0.0.2", "http://127.0.0.1:{0}/a", False),
+        ("10.0.0.0/8", "http://127.0.0.1:{0}/a", False),
+        ("::1", "http://127.0.0.1:{0}/a", False),
+        ("127.0.0.1:1", "http://127.0.0.1:{0}/a", False),
+        ("http://127.0.0.1", "http://127.0.0.1:{0}/a", False),
+        ("inner.example", "http://other.example:{0}/a", False),
+        ("inner.example", "http://sub.inner.example:{0}/a", False),
+        ("inner.example", "http://127.0.0.1:{0}/a", False),
+    ],
+)
+async def test_a_single_address_may_be_allowed(web: WebServer, entry: str, url: str, is_opened: bool) -> None:
+    web.page("/a", "text")
+    here = ["127.0.0.1"]
+    names = _names(inner_example=here, other_example=here, sub_inner_example=here, xn__bcher_kva_example=here)
+    client = Http(allow_addresses=(entry.format(web.port),), robots=False, resolve=names)
+    if is_opened:
+        assert (await get(client, url.format(web.port))).text == "text"
+    else:
+        with pytest.raises(WebProblem, match="allow_addresses") as caught:
+            await get(client, url.format(web.port))
+        assert (caught.value.reason, web.requests) == ("private_address", [])
+    await client.aclose()
+
+
+@pytest.mark.parametrize("address", SECRET)
+def test_no_entry_allows_addresses_of_credentials(address: str) -> None:
+    guard = AddressGuard(allow_addresses=("0.0.0.0/0", "::/0", "cloud.example", address))
+    assert guard.refuses(ip_address(address), "cloud.example", 80)
+
+
+@pytest.mark.parametrize(
+    "target", ["http://127.0.0.1:1/inner", "http://localhost:{0}/inner", "http://127.0.0.2:{0}/inner"]
+)
+async def test_a_redirect_from_an_allowed_address_leads_to_no_other(web: WebServer, target: str) -> None:
+    web.page("/go", "", status=302, headers={"Location": target.format(web.port)})
+    client = Http(
+        allow_addresses=(f"inner.example:{web.port}",), robots=False, resolve=_names(inner_example=["127.0.0.1"])
+    )
+    with pytest.raises(WebProblem) as caught:
+        await get(client, f"http://inner.example:{web.port}/go")
+    assert caught.value.reason in ("private_address", "dns")
+    assert web.paths() == ["/go"]
+    await client.aclose()
+
+
+async def test_a_name_that_changes_from_an_allowed_address_to_another_is_refused(web: WebServer) -> None:
+    web.page("/a", "text", headers={"Connection": "close"})
+    answers = [["127.0.0.1"], ["127.0.0.2"]]
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return answers.pop(0)
+
+    client = Http(allow_addresses=("127.0.0.1",), robots=False, resolve=resolve)
+    assert (await get(client, f"http://rebind.example:{web.port}/a")).text == "text"
+    await client.aclose()
+    with pytest.raises(WebProblem, match=r"127\.0\.0\.2"):
+        await get(client, f"http://rebind.example:{web.port}/a")
+    assert web.paths() == ["/a"]
+    await client.aclose()

@@ -220,3 +220,13 @@ async def test_a_host_is_not_refused_for_one_whose_name_holds_its_own() -> None:
         assert proxy.refusal_of("http://data.localhost/")
         assert not proxy.refusal_of("http://a.localhost/")
         assert not proxy.refusal_of("http://localhost/")
+
+
+async def test_an_allowed_address_is_passed_on_and_its_neighbour_is_not(web: WebServer) -> None:
+    web.page("/", "text")
+    async with GuardedProxy(AddressGuard(allow_addresses=(f"http://127.0.0.1:{web.port}",))) as proxy:
+        request = "GET http://{0}/ HTTP/1.1\r\nHost: {0}\r\n\r\n"
+        assert (await _through(proxy, request.format(f"127.0.0.1:{web.port}"))).endswith("text")
+        for other in (f"127.0.0.2:{web.port}", "127.0.0.1:1"):
+            assert (await _through(proxy, request.format(other))).startswith("HTTP/1.1 403 ")
+    assert web.paths() == ["/"]

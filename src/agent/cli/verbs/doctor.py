@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.cli import exits, options
 from agent.cli.output import Result
+from agent.configuration.allowed_addresses import read_allowed
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
@@ -28,6 +29,7 @@ from agent.models.scripted import Script
 from agent.resources import isolation_lowered, open_for
 from agent.web.chromium import SANDBOXES, find_chromium
 from agent.web.engines.search_engines import engine_states, names_of
+from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.library import Library
@@ -66,7 +68,19 @@ class Finding(NamedTuple):
 def diagnose(settings: Settings) -> list[Finding]:
     """Looks at everything; nothing here raises for what it finds."""
     python = f"{platform.python_version()} on {platform.system()} {platform.release()}"
-    looks = (_packages, _network, model_findings, _speech, _isolation, _search, _browser, _folders, _library, _servers)
+    looks = (
+        _packages,
+        _network,
+        model_findings,
+        _speech,
+        _isolation,
+        _search,
+        _addresses,
+        _browser,
+        _folders,
+        _library,
+        _servers,
+    )
     return [Finding("python", True, python), *(found for look in looks for found in look(settings))]
 
 
@@ -171,6 +185,26 @@ def _search(settings: Settings) -> Iterator[Finding]:
         wanted = name in names or name in _WITH_KEY
         if (state.ready and not state.needs_nothing) or (wanted and not state.ready):
             yield Finding(name, state.ready, state.state, state.remedy, needed=False)
+
+
+def _addresses(settings: Settings) -> Iterator[Finding]:
+    """Private addresses that may be opened; nothing is said where there are none."""
+    if settings.allow_private:
+        yield Finding("addresses", True, "all of this machine and its network may be opened (allow_private)")
+        return
+    guard = AddressGuard(allow_addresses=settings.allow_addresses)
+    for text in settings.allow_addresses:
+        entry = read_allowed(text)
+        host = str(entry.network[0]) if entry.network is not None else entry.name
+        try:
+            found = exits.run(guard.addresses(host, entry.port or 80))
+        except WebProblem as problem:
+            yield Finding(
+                "addresses", False, problem.message, f"Correct or remove {text} in allow_addresses.", needed=False
+            )
+        else:
+            shown = f"{text} ({', '.join(found)})" if not entry.network else text
+            yield Finding("addresses", True, f"{shown} may be opened (allow_addresses)", needed=False)
 
 
 def _browser(settings: Settings) -> Iterator[Finding]:

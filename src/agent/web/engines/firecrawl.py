@@ -154,7 +154,7 @@ class Firecrawl(Search):
             # not: it gets none of them.
             is_hosted = self._service.url == HOSTED
             look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
-            await look_up(address.host, address.port or 443)
+            await look_up(address.host, address.port or (443 if address.scheme == "https" else 80))
 
     def _page(self, url: str, document: Any) -> Page:
         facts, whole = document.metadata, document.markdown or ""

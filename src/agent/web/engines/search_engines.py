@@ -221,7 +221,7 @@ def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tu
         tell: Gets what fails, and what takes long.
         speech: What writes down speech.
     """
-    http = Http(allow_private=settings.allow_private, robots=settings.robots)
+    http = Http(allow_private=settings.allow_private, allow_addresses=settings.allow_addresses, robots=settings.robots)
     plain = WebReader(
         http,
         folder,
@@ -284,7 +284,7 @@ def names_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _firecrawl(settings: Settings) -> Firecrawl:
-    guard = AddressGuard(allow_private=settings.allow_private)
+    guard = AddressGuard(allow_private=settings.allow_private, allow_addresses=settings.allow_addresses)
     return Firecrawl(_key(settings.firecrawl_api_key), settings.firecrawl_api_url, guard=guard)
 
 

@@ -109,7 +109,9 @@ class Renderer:
         # Scripts may lead anywhere; what the proxy refused must not be taken for a page.
         parts = urlsplit(drawn.url)
         if parts.hostname:
-            known = await self._guard.known_addresses(parts.hostname, parts.port or 80)
+            known = await self._guard.known_addresses(
+                parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+            )
             if not known and not proxy_for(parts.scheme, parts.hostname):
                 raise _undrawn(drawn.url, f"there is no host {parts.hostname}")
         return drawn
