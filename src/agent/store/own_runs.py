@@ -94,7 +94,7 @@ class OwnRuns:
         require_no_links(self.runs / run.run_id)
         if not self.has(run):
             raise RunError(
-                f"The run {run.run_id} was not made here. {what_it_would_do(run)}",
+                f"The run {run.run_id} was not made here, or by an older version. {what_it_would_do(run)}",
                 remedy=f"To see it: alita traces show {run.run_id}. If you trust it: alita runs trust {run.run_id}",
             )
 

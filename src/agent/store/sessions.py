@@ -181,7 +181,7 @@ def require_own(session: StoredSession) -> StoredSession:
         return session
     questions = count_of(len(session.turns), "question")
     raise SessionError(
-        f"The session {session.id} was not saved here. Continuing it takes its {questions} for yours.",
+        f"The session {session.id} was not saved here, or by an older version. Continuing it takes its {questions} for yours.",
         remedy=f"To see it: alita sessions show {session.id}. If you trust it: alita sessions trust {session.id}",
     )
 
@@ -264,6 +264,8 @@ def latest_session(settings: Settings) -> StoredSession:
             return session
     if not sessions and (foreign := list_sessions(settings.sessions_dir, limit=1)):
         require_own(foreign[0])
+    if not sessions and found:
+        own.require(found[0])
     if not sessions:
         raise SessionError("There is no conversation yet.", remedy='Ask something first: alita "…"')
     return sessions[0]
