@@ -181,7 +181,8 @@ def require_own(session: StoredSession) -> StoredSession:
         return session
     questions = count_of(len(session.turns), "question")
     raise SessionError(
-        f"The session {session.id} was not saved here, or by an older version. Continuing it takes its {questions} for yours.",
+        f"The session {session.id} was not saved here, or by an older version. "
+        f"Continuing it takes its {questions} for yours.",
         remedy=f"To see it: alita sessions show {session.id}. If you trust it: alita sessions trust {session.id}",
     )
 
