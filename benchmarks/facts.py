@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "pages"
-_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\[\d+\]|\([^()]*\))")
+_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^()]*\)")
 _MARKS = re.compile(r"</?su[bp]>|[*_`~\\|#>]+|\s+")
 _QUOTES = str.maketrans("‘’“”\u00a0", "''\"\" ")
 

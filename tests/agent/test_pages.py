@@ -55,12 +55,12 @@ def shown(page: Page, known: dict[str, str] | None = None, **more) -> ShownPage:
 
 
 def test_a_link_keeps_its_number_through_the_whole_run():
-    one = Page(URL, "x", "[a][1] and [b][2]", links=("https://a.example/1", "https://c.example/3"))
+    one = Page(URL, "x", "[a](link 1) and [b](link 2)", links=("https://a.example/1", "https://c.example/3"))
     seen = shown(one, LINKS)
-    assert "[a][1] and [b][8]" in seen.finding
+    assert "[a](link 1) and [b](link 8)" in seen.finding
     assert seen.links == {"1": "https://a.example/1", "8": "https://c.example/3"}
-    again = shown(Page(f"{URL}/2", "y", "[b][1]", links=("https://c.example/3",)), LINKS | seen.links)
-    assert ("[b][8]" in again.finding, again.links) == (True, {"8": "https://c.example/3"})
+    again = shown(Page(f"{URL}/2", "y", "[b](link 1)", links=("https://c.example/3",)), LINKS | seen.links)
+    assert ("[b](link 8)" in again.finding, again.links) == (True, {"8": "https://c.example/3"})
 
 
 def test_addresses_of_the_shown_links_are_listed_short():
@@ -69,14 +69,14 @@ def test_addresses_of_the_shown_links_are_listed_short():
         "https://a.example/?q=1",
         "https://b.example/",
     )
-    text = " ".join(f"[l{n}][{n}]" for n in range(1, 6)) + "\n\n" + "x" * 6_000 + "\n\n[last][6]"
+    text = " ".join(f"[l{n}](link {n})" for n in range(1, 6)) + "\n\n" + "x" * 6_000 + "\n\n[last](link 6)"
     page = Page(URL, "x", text, links=(*links, "https://a.example/last"))
     seen = shown(page, reading=6_000)
     assert seen.finding.endswith(
         "Links (those that begin with / are at https://a.example):\n1 /ferry/1\n2 /ferry/2\n3 /ferry/3\n"
         "4 https://a.example/?q=1\n5 https://b.example/"
     )
-    assert "`link N` follows the link [text][N]" in seen.note
+    assert "`link N` follows the link [text](link N)" in seen.note
     assert "and the addresses of 3 more" in shown(page, addresses=30).finding
     assert "Links" not in shown(page, addresses=0).finding
 
@@ -100,8 +100,8 @@ def test_what_alita_says_of_a_page_stands_apart_from_what_the_page_says(tmp_path
 
 
 def test_a_page_is_kept_for_programs_with_its_links_and_tables(tmp_path):
-    table = "| Name | Metres |\n| --- | --- |\n| [Kell][1] **Bridge** | 1,100 |\n| A \\| B | 90 |"
-    page = Page(URL, "x", f"Bridges:\n\n{table}\n\nEnd [Kell][1]", links=("https://a.example/kell",))
+    table = "| Name | Metres |\n| --- | --- |\n| [Kell](link 1) **Bridge** | 1,100 |\n| A \\| B | 90 |"
+    page = Page(URL, "x", f"Bridges:\n\n{table}\n\nEnd [Kell](link 1)", links=("https://a.example/kell",))
     seen = shown(page, {"1": "https://b.example/"}, workspace=Workspace(tmp_path / "w"))
     assert (tmp_path / "w" / "page_2.txt").read_text().startswith("Bridges:\n\n| Name | Metres |")
     assert json.loads((tmp_path / "w" / "page_2.links.json").read_text()) == {"2": "https://a.example/kell"}
@@ -129,7 +129,7 @@ def test_words_are_found_with_the_lines_around_them():
     seen = shown(Page(URL, "x", "One\n\nTea is 3.\n\nTwo\n\nThree\n\nFour"), find="tea")
     assert "1 line with 'tea':\n## page 1\n  1: One\n> 3: Tea is 3.\n  5: Two\n  7: Three" in seen.finding
     assert "Four" not in seen.finding
-    assert "1 line with '12'" in shown(Page(URL, "x", "[a][12]\n\n12 m"), find="12").finding
+    assert "1 line with '12'" in shown(Page(URL, "x", "[a](link 12)\n\n12 m"), find="12").finding
     assert shown(Page(URL, "x", "One"), find="tea").finding.endswith("no match for 'tea'.")
 
 

@@ -36,7 +36,7 @@ def test_a_page_holds_its_facts(page: SavedPage):
     "markdown",
     [
         "It is 37 metres high.\n\n| Friday | 06:40 | 21:30 |",
-        "**37** [metres][3] _high_\n|Friday|21:30|",
+        "**37** [metres](link 3) _high_\n|Friday|21:30|",
         "[37 metres](https://a.example/x) high\n\nFriday 21:30",
     ],
 )

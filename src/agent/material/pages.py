@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from agent.web.page import Page
 
 _LINK = re.compile(r"link\s*#?\[?(\d{1,7})\]?", re.IGNORECASE)
-_SHOWN = re.compile(r"\]\[(\d{1,7})\]")
-_MARKED = re.compile(r"\[([^\[\]\n]*)\]\[\d{1,7}\]")
+_SHOWN = re.compile(r"\]\(link (\d{1,7})\)")
+_MARKED = re.compile(r"\[([^\[\]\n]*)\]\(link \d{1,7}\)")
 _READ = "read_file "
 _ADDRESS = 200
 _FORMS = 2_000
@@ -94,7 +94,7 @@ def shown_page(
         *([_listed(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
         " ".join(page.notes) if is_new else "",
     ]
-    has_links = "`link N` follows the link [text][N], now and later." if _SHOWN.search(text) else ""
+    has_links = "`link N` follows the link [text](link N), now and later." if _SHOWN.search(text) else ""
     scripts = _SCRIPTS.get(page.via, "") if page.kind == "html" else ""
     note = ["" if is_found else f"Shown: {screen.label}.", *([scripts, *page.remarks] if is_new else [])]
     return ShownPage(
@@ -173,7 +173,7 @@ def _renumbered(page: Page, known: Mapping[str, str]) -> tuple[Page, dict[str, s
 
     def number(match: re.Match[str]) -> str:
         own = int(match[1])
-        return f"][{numbers[page.links[own - 1]]}]" if 1 <= own <= len(page.links) else match[0]
+        return f"](link {numbers[page.links[own - 1]]})" if 1 <= own <= len(page.links) else match[0]
 
     page = replace(page, markdown=_SHOWN.sub(number, page.markdown), around=_SHOWN.sub(number, page.around))
     return page, {numbers[url]: url for url in page.links}

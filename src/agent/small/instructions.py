@@ -32,7 +32,7 @@ _AROUND = 220
 _EXCERPT = 160
 _TOKENS = 5
 _SENTENCE = re.compile(r"(?<=[.!?;:…。])\s+")
-_LABEL = re.compile(r"!?\[[^\[\]]*\](?:\[\d{1,7}\]|\([^()]*\))")
+_LABEL = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)")
 """A link or a picture in a page that was read: what it is called says what it leads to, and not what the page says."""
 _TELLING = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 

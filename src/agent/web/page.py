@@ -79,7 +79,7 @@ class Page:
 
     url: str  # after redirects
     title: str
-    markdown: str  # its content, whole; each link is `[text][n]`
+    markdown: str  # its content, whole; each link is `[text](link n)`
     links: tuple[str, ...] = ()  # absolute addresses; link n is at n - 1
     kind: str = "html"  # by its content: `html`, `pdf`, `csv`
     via: str = "plain"  # how it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`

@@ -16,8 +16,8 @@ from agent.web.queries import Terms, stems_of
 _LONGEST = 360  # characters of a passage
 # A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or somewhere.
 _HEADING = re.compile(r"#{1,6}\s+(\S.*)")
-_PICTURE = re.compile(r"!\[[^\[\]]*\](?:\[\d+\]|\([^)\s]{0,500}\))")
-_LINK = re.compile(r"\[([^\[\]]*)\](?:\[\d+\]|\([^)\s]{0,500}\))")
+_PICTURE = re.compile(r"!\[[^\[\]]*\]\((?:link \d+|[^)\s]{0,500})\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\((?:link \d+|[^)\s]{0,500})\)")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1|(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
 _SENTENCE = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”’)]))\s+(?=[\"“‘(\[]?[A-ZÀ-ÖØ-Þ0-9])")
 _ABBREVIATED = re.compile(

@@ -59,7 +59,7 @@ async def test_a_browser_gets_a_limit_that_people_can_read(tmp_path, monkeypatch
 
 
 async def test_a_replay_gives_and_tells_the_same_without_a_call(tmp_path):
-    page = Page(URL, "T", "Text [a][1]", links=("https://a.example/a",), path=tmp_path / "f.csv", notes=("Lost.",))
+    page = Page(URL, "T", "Text [a](link 1)", links=("https://a.example/a",), path=tmp_path / "f.csv", notes=("Lost.",))
     broken = WebProblem("timeout", "Too slow.", remedy="Wait.", retry_after=3.0)
     pages = Pages([hit()], {URL: page, "https://b.example/": broken})
     told: list[Any] = []

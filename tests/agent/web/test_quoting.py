@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agent.web.quoting import passages_of, spoken
 
 PAGE = """# Oxmere
-The **harbour** was dug between 1851 and 1856 by [Tobias Lund][1]. Its wall is 412 metres long.
+The **harbour** was dug between 1851 and 1856 by [Tobias Lund](link 1). Its wall is 412 metres long.
 
 ## Landings
 | Year | Mackerel (t) |

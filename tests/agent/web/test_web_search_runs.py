@@ -114,7 +114,7 @@ async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_afte
         decide("answer", answer="knots", when="looking for 'opening'"),
         decide("read_file", file="link 1", find="opening", when="There is no 'link 99'"),
         decide("read_file", file="link 99", when=f"read_file {site.url}/ferry"),
-        decide("read_file", file=f"{site.url}/ferry", when="`link N` follows the link [text][N], now and later."),
+        decide("read_file", file=f"{site.url}/ferry", when="`link N` follows the link [text](link N), now and later."),
         decide("read_file", file=f"{site.url}/lighthouse"),
     ]
 

@@ -30,7 +30,7 @@ from agent.files.reading import read as reading_of
 from agent.records import as_plain, from_plain
 from agent.web.page import Page, PageReader, Result, Search, WebProblem
 from agent.web.queries import Query, match_of, oldest, parse_query, spaced, unspaced
-from agent.web.reading.source import number_links
+from agent.web.reading.source import LIKE_LINKS, number_links
 from agent.web.response import charset_of
 from mcp_tools.text import one_line, printable
 
@@ -50,7 +50,7 @@ _UNREAD = ("audio", "video", "image", "")
 _HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.M)
 
 
-_VERSION = 4  # of the schema and of how text gets into it: an index of another version is rebuilt
+_VERSION = 5  # of the schema and of how text gets into it: an index of another version is rebuilt
 _BUSY = 60.0  # seconds to wait for another process's transaction
 _SNIPPET = 48  # words of a snippet
 _BEFORE = 6  # of them, before the first that was asked for
@@ -112,7 +112,10 @@ class IndexStore:
                 sql = "INSERT INTO pages (url, stamp, dated, page) VALUES (?, ?, ?, ?)"
                 key = db.execute(sql, row).lastrowid
                 # Names of files and bytes of pages need not be text that SQLite takes.
-                texts = (spaced(text).replace("\0", " ") for text in (page.title, entry.name, page.whole))
+                texts = (
+                    spaced(text).replace("\0", " ")
+                    for text in (page.title, entry.name, LIKE_LINKS.sub("]", page.whole))
+                )
                 words = (text.encode(errors="replace").decode() for text in texts)
                 db.execute("INSERT INTO words (rowid, title, name, body) VALUES (?, ?, ?, ?)", (key, *words))
 

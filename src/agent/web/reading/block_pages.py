@@ -36,7 +36,7 @@ _LOGIN_WORDS = re.compile(
 )
 _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
 _PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
-_MARKS = re.compile(r"\]\[\d+\]|[\[*_#]")
+_MARKS = re.compile(r"\]\(link \d+\)|[\[*_#]")
 """Of Markdown: links and emphasis occur within the words."""
 
 

@@ -167,12 +167,14 @@ def _mark_links(tree: Any, base: str, url: str, mark: str) -> list[str]:
 
 
 def _numbered(text: str, count: int, mark: str) -> str:
-    """The text with its links as `[text][n]`; what only looks like one of so many is told apart."""
+    """The text with its links as `[text](link n)`; what only looks like one of so many is told apart."""
 
     def apart(match: re.Match[str]) -> str:
-        return f"] [{match[1]}]" if 1 <= int(match[1]) <= count else match[0]
+        return f"] (link {match[1]})" if 1 <= int(match[1]) <= count else match[0]
 
-    text = re.sub(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)", rf"]{_LINKED}[\1]", text.replace(_LINKED, ""))
+    text = re.sub(
+        rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)", rf"](link{_LINKED} \1)", text.replace(_LINKED, "")
+    )
     text = re.sub(rf"{re.escape(mark)}\d+", "", text)
     text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
     return printable(LIKE_LINKS.sub(apart, text).replace(_LINKED, ""))

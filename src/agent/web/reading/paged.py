@@ -9,7 +9,7 @@ from agent.files.contents import ReadLimits, TextContents, in_sections
 from agent.web.page import Page, WebProblem
 from mcp_tools.text import one_line
 
-_LINKED = re.compile(r"(?<=\])\[\d{1,7}\]")  # the number of a link, which no words are looked for in
+_LINKED = re.compile(r"(?<=\])\(link \d{1,7}\)")  # the number of a link, which no words are looked for in
 _AROUND = "What stands around the main text:"
 _SHORT = 0.1  # share of a screenful that may be shown below the content without being content
 _MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # readers that leave out menus, head and foot
@@ -57,6 +57,6 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
     if number > len(main):
         label = f"what stands around the main text; {label}"
     elif around:
-        holds = f"{len(_LINKED.findall(around))} links, {len(page.around.split()):,} words"
+        holds = f"{len(_LINKED.findall(around))} links, {len(_LINKED.sub('', page.around).split()):,} words"
         label += f"; page {len(main) + 1} shows what stands around it ({holds})"
     return Screen(sections[number - 1].text, label)

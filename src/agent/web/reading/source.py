@@ -32,8 +32,8 @@ _DATE = re.compile(r"(?:\A|\"datePublished\"\s*:\s*\")\s*(\d{4})[-/](\d\d)[-/](\
 _TEXT = r"(?:\\.|[^\[\]\\]|\[[^\[\]]{0,400}\]){0,800}"
 _TO = r"<[^<>\n]{0,2000}>|[^\s()]{0,2000}(?:\([^\s()]{0,400}\)[^\s()]{0,400}){0,20}"
 _TITLE = r"\s{1,20}(?:\"[^\"]{0,400}\"|'[^']{0,400}')"
-LIKE_LINKS = re.compile(r"\]\[(\d{1,7})\]")
-"""What a page itself writes as we write links: `[11][12]` of footnotes."""
+LIKE_LINKS = re.compile(r"\]\(link (\d{1,7})\)")
+"""What a page itself writes as we write links: `[text](link 3)`."""
 _LINK = re.compile(rf"(?P<picture>!?)(?<!\\)\[(?P<text>{_TEXT})\]\(\s{{0,20}}(?P<to>{_TO})(?:{_TITLE})?\s{{0,20}}\)")
 
 
@@ -149,7 +149,7 @@ def absolute(base: str, href: str) -> str:
 
 
 def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:
-    """The text with `[text][n]` for each link, and the absolute addresses: link n is at n - 1.
+    """The text with `[text](link n)` for each link, and the absolute addresses: link n is at n - 1.
 
     The same address has one number. A picture keeps its words; a link within the page, and one that no page is
     behind, keeps its text.
@@ -168,7 +168,7 @@ def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:
         url = "" if not to or (to.startswith("#") and not route_of(to)) else absolute(base, to)
         if not url:
             return text
-        return f"[{_LINK.sub(numbered, text)}][{numbers.setdefault(url, len(numbers) + 1)}]"
+        return f"[{_LINK.sub(numbered, text)}](link {numbers.setdefault(url, len(numbers) + 1)})"
 
-    text = _LINK.sub(numbered, LIKE_LINKS.sub(r"] [\1]", markdown))
+    text = _LINK.sub(numbered, LIKE_LINKS.sub(r"] (link \1)", markdown))
     return text, tuple(numbers)

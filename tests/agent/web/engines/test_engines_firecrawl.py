@@ -43,7 +43,7 @@ async def test_it_reads(server: FirecrawlServer) -> None:
     engine = Firecrawl("fc-right", server.url)
     page = await engine.read("https://rivers.example/elbe")
     await engine.aclose()
-    assert page.markdown == "# Elbe\n\nThe Elbe is [long][1]: 1,094 km.\n\nmap"
+    assert page.markdown == "# Elbe\n\nThe Elbe is [long](link 1): 1,094 km.\n\nmap"
     assert page.links == ("https://rivers.example/length",)
     assert (page.title, page.via, page.kind) == ("Elbe", "firecrawl", "html")
     asked = server.requests[0].body

@@ -94,11 +94,11 @@ async def test_a_page_is_read_with_links_and_tables(index: OwnIndex, folder: Pat
     assert (page.title, page.kind, page.via) == ("Eddystone", "html", "index")
     assert "| 1759 | 24 |" in page.markdown
     assert page.links == ((folder / "elbe.md").as_uri(),)
-    assert page.around == "[rivers][1]"
+    assert page.around == "[rivers](link 1)"
     assert page.path == folder / "towers" / "eddystone.html"
     linked = await index.read(page.links[0])
     assert linked.title == "The Elbe"
-    assert "[the Oder][1]" in linked.markdown
+    assert "[the Oder](link 1)" in linked.markdown
 
 
 async def test_a_saved_page(index: OwnIndex, folder: Path) -> None:
@@ -203,7 +203,7 @@ async def test_a_list_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             if "gone" in url:
                 raise WebProblem("http", f"{url} answers 404")
             return Page(
-                url, "Rhine", "The [Rhine][1] is 1,233 km long.", ("https://a.example/",), published="2020-01-02"
+                url, "Rhine", "The [Rhine](link 1) is 1,233 km long.", ("https://a.example/",), published="2020-01-02"
             )
 
         async def aclose(self) -> None:
@@ -230,7 +230,7 @@ async def test_a_list_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [hit.title for hit in await index.search("Rhine site:rivers.example")] == ["Rhine"]
     offline = OwnIndex(pages, tmp_path / "cache")
     page = await offline.read("https://rivers.example/rhine")
-    assert (page.markdown, page.links) == ("The [Rhine][1] is 1,233 km long.", ("https://a.example/",))
+    assert (page.markdown, page.links) == ("The [Rhine](link 1) is 1,233 km long.", ("https://a.example/",))
 
 
 async def test_an_index_that_cannot_be(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ def test_a_page_that_is_written_to_stop_its_reader_takes_no_minute(part):
         ("# Just a moment…\n\nVerify you are human by completing the action below.", "captcha"),
         ("## Performing security verification\n\nThe site verifies you are not a bot. Ray ID: 9a0f", "captcha"),
         ("Access to this page has been denied because we believe you are using automation tools.", "captcha"),
-        (f"# The dock of Kell\n\n{'It was dug in 1931. ' * 50}\n\n[Subscribe][1] to **continue reading**", "paywall"),
+        (
+            f"# The dock of Kell\n\n{'It was dug in 1931. ' * 50}\n\n[Subscribe](link 1) to **continue reading**",
+            "paywall",
+        ),
         (f"{'It was dug in 1931. ' * 50}\n\nYou’ve reached your limit of free articles.", "paywall"),
         ("This story is for subscribers only.", "paywall"),
     ],

@@ -43,7 +43,7 @@ def test_an_article_keeps_its_text_tables_lists_and_code() -> None:
     assert page.title == "Bridges of Kell"
     assert page.published == "2024-03-05"
     for kept in (
-        "# Bridges", "## Lengths", "opened in 1931", "| [Long Bridge][3] | 412 |", "In metres",
+        "# Bridges", "## Lengths", "opened in 1931", "| [Long Bridge](link 3) | 412 |", "In metres",
         "- first point of three", "the part between two piers", "    return 412", "seen from the north",
         "Toll: 3 crowns", "painted green in 1962", "Stone \\| Bridge",
     ):  # fmt: skip
@@ -60,10 +60,10 @@ def test_links_are_absolute_and_numbered_in_the_order_of_the_text() -> None:
         "http://other.example/a_(b)?x=[1]",
         "https://kell.example/long",
     )
-    assert "[The old one][1]" in page.markdown
-    assert "[lost][1]" in page.markdown
-    assert "[another page][2]" in page.markdown
-    assert "[Long Bridge][3]" in page.markdown
+    assert "[The old one](link 1)" in page.markdown
+    assert "[lost](link 1)" in page.markdown
+    assert "[another page](link 2)" in page.markdown
+    assert "[Long Bridge](link 3)" in page.markdown
     assert "[Up]" not in page.markdown
     assert "[Write]" not in page.markdown
 
@@ -82,7 +82,7 @@ def test_a_list_of_results_is_kept_whole() -> None:
     [
         ("<nav><a href=/a>Home</a></nav><h1>Your berth</h1><p>It lies at C-27.</p>", "# Your berth\n\nIt lies"),
         ("<nav>Home</nav><table><tr><th>Hour<th>Wind<tr><td>06:00<td>3 Beaufort</table>", "| 06:00 | 3 Beaufort |"),
-        ("<main><h1>Tides</h1><ul><li><a href=/t.csv>Tides 2026</a></ul></main>", "- [Tides 2026][1]"),
+        ("<main><h1>Tides</h1><ul><li><a href=/t.csv>Tides 2026</a></ul></main>", "- [Tides 2026](link 1)"),
         ("<h1>Book</h1><form><select name=walk><option>Cliff<option>Bay</select></form>", "[choice walk: Cliff / Bay]"),
     ],
     ids=["heading", "table", "link", "choice"],
@@ -110,10 +110,11 @@ def test_forms_are_told_with_where_they_are_sent_and_what_may_be_chosen() -> Non
 
 def test_what_only_looks_like_a_link_is_none() -> None:
     page = extract(
-        f"<article><p>{PROSE}Of old <a href='/a'>maps</a> x[0][1] and [7][9].</p><p>{PROSE}</p></article>", URL
+        f"<article><p>{PROSE}Old <a href='/a'>maps</a> x[0](link 1), [7](link 9), [1][1].</p><p>{PROSE}</p></article>",
+        URL,
     )
-    assert "[maps][1]" in page.markdown
-    assert "x[0] [1] and [7][9]" in page.markdown
+    assert "[maps](link 1)" in page.markdown
+    assert "x[0] (link 1), [7](link 9), [1][1]" in page.markdown
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_a_page_chooses_no_link_by_its_text(number: str) -> None:
 
 def test_what_stands_around_the_content_is_apart_and_nothing_is_dropped() -> None:
     page = extract(ARTICLE, URL)
-    assert page.around == "[Home][4] [Shop][5]\n\nImprint and cookies"
+    assert page.around == "[Home](link 4) [Shop](link 5)\n\nImprint and cookies"
     assert page.links[3:] == ("https://kell.example/", "https://kell.example/shop")
 
 
@@ -208,11 +209,11 @@ def test_repeated_paragraphs_and_headings_stay_where_they_are() -> None:
 @pytest.mark.parametrize(
     ("links", "told"),
     [
-        ("<nav class=x><a href=/p/2>Older posts</a></nav>", "[Older posts][1]"),
-        ("<footer><a rel=next href=/p/2>mehr</a></footer><footer><a href=/im>Imprint</a></footer>", "[mehr][1]"),
-        ("<div class=foot><ul class=pagination><li><a href=/p/2>zwei</a></ul></div>", "[zwei][1]"),
-        ("<nav><a href=/p/2>2</a><a href=/p/3>3</a></nav>", "[2][1][3][2]"),
-        ("<p><a href=/p/2>next »</a></p>", "[next »][1]"),
+        ("<nav class=x><a href=/p/2>Older posts</a></nav>", "[Older posts](link 1)"),
+        ("<footer><a rel=next href=/p/2>mehr</a></footer><footer><a href=/im>Imprint</a></footer>", "[mehr](link 1)"),
+        ("<div class=foot><ul class=pagination><li><a href=/p/2>zwei</a></ul></div>", "[zwei](link 1)"),
+        ("<nav><a href=/p/2>2</a><a href=/p/3>3</a></nav>", "[2](link 1)[3](link 2)"),
+        ("<p><a href=/p/2>next »</a></p>", "[next »](link 1)"),
     ],
     ids=["words", "rel", "class", "numbers", "in the text"],
 )
@@ -225,7 +226,7 @@ def test_links_that_turn_pages_stand_in_the_text(links: str, told: str) -> None:
 
 def test_a_page_that_only_has_menus_is_their_text() -> None:
     page = extract("<nav><a href=/a>Herons</a> <a href=/b>Gulls</a></nav><footer>2024</footer>", URL)
-    assert page.markdown == "[Herons][1] [Gulls][2]\n\n2024"
+    assert page.markdown == "[Herons](link 1) [Gulls](link 2)\n\n2024"
     assert page.around == ""
 
 

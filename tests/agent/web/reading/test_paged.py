@@ -76,13 +76,13 @@ def test_an_empty_page_has_one_empty_screen() -> None:
 
 def test_a_line_longer_than_a_screen_is_divided() -> None:
     assert len(screens(Page("https://e.org/", "", "x" * 10_000), 1000)) == 10
-    prose = " ".join(f"[word{n}][{n}]" for n in range(1000))
+    prose = " ".join(f"[word{n}](link {n})" for n in range(1000))
     shown = screens(Page("https://e.org/", "", prose), 1000)
     assert [word for screen in shown for word in screen.text.split()] == prose.split()
 
 
 def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
-    menu = " ".join(f"[part {n}][{n}]" for n in range(1, 41))
+    menu = " ".join(f"[part {n}](link {n})" for n in range(1, 41))
     page = Page("https://e.org/", "", "Tea is 3.", around=menu)
     assert screens(page, 1000) == [
         ("Tea is 3.", "the main text, whole; page 2 shows what stands around it (40 links, 80 words)"),
@@ -95,8 +95,11 @@ def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
 
 
 def test_a_short_menu_is_shown_below_and_the_page_is_complete() -> None:
-    page = Page("https://e.org/", "", "Tea is 3.", around="[Home][1]")
-    assert screen_of(page, size=1000) == ("Tea is 3.\n\nWhat stands around the main text:\n\n[Home][1]", "complete")
+    page = Page("https://e.org/", "", "Tea is 3.", around="[Home](link 1)")
+    assert screen_of(page, size=1000) == (
+        "Tea is 3.\n\nWhat stands around the main text:\n\n[Home](link 1)",
+        "complete",
+    )
 
 
 def test_a_reader_that_leaves_menus_out_does_not_make_a_page_complete() -> None:

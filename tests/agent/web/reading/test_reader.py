@@ -52,7 +52,7 @@ async def test_a_page(web: WebServer, reader: WebReader, tmp_path: Path) -> None
     page = await reader.read(f"{web.url}/go#part")
     assert (page.url, page.title, page.kind, page.via, page.path) == (f"{web.url}/a", "Bridges", "html", "plain", None)
     assert page.links == (f"{web.url}/b",)
-    assert "[more][1]" in page.markdown
+    assert "[more](link 1)" in page.markdown
     assert page.fetched.endswith("+00:00")
     assert list((tmp_path / "pages").iterdir()) == []
 
