@@ -16,7 +16,7 @@ from agent.answer import Answer
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Conversation, Turn, variables_of
 from agent.errors import UsageError
-from agent.events import Note, Restated
+from agent.events import Note, Restated, StepStarted
 from agent.store.retention import export, prune
 from support.fibonacci import CODE, QUESTION, TESTS
 from support.openai_server import OpenAIServer, Step
@@ -222,6 +222,28 @@ async def test_a_stopped_turn_stays_well_formed(chat):
     assert answer.text == "fine"
     assert [m["role"] for m in chat.messages] == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert chat.messages[-2]["content"] == "[The user stopped this.]"
+
+
+async def test_a_turn_that_was_stopped_shows_its_calls_and_which_ran(chat):
+    both = [("run_python", {"code": "import time\nbegun = 2\ntime.sleep(30)"}), ("run_python", {"code": "later = 3"})]
+    async with chat.opened():
+        chat.server.steps += [program("kept = 1\nprint(kept)"), Step(tools=both)]
+        task = asyncio.create_task(chat.alita.ask("Work.", conversation=chat.conversation, on_event=chat.events.append))
+        async with asyncio.timeout(30):
+            while sum(isinstance(event, StepStarted) for event in chat.events) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.5)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        chat.conversation.add(Turn.of("Work.", chat.alita.newest))
+        await chat.ask("Go on.", program("print(kept, begun)"), Step(text="fine"))
+    told = [m["content"] for m in chat.messages if m["role"] in ("tool", "assistant") and m["content"]]
+    assert told[0] == "1"
+    assert "stopped this while it ran" in told[1]
+    assert "Not done" in told[2]
+    assert told[3] == "[The user stopped this.]"
+    assert "1 2" in told[4]
 
 
 async def test_a_conversation_of_an_earlier_version_goes_on_with_its_texts(chat):

@@ -81,7 +81,7 @@ async def test_a_large_server_is_listed_looked_up_and_called(ask, tmp_path):
     model = await ask(tools(60, 30), looks_up, uses, ("server_tool", {"name": "notes__none", "arguments": {}}))
     assert all(f"- notes__entry-{number}: Gives an entry." in model.question for number in range(60))
     assert 1 < sum(name.startswith("notes__") for name in model.functions) < 59
-    assert len(model.question) + len(json.dumps(model.bodies[0]["tools"])) < 27_500
+    assert len(model.question) + len(json.dumps(model.bodies[0]["tools"])) < 28_000
     found, given, missing = model.told
     assert "Arguments: " in found
     assert "A-1001" in given
@@ -237,6 +237,51 @@ async def test_a_follow_up_sends_what_was_sent_and_lists_no_tool_again(desk, ope
         await chat.ask("What is the weather like?", Step(text="Fine."))
         await chat.ask("And what does entry 29 say of it, more about it?", Step(text="Nothing."))
     first, second = openai_server.requests[-2:]
-    assert second["tools"][: len(first["tools"])] == first["tools"]
+    assert json.dumps(second["tools"]) == json.dumps(first["tools"])
     assert second["messages"][: len(first["messages"])] == first["messages"]
     assert "notes__" not in second["messages"][-1]["content"]
+
+
+DESCRIBED = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "What the entry has to hold."},
+        "edits": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"old": {"type": "string", "description": "The text before."}}},
+        },
+        "kind": {"type": "string", "enum": ["a", "a choice that is a whole sentence of its own"]},
+    },
+}
+
+
+async def test_all_requests_of_a_run_and_the_next_have_the_same_functions(desk, openai_server, tmp_path):
+    offered = [
+        {"name": f"{name}-it", "description": f"About {name}.", "inputSchema": TEXT} for name in ("zebra", "yak", "ape")
+    ]
+    write_servers(desk.home / "config" / "mcp.json", notes=server(tmp_path, *offered))
+    chat = Chat(desk, openai_server)
+    program = ("run_python", {"code": "print(1)"})
+    async with chat.opened():
+        await chat.ask("Tell me about the zebra.", Step(tools=[program]), Step(text="Fine."))
+        await chat.ask("Tell me about the yak, and the ape.", Step(tools=[program]), Step(text="Fine."))
+    shown = {json.dumps(request["tools"]) for request in openai_server.requests[-4:]}
+    assert len(shown) == 1
+
+
+async def test_a_schema_is_given_once_and_its_words_in_the_list(ask):
+    model = await ask([{"name": "put", "description": "Puts one.", "inputSchema": DESCRIBED}])
+    assert "- notes__put: Puts one. -> str\n  text: What the entry has to hold.\n" in model.question
+    assert "  edits.old: The text before.\n" in model.question
+    assert "a whole sentence of its own" in model.question
+    assert '"properties"' not in model.question
+
+
+async def test_the_journal_holds_the_tools_of_servers_again_only_if_they_changed(desk, ask):
+    await ask(tools(2, 1), *(("run_python", {"code": f"print({number})"}) for number in range(3)))
+    (run,) = [path for path in desk.runs.iterdir() if path.is_dir()]
+    lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    found = [line["output"]["tools"] for line in lines if line.get("kind") == "external"]
+    assert [one is None for one in found] == [False, *[True] * (len(found) - 1)]
+    assert len(found) > 2
+    assert (await desk.replay(run.name)).text == "done"

@@ -181,6 +181,28 @@ async def test_a_result_that_lacks_the_part_is_shown_with_the_reason(talk, summa
     assert talk.results[0].endswith("It does not fit '{[median]}': the result has no [median].")
 
 
+@pytest.mark.parametrize(
+    ("code", "final", "text"),
+    [
+        ("total = 7 / 2", "{total:.2f} km", "3.50 km"),
+        ("total = 7 / 2\nprint('done')", "{total:.2f} km", "3.50 km"),
+        ("a, b = 1, {'c': [2, 3]}\nprint('done')", "{a} of {b[c][1]}", "1 of 3"),
+        ("total = 1\nprint({'total': 2})", "{total}", "2"),
+        ("from decimal import Decimal\ntotal = Decimal('1.10')", "{total:json}", "1.1"),
+    ],
+    ids=["nothing printed", "something else printed", "parts", "what was printed goes first", "JSON"],
+)
+async def test_a_form_may_name_variables_of_the_program(talk, code, final, text):
+    answer = await talk.ask("How far?", program(code, final_answer=final))
+    assert (answer.text, answer.usage.calls) == (text, 1)
+    assert (await talk.desk.replay(answer.run_id)).text == text
+
+
+async def test_a_form_with_an_unknown_variable_says_what_to_print(talk):
+    await talk.ask("How far?", program("print('done')", final_answer="{total:.2f}"), Step(text="3.50"))
+    assert talk.results[0].endswith("the result has no [total]. Print a JSON object with total.")
+
+
 async def test_a_form_that_says_no_answer_is_refused_before_anything_runs(talk):
     answer = await talk.ask("Six?", program("print(6)", final_answer="true"), program("print(6)", final_answer="{}"))
     assert (answer.text, answer.steps) == ("6", 1)

@@ -31,10 +31,16 @@ def test_the_example_of_the_readme_works(node: Path, tmp_path: Path, openai_serv
 
     added = alita("mcp", "add", "files", str(node), str(PROGRAM), str(folder))
     assert added.returncode == 0, added.stderr
-    program = f"from servers.files import get_file_info\nprint(get_file_info(path='{folder}/sales.csv'))"
+    program = (
+        "import json\nfrom servers.files import directory_tree, get_file_info, read_text_file\n"
+        f"print(get_file_info(path='{folder}/sales.csv'))\n"
+        f"print(len(read_text_file(path='{folder}/sales.csv').splitlines()), 'lines')\n"
+        f"print([one['name'] for one in json.loads(directory_tree(path='{folder}'))])"
+    )
     calls: list[tuple[str, Any]] = [
         ("files__list_directory", {"path": str(folder)}),
         ("files__get_file_info", {"path": f"{folder}/sales.csv"}),
+        ("files__read_text_file", {"path": f"{folder}/sales.csv"}),
         ("run_python", {"code": program}),
     ]
     bodies: list[dict[str, Any]] = []
@@ -52,4 +58,8 @@ def test_the_example_of_the_readme_works(node: Path, tmp_path: Path, openai_serv
     assert {name for name, _ in calls} <= {one["function"]["name"] for one in bodies[0]["tools"]}
     assert "sales.csv" in told[0]
     assert "size: 17" in told[1]
-    assert "size: 17" in told[2]
+    assert "{" not in told[2]
+    assert [text in told[3] for text in ("size: 17", "2 lines", "['sales.csv', 'small.txt']")] == [True] * 3
+    assert "files__read_text_file: " in str(bodies[0]["messages"][-1]["content"])
+    assert "-> str" in str(bodies[0]["messages"][-1]["content"])
+    assert all(body["tools"] == bodies[0]["tools"] for body in bodies)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agent.actions.hand_over import HandOvers
 from agent.actions.server_tools import CALL_SERVER_TOOL, external_named, external_of, server_modules
 from agent.actions.tools import DRAFT, call_external, ruling_on
+from agent.answering.answer_format import answer_of, variables_in
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
 from agent.consent.external_tools import SERVER
@@ -30,7 +31,7 @@ from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, seen_pictures, watched
 from agent.records import as_plain, from_plain
-from agent.state import State
+from agent.state import State, Step
 from agent.steps import decision_of, kept_whole, step, step_number
 from agent.store.journal import Journal, made_by
 from agent.strategy import Update
@@ -38,7 +39,7 @@ from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.packages import imported
-from mcp_tools.sandbox.protocol import Limits, Sandbox, Session, SessionOutcome
+from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome
 from mcp_tools.text import middle_left_out, one_line
 from mcp_tools.tool import Json, call_text
 
@@ -162,6 +163,19 @@ class PythonSession:
             )
         return self._live.session
 
+    async def variables(self, names: Sequence[str]) -> Result | None:
+        """Return variables of the programs as an object; None if one is missing or is no value.
+
+        Raises:
+            StoppedError: The run's time is over.
+        """
+        code = f"{{name: globals()[name] for name in {list(names)!r}}}"
+        request: dict[str, Json] = {"code": code, "modules": []}
+        if self._live.session is None and not self._journal.holds(KIND, request):  # a run of an earlier version
+            return None
+        assert self._answer is not None
+        return (await self.run(code, files=(), modules={}, functions=(), answer=self._answer)).result
+
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
         if len(self._asked) >= _MOST_CALLS:
@@ -229,9 +243,24 @@ async def run_in_session(state: State, context: Context) -> Update:
     done = step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)
     if result is not None and result.plain != result.said:
         done["plain"] = result.plain
+    if outcome.ok and (found := await _of_variables(done, state, context)) is not None:
+        done |= {"value": found.said, "plain": found.plain}
     update = host.asked.update
     used = [*update.get("used", []), *host.called, *(imported(decision.code, tuple(own)) if outcome.ok else ())]
     return {"steps": [done | host.asked.marks], **update, "used": used}
+
+
+async def _of_variables(done: Step, state: State, context: Context) -> Result | None:
+    """The variables that the form of the answer names, if the result lacks them."""
+    if not (names := variables_in(done.get("final", ""))):
+        return None
+    if done["value"] is not None:
+        with contextlib.suppress(ValueError):
+            answer_of(done, state["question"])
+            return None
+    with contextlib.suppress(StoppedError):
+        return await context.python.variables(names)
+    return None
 
 
 def _finding(outcome: SessionOutcome, text: str) -> str:
@@ -390,7 +419,7 @@ class _Host:
             raise HostError(result.finding)
         self.called.append(name)
         self._context.python.results[server].append(result.text)
-        return result.text if result.value is None else result.value
+        return result.returned[0] if result.returned else result.text
 
     async def _allowed(
         self, verdict: Verdict, values: Sequence[str], kind: str, action: str, origins: Origins, server: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from agent.consent.external_tools import SERVER
@@ -15,6 +15,8 @@ from mcp_tools.tool import Json
 
 FOLDED = "folded"
 """Marks an external tool without a function of its own: `server_tool` shows its definition and calls it."""
+RANK = "rank"
+"""The place of an external tool among those that fit the question, 0 for the best."""
 SERVER_TOOL = "server_tool"
 CALL_SERVER_TOOL = "call_server_tool"
 """The function of the host behind every function of the modules."""
@@ -58,27 +60,30 @@ def external_named(name: Json, state: State) -> dict[str, Any] | None:
     return next((tool for tool in external_of(state) if tool["name"] == name), None)
 
 
-def arranged(found: Sequence[dict[str, Any]], known: Sequence[str], full: Collection[str]) -> list[dict[str, Any]]:
+def arranged(
+    own: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]], known: Sequence[str], full: Collection[str]
+) -> list[dict[str, Any]]:
     """Put known tools first, in their order, and mark those that have no room for a function as folded.
 
+    The order of new tools does not depend on the question, so that endpoints can reuse their work on a prompt.
+
     Args:
+        own: The tools of the library.
         found: All external tools, best match first.
         known: Names that were offered before.
         full: Names that have a function already and keep it.
     """
     place = {name: number for number, name in enumerate(known)}
-    tools = sorted(found, key=lambda tool: place.get(tool["name"], len(place)))
-    room = ROOM - sum(_size(tool) for tool in tools if tool["name"] in full)
+    room = ROOM - sum(_size(tool) for tool in found if tool["name"] in full)
     shown = []
-    for tool in tools:
-        if tool["name"] not in full:
-            size = _size(tool)
-            if size > room:
-                shown.append({**tool, FOLDED: True})
-                continue
-            room -= size
-        shown.append(tool)
-    return shown
+    ranked = [{**tool, RANK: number} for number, tool in enumerate(found)]
+    for tool in sorted(ranked, key=lambda tool: place.get(tool["name"], len(place))):
+        size = 0 if tool["name"] in full else _size(tool)
+        is_folded = size > room
+        room -= 0 if is_folded else size
+        shown.append({**tool, FOLDED: True} if is_folded else tool)
+    shown.sort(key=lambda tool: str(tool["name"]))
+    return sorted([*own, *shown], key=lambda tool: place.get(tool["name"], len(place)))
 
 
 def _size(tool: dict[str, Any]) -> int:
@@ -86,11 +91,31 @@ def _size(tool: dict[str, Any]) -> int:
 
 
 def definition(tool: dict[str, Any]) -> str:
-    """Return what a server says of its tool, and of the arguments if their form alone does not say it."""
-    schema = tool["inputSchema"]
-    if not tool.get(FOLDED) and schema == plain_schema(schema, described=False):
-        return f"{tool['name']}: {tool['description']}"
-    return f"{tool['name']}: {tool['description']}\nArguments: {json.dumps(schema, ensure_ascii=False)}"
+    """Return what a server says of its tool, and the schema of its arguments if the model has no function for it."""
+    schema, head = tool["inputSchema"], f"{tool['name']}: {tool['description']}{_returns(tool)}"
+    if tool.get(FOLDED):
+        return f"{head}\nArguments: {json.dumps(schema, ensure_ascii=False)}"
+    notes = [f"  {name}: {text}" for name, text in argument_notes(schema)]
+    return "\n".join([head, *notes])
+
+
+def argument_notes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield what a server says of arguments, by their paths, beyond what the schema of the function has."""
+    bare = plain_schema(schema, described=False)
+    for name, part in schema.get("properties", {}).items():
+        inner = next((one for one in (part.get("items"), part) if isinstance(one, dict) and "properties" in one), None)
+        place = f"{path}{name}"
+        said = {key: value for key, value in part.items() if key not in {"properties", "items", "required"}}
+        left_out = {key: value for key, value in said.items() if key not in bare["properties"].get(name, {})}
+        if description := left_out.pop("description", ""):
+            yield place, str(description)
+        if left_out:
+            yield place, json.dumps(left_out, ensure_ascii=False)
+        yield from argument_notes(inner, f"{place}.") if inner else ()
+
+
+def _returns(tool: dict[str, Any]) -> str:
+    return f" -> {tool['returns']}" if "returns" in tool else ""
 
 
 def line_of(tool: dict[str, Any]) -> str:
@@ -98,7 +123,7 @@ def line_of(tool: dict[str, Any]) -> str:
     if not tool.get(FOLDED):
         return definition(tool)
     sentence = _SENTENCE.split(one_line(str(tool["description"]), 1_000), maxsplit=1)[0]
-    return f"{tool['name']}: {one_line(sentence, _LONGEST_LINE)}"
+    return f"{tool['name']}: {one_line(sentence, _LONGEST_LINE)}{_returns(tool)}"
 
 
 def module_names(tool: dict[str, Any]) -> tuple[str, str]:

@@ -50,7 +50,7 @@ async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
     own, known = [tool for tool in tools if SERVER not in tool], external_of(state)
     full = {tool["name"] for tool in known if FOLDED not in tool}
     found = await context.external.search(state["question"], ALL_TOOLS)
-    return own + arranged(found, [tool["name"] for tool in known], full)
+    return arranged(own, found, [tool["name"] for tool in tools], full)
 
 
 _LONGEST_ARGUMENT = 500
@@ -69,6 +69,8 @@ class CallResult:
     """The result alone."""
     places: tuple[Place, ...] = ()
     """The pictures in the result of an external tool."""
+    returned: tuple[Json, ...] = ()
+    """The one value that a program gets of an external tool; empty if that is the text."""
 
 
 async def call_tool(
@@ -108,15 +110,14 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
     """
     shown = call_text(name, arguments, longest=_LONGEST_ARGUMENT)
     reply = await context.external.call(name, arguments, context.budget.seconds_left)
-    text = value_text(reply.value) if reply.ok and reply.value is not None else reply.text
-    text = "\n".join(filter(None, [text, *[await _heard(file, context, question) for file in reply.files]]))
+    text = "\n".join(filter(None, [reply.text, *[await _heard(file, context, question) for file in reply.files]]))
     context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds, name.partition("__")[0]))
     pictures = [Path(file.path) for file in reply.files if file.kind.startswith("image/")]
     places = tuple(Place(path.name, path) for path in pictures[:MOST_OF_ONE])
     if not reply.ok:
         failed = "was not called" if reply.kind in {"arguments", "unknown"} else "failed"
         return CallResult(False, None, f"{shown} {failed}: {text}", places=places)
-    return CallResult(True, reply.value, f"{shown} = {text}", text, places)
+    return CallResult(True, reply.value, f"{shown} = {text}", text, places, reply.returned)
 
 
 async def _heard(file: ReplyFile, context: Context, question: str) -> str:

@@ -278,6 +278,13 @@ def problem_of(form: str) -> str:
     return ""
 
 
+def variables_in(form: str) -> list[str]:
+    """The names of variables that a form may mean; none if a part of it is the whole result."""
+    fields = [field for _, field, _, _ in Formatter().parse(form) if field is not None]
+    names = [field.partition("[")[0] for field in fields]
+    return list(dict.fromkeys(names)) if all(name.isidentifier() for name in names) else []
+
+
 def answer_of(done: Step, question: str) -> str:
     """The answer that a step's result is; empty where it is none. Keys name parts of what a program printed, too.
 

@@ -15,7 +15,7 @@ from agent.consent.grants import FILE as GRANTS_FILE
 from agent.consent.grants import Grants
 from agent.records import as_plain, from_plain
 from mcp_tools.clients.config_files import configured
-from mcp_tools.clients.definitions import plain_schema
+from mcp_tools.clients.definitions import plain_schema, returned_type
 from mcp_tools.clients.replies import ServerReply
 from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, Seen, Standing, standing_of
 from mcp_tools.tool import Json
@@ -57,9 +57,11 @@ class ExternalTools:
         self._journal = journal
         self._note = note
         self._keep = keep
+        self._found: dict[str, list[dict[str, Json]]] = {}
+        """The newest result of each search; the journal has one again only if it changed."""
 
     async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
-        """The tools that fit a query best, best first: name, description, inputSchema, readOnly, server."""
+        """The tools that fit a query best, best first: name, description, inputSchema, returns, readOnly, server."""
         if not self.is_active:
             return []
 
@@ -70,14 +72,19 @@ class ExternalTools:
                     "name": t.name,
                     "description": t.description,
                     "inputSchema": t.input_schema,
+                    "returns": returned_type(t.output_schema),
                     "readOnly": t.hints.get("readOnlyHint") is True,
                     SERVER: t.server,
                 }
                 for t in found
             ]
-            return {"tools": tools, "notes": self._servers.notes() if self._servers else []}
+            same = tools == self._found.get(query)
+            return {"tools": None if same else tools, "notes": self._servers.notes() if self._servers else []}
 
-        return list((await self._recorded({"search": query, "limit": limit}, perform))["tools"])
+        tools = (await self._recorded({"search": query, "limit": limit}, perform))["tools"]
+        if tools is not None:
+            self._found[query] = tools
+        return list(self._found[query])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Calls a tool, or gives the recorded reply; whatever goes wrong is in it. Its files are in the workspace."""
@@ -98,12 +105,13 @@ class ExternalTools:
 
     def _with_kept(self, reply: ServerReply, name: str) -> ServerReply:
         """The reply with its files saved, so that the journal holds their paths, and not their bytes."""
-        files, text = [], reply.text
+        files, texts = [], [reply.text, *reply.returned]
         for file in reply.files:
             path = str(self._keep(f"{name}_{file.name}", base64.b64decode(file.data)))
             files.append(replace(file, data="", path=path))
-            text = text.replace(f"file {file.name}:", f"file {path}:")
-        return replace(reply, text=text, files=tuple(files))
+            old, new = f"file {file.name}:", f"file {path}:"
+            texts = [text.replace(old, new) if isinstance(text, str) else text for text in texts]
+        return replace(reply, text=texts[0], files=tuple(files), returned=tuple(texts[1:]))
 
     async def _recorded(self, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> dict[str, Any]:
         output: dict[str, Any] = await self._journal.call(KIND, request, perform)

@@ -40,8 +40,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
     if not wants_tool:
         offered = state.get("offered", [])
-        tools += arranged(await context.external.search(state["question"], ALL_TOOLS), offered, set(offered))
-        tools.sort(key=lambda tool: offered.index(tool["name"]) if tool["name"] in offered else len(offered))
+        found_now = await context.external.search(state["question"], ALL_TOOLS)
+        tools = arranged(tools, found_now, offered, set(offered))
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
     found: dict[str, Any] = {"tools": tools}

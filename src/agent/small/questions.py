@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from agent.actions.refusals import refusal_of, unread
+from agent.actions.server_tools import RANK, external_of
 from agent.actions.tools import DRAFT
 from agent.answer import stands_there
 from agent.answering.answer_format import answer_text
@@ -199,7 +200,7 @@ async def _computing(state: State, context: Context, why: str) -> Decision | Non
 
 
 def _external(state: State) -> list[dict[str, Json]]:
-    return [tool for tool in state["tools"] if SERVER in tool][:_MOST_TOOLS]
+    return sorted(external_of(state), key=lambda tool: tool.get(RANK, 0))[:_MOST_TOOLS]
 
 
 async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, context: Context) -> Decision | None:

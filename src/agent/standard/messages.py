@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.actions.server_tools import external_of, line_of, module_names
 from agent.actions.tools import DRAFT
-from agent.answering.answer_format import answer_of, wanted_form
+from agent.answering.answer_format import answer_of, variables_in, wanted_form
 from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER
 from agent.context import SHORT, Room
@@ -16,7 +16,7 @@ from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
 from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
 from agent.models.protocol import Message
-from agent.state import AttachedFile, Reply, State, Step
+from agent.state import Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block, data_blocks, load_prompt
 
@@ -30,8 +30,9 @@ _FORM = (
 """The form of an answer; the rules of a benchmark take its place."""
 _CONNECTED = (
     "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
-    "`from servers.{module} import {name}`."
+    "`from servers.{module} import {name}`. Programs do not see a server's folders: they call its functions."
 )
+_STOPPED = "The user stopped this while it ran. What it did before stays done."
 _WORD = re.compile(r"[^\W\d_]{2}")
 _FEW_STEPS = 2
 _MOST_PICTURES = 8
@@ -75,7 +76,7 @@ def messages_for(
     left = most_steps
     for number, reply in enumerate(replies):
         calls = reply["message"].get("tool_calls", [])
-        results = [_observation(call, reply, by_call, short, room, state.get("attached", [])) for call in calls]
+        results = [_observation(call, reply, by_call, short, room, state) for call in calls]
         done = [by_call.get(call["id"]) for call in calls]
         for at, step in enumerate(done):
             results[at] += _no_answer(step, state["question"]) if step else ""
@@ -151,19 +152,20 @@ def _observation(
     by_call: dict[str, Step],
     short: set[str],
     room: Room,
-    attached: Sequence[AttachedFile],
+    state: State,
 ) -> str:
     if call["id"] in reply["refused"]:
         return reply["refused"][call["id"]]
     step = by_call.get(call["id"])
     if step is None:
-        return "Not done: the run went on without it."
+        is_under_way = state.get("decision", {}).get("call") == call["id"]
+        return _STOPPED if is_under_way else "Not done: the run went on without it."
     size = SHORT if call["id"] in short else room.one
     shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call stands above
     if _WORD.search(shown):  # numbers alone give no orders
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
-    brought = [file for file in attached if file.get("since") == step["number"]]
+    brought = [file for file in state.get("attached", []) if file.get("since") == step["number"]]
     note += f"\nFiles that came with it:\n{files_text(brought)}" if brought and call["id"] not in short else ""
     return f"{shown}{note}"
 
@@ -173,7 +175,9 @@ def _no_answer(done: Step, question: str) -> str:
     try:
         answer_of(done, question)
     except ValueError as misfit:
-        return f"\nIt does not fit {done.get('final')!r}: {misfit}."
+        names = variables_in(done.get("final", "")) if done["action"] == "run_code" else []
+        remedy = f" Print a JSON object with {' and '.join(names)}." if names else ""
+        return f"\nIt does not fit {done.get('final')!r}: {misfit}.{remedy}"
     return ""
 
 

@@ -21,7 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
 from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import Listed
+from mcp_tools.clients.definitions import ExternalTool, Listed
 from mcp_tools.clients.messages import failure_of
 from mcp_tools.clients.pipes import Pipes
 from mcp_tools.clients.replies import ServerReply, reply_of
@@ -194,7 +194,7 @@ class Connection:
                 found.append(tool)
         return found
 
-    async def call(self, tool: str, arguments: dict[str, Json], seconds: float, most: float) -> ServerReply:
+    async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float, most: float) -> ServerReply:
         """Calls a tool. Each message about its progress gives it `seconds` more, up to `most` in all.
 
         Raises:
@@ -209,8 +209,9 @@ class Connection:
                 async def progressed(progress: float, total: float | None, message: str | None) -> None:
                     limit.reschedule(min(loop.time() + seconds, end))
 
-                result = await self._result(tool, arguments, progressed)
-        return reply_of(result, self._server.hide, most=self._server.entry.limits.result_chars)
+                result = await self._result(tool.tool, arguments, progressed)
+        most_shown = self._server.entry.limits.result_chars
+        return reply_of(result, self._server.hide, most=most_shown, schema=tool.output_schema)
 
     async def _result(self, tool: str, arguments: dict[str, Json], progressed: ProgressFnT) -> dict[str, Json]:
         """The result of a call, as the server sent it. What the server asks back is answered with a refusal."""

@@ -90,6 +90,40 @@ def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]], des
     return plain
 
 
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "array": "list"}
+_LONGEST_TYPE, _DEEPEST_TYPE = 300, 3
+
+
+def returned_type(schema: dict[str, Json] | None) -> str:
+    """The type that the function of a tool returns to programs, by its outputSchema; see `replies.py`."""
+    if schema is None:
+        return "str"
+    plain = plain_schema(schema, described=False)
+    members = list(plain["properties"].items())
+    if len(members) == 1:
+        ((name, inner),) = members
+        is_content = name == "content" and {"type", "text"} <= inner.get("items", {}).get("properties", {}).keys()
+        plain = (
+            inner if name == "result" or inner.get("type") == "string" else {"type": "string"} if is_content else plain
+        )
+    return one_line(_type_of(plain, 0), _LONGEST_TYPE)
+
+
+def _type_of(schema: dict[str, Any], depth: int) -> str:
+    if branches := schema.get("anyOf"):
+        return " | ".join(dict.fromkeys(_type_of(branch, depth) for branch in branches))
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return " | ".join(_TYPES.get(one, "dict") for one in kind)
+    if kind == "array" and schema.get("items"):
+        return f"list[{_type_of(schema['items'], depth + 1)}]"
+    if kind == "object" and schema.get("properties") and depth < _DEEPEST_TYPE:
+        return (
+            f"{{{', '.join(f'{name}: {_type_of(inner, depth + 1)}' for name, inner in schema['properties'].items())}}}"
+        )
+    return _TYPES.get(str(kind), "dict" if kind == "object" else "Any")
+
+
 def _is_plain(value: Json) -> bool:
     """Whether a name or a choice is one, and no prose."""
     return not isinstance(value, str) or (len(value) <= _LONGEST_WORD and len(value.split()) <= _MOST_WORDS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
 import math
 import mimetypes
@@ -20,6 +21,8 @@ from mcp_tools.tool import Json
 _LONGEST_VALUE = 200
 """Characters of a text that counts as a value rather than as material to read."""
 _LONGEST_UNKNOWN = 2_000
+WRAPPER = "result"
+"""The member in which servers send a value that is no object."""
 _MOST_FILES = 20
 _SUFFIXES = {"audio/wav": ".wav", "audio/mp3": ".mp3", "audio/ogg": ".ogg", "image/webp": ".webp", "image/jpg": ".jpg"}
 
@@ -50,15 +53,20 @@ class ServerReply:
     """Of a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
     seconds: float = 0.0
     files: tuple[ReplyFile, ...] = ()
+    returned: tuple[Json, ...] = ()
+    """The one value that a program gets; empty if that is the text."""
 
 
-def reply_of(result: dict[str, Any], hide: Callable[[str], str], *, most: int) -> ServerReply:
+def reply_of(
+    result: dict[str, Any], hide: Callable[[str], str], *, most: int, schema: dict[str, Json] | None = None
+) -> ServerReply:
     """The reply that a result of MCP stands for.
 
     Args:
         result: As its server sent it.
         hide: Takes secrets out of a text.
         most: Characters of its text that are shown. A longer one comes whole as a file, too.
+        schema: The tool's outputSchema.
     """
     files: list[ReplyFile] = []
     content, structured = result.get("content"), result.get("structuredContent")
@@ -67,7 +75,7 @@ def reply_of(result: dict[str, Any], hide: Callable[[str], str], *, most: int) -
     if content is None and structured is None:  # some older servers have the result under other names
         known = {"_meta", "isError", "resultType"}
         structured = {key: value for key, value in result.items() if key not in known} or None
-    text = hide(printable(_joined(told, structured)))
+    text = hide(printable(_joined(told, structured, blocks)))
     cut = middle_left_out(text, most)
     if cut != text:
         files.append(
@@ -76,9 +84,33 @@ def reply_of(result: dict[str, Any], hide: Callable[[str], str], *, most: int) -
         cut += "\n[file whole_result.txt: the whole result]"
     if result.get("isError") in (True, "true"):
         return ServerReply(False, cut or "the tool failed without a word", kind="tool", files=tuple(files))
+    shown = cut or "(an empty result)"
     value = _single(told, structured) if not files else None
-    value = hide(value) if isinstance(value, str) else value
-    return ServerReply(True, cut or "(an empty result)", value, files=tuple(files))
+    returned = _clean(_returned(told, structured, blocks, schema), hide)
+    returns = () if returned == shown else (returned,)
+    return ServerReply(True, shown, _clean(value, hide), files=tuple(files), returned=returns)
+
+
+def _clean(value: Json, hide: Callable[[str], str]) -> Json:
+    """A value with all its texts printable and free of secrets."""
+    if isinstance(value, dict):
+        return {hide(printable(name)): _clean(inner, hide) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_clean(inner, hide) for inner in value]
+    return hide(printable(value)) if isinstance(value, str) else value
+
+
+def _returned(told: str, structured: Json, blocks: list[Json], schema: dict[str, Json] | None) -> Json:
+    """The result as a program gets it: the text, or the structured content, which may wrap a single value."""
+    if structured is None:
+        return told
+    members = structured if isinstance(structured, dict) else {}
+    if len(members) != 1 or (schema and len(schema.get("properties") or members) != 1):
+        return structured
+    ((name, value),) = members.items()
+    if (blocks and value == blocks) or (isinstance(value, str) and _same(told, value, [])):
+        return told
+    return value if name == WRAPPER or isinstance(value, str) else structured
 
 
 def _shown(block: Any, files: list[ReplyFile]) -> str:
@@ -124,26 +156,32 @@ def _as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _joined(told: str, structured: Json) -> str:
+def _joined(told: str, structured: Json, blocks: list[Json]) -> str:
     """Both forms of a result where they differ; most servers send the same twice."""
     if structured is None:
         return told
-    as_text = _as_json(structured)
-    inner = structured["result"] if isinstance(structured, dict) and set(structured) == {"result"} else structured
-    if not told:
-        return as_text
-    if _same(told, structured) or _same(told, inner):
+    is_single = isinstance(structured, dict) and len(structured) == 1
+    name, single = next(iter(structured.items())) if is_single else ("", structured)
+    if name == WRAPPER and (not told or _same(told, structured, [])):
+        return single if isinstance(single, str) else _as_json(single)
+    if told and (_same(told, structured, blocks) or _same(told, single, blocks)):
         return told
-    return f"{told}\n{as_text}"
+    return told if single == "" else "\n".join(filter(None, [told, _as_json(structured)]))
 
 
-def _same(told: str, value: Json) -> bool:
-    if isinstance(value, str) and told == value:
+def _same(told: str, value: Json, blocks: list[Json]) -> bool:
+    """Whether a text, or the blocks that it was made of, say the same as a value."""
+    if isinstance(value, str) and told.strip() == value.strip():
         return True
-    try:
-        return bool(json.loads(told) == value)
-    except (ValueError, RecursionError):
-        return isinstance(value, list) and told == "\n".join(str(item) for item in value)
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    return _read(told) == value or (isinstance(value, list) and value in (blocks, texts, [*map(_read, texts)]))
+
+
+def _read(text: Json) -> Json:
+    """The value that a text holds as JSON; another text is itself."""
+    with contextlib.suppress(ValueError, TypeError, RecursionError):
+        return json.loads(text)
+    return text
 
 
 def _single(told: str, structured: Json) -> Json:
@@ -155,13 +193,12 @@ def _single(told: str, structured: Json) -> Json:
     if isinstance(value, bool | int | float):
         return value if math.isfinite(value) else None
     is_short = isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value.strip()
-    return printable(value) if is_short else None
+    return value if is_short else None
 
 
 def _number(text: str) -> Json:
-    """The number that is all of a text; None when it is none."""
-    try:
-        value = json.loads(text) if len(text) < 40 else None
-    except ValueError:
+    """The number that is all of a text, as it is written if JSON writes it otherwise; None if it is none."""
+    value = _read(text) if len(text) < 40 else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if _as_json(value) == text.strip() else text.strip()

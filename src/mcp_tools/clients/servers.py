@@ -110,7 +110,7 @@ class Link:
         while True:
             connection = await self._connected()
             try:
-                return await connection.call(tool.tool, arguments, limit, most)
+                return await connection.call(tool, arguments, limit, most)
             except ServerError as failure:
                 await self._drop_if_lost(connection, failure)
                 only_reads = tool.hints.get("readOnlyHint") is True
