@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from agent.consent.consent import CallProposal, UserReply
 from agent.consent.grants import FILE, Grants
 from agent.consent.origins import Origins
 from agent.consent.provenance import of_call
-from support.external import write_servers
+from support.external import ends, plain, starts, write_servers
 from support.openai_server import Step
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -285,3 +287,17 @@ async def test_the_journal_holds_the_tools_of_servers_again_only_if_they_changed
     assert [one is None for one in found] == [False, *[True] * (len(found) - 1)]
     assert len(found) > 2
     assert (await desk.replay(run.name)).text == "done"
+
+
+async def test_a_server_that_dies_between_turns_is_started_again(desk, openai_server, tmp_path, monkeypatch):
+    monkeypatch.setenv("MCP_LOG", str(tmp_path / "starts"))
+    write_servers(desk.home / "config" / "mcp.json", calc=plain(env={"MCP_LOG": str(tmp_path / "starts")}))
+    chat = Chat(desk, openai_server)
+    async with chat.opened():
+        await chat.ask("Add 40 and 2.", Step(tools=[("calc__add", {"a": 40, "b": 2})]), Step(text="42"))
+        (first,) = starts(tmp_path / "starts")
+        os.kill(first, signal.SIGKILL)
+        assert ends(first)
+        answer = await chat.ask("Add 2 and 1 now.", Step(tools=[("calc__add", {"a": 2, "b": 1})]), Step(text="3"))
+    assert [message["content"] for message in chat.messages if message["role"] == "tool"] == ["42", "3"]
+    assert (answer.text, len(starts(tmp_path / "starts"))) == ("3", 2)
