@@ -259,8 +259,14 @@ async def test_a_page_of_the_question_that_cannot_be_read_costs_no_step(talk, si
 
 @pytest.mark.parametrize(
     ("address", "flags"),
-    [("/harbour", {"without": ["search"]}), ("/film.mp4", {})],
-    ids=["without the web", "a film"],
+    [
+        ("/harbour", {"without": ["search"]}),
+        ("/film.mp4", {}),
+        ("/search?q=", {}),
+        ("/search?q=…", {}),
+        ("/boats/{name}", {}),
+    ],
+    ids=["without the web", "a film", "no value", "dots", "a placeholder"],
 )
 async def test_an_address_of_the_question_is_not_read(talk, site, address, flags):
     answer = await talk.ask(f"What is at {site.url}{address}?", Step(text="squid"), **flags)

@@ -72,6 +72,8 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
     coordinator = context.strategy(Role.COORDINATOR)
     value = coordinator.result_of(outcome.text, state["question"], downloaded=bool(downloads))
+    if decision.final:
+        value = outcome.text
     done = step(
         state, ok=True, finding=finding, value=value, note=kept_whole(state, context, outcome.text), pictures=pictures
     )

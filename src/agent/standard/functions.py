@@ -44,34 +44,34 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
                 "type": "string",
                 "description": "A module with one typed public function, its Google docstring with Args (meaning, "
                 "unit, limits), Returns, Raises and an example; Literal for a choice; a ValueError naming each bad "
-                "input. Leave out to propose the last one again.",
+                "input. Without it, the last one again.",
             },
             "arguments": {"type": "object"},
-            "objection": {"type": "string", "description": "Why a test that it failed is wrong."},
+            "objection": {"type": "string", "description": "Why a failed test is wrong."},
             FINAL: _TEXT,
         },
         ["arguments"],
     ),
     "read_file": _function(
         "read",
-        "Reads a file, or a web page by address or as `link 7`.",
+        "Reads a file, or a page by address or `link 7`.",
         {
             "source": _TEXT,
             "page": {"type": "integer", "minimum": 1},
-            "find": {"type": "string", "description": "Only places with these words."},
+            "find": {"type": "string", "description": "Only where these words are."},
         },
         ["source"],
     ),
     "search": _function(
         "search",
-        "Searches the web; quotes pages.",
+        "Searches the web.",
         {"query": _TEXT, "source": {"enum": list(SOURCES)}},
         ["query"],
     ),
     "browse": _function(
         "browse",
         "Operates a site: clicks, forms, log-ins.",
-        {"url": _TEXT, "task": _TEXT},
+        {"url": _TEXT, "task": _TEXT, FINAL: _TEXT},
         ["url", "task"],
     ),
     "ask": _function(
@@ -145,7 +145,8 @@ def decision_of_call(
     if action == "ask":
         return Decision(action, why, query=arguments["question"].strip(), agent=arguments["agent"], call=call.id)
     if action == "browse":
-        return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
+        url, task = arguments["url"].strip(), arguments["task"].strip()
+        return Decision(action, why, url=url, task=task, final=final, call=call.id)
     called, given = call.name, {name: value for name, value in arguments.items() if name not in added}
     if call.name == SERVER_TOOL and "arguments" in arguments:
         called, given = arguments["name"], arguments["arguments"]

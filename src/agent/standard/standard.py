@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -46,6 +47,7 @@ ATTEMPTS = 3
 """How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
 _MOST_CALLS = 8
 """Of one reply."""
+_INCOMPLETE = re.compile(r"[?&][^=&]*=$|…|[{}]")  # an address that wants a value: `…/search?q=`, `/boats/{name}`
 _MOST_PAGES = 4
 """That are read before the model is asked."""
 _TOKENS = 8_000
@@ -289,7 +291,8 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
 
 def _pages_named(state: State, context: Context) -> list[Decision]:
     """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
-    pages = [Decision("read_file", "The question names it.", file=url) for url in addresses_in(state["question"])]
+    named = [url for url in addresses_in(state["question"]) if not _INCOMPLETE.search(url)]
+    pages = [Decision("read_file", "The question names it.", file=url) for url in named]
     if not pages or state.get("wish") == "create" or state.get("agent") == "browser":
         return []
     origins = origins_of(state, context)

@@ -161,3 +161,17 @@ async def test_without_an_address_the_model_is_told_to_search(desk):
 )
 def test_the_address_is_the_decisions_or_the_first_that_is_named(url, question, begins):
     assert begins_at(url, "", {"question": question}, Origins(question)) == begins
+
+
+@NEEDS_CHROMIUM
+async def test_what_a_site_showed_is_the_answer_without_a_further_call(desk, site, openai_server):
+    def reply(body):
+        if "browse" not in names_of(body):
+            return Step(text=json.dumps(SEEN["json"]))
+        return Step(tools=[("browse", {"url": site.url + "/sign", "task": "Look.", "final_answer": "It says: {}"})])
+
+    openai_server.default = reply
+    flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
+    answer = await desk.ask("What does the sign say?", allow_private=True, **flags)
+    assert (answer.text, answer.steps) == ("It says: There is a sign.", 1)
+    assert len([body for body in openai_server.requests if "browse" in names_of(body)]) == 1
