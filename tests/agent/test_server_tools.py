@@ -301,3 +301,17 @@ async def test_a_server_that_dies_between_turns_is_started_again(desk, openai_se
         answer = await chat.ask("Add 2 and 1 now.", Step(tools=[("calc__add", {"a": 2, "b": 1})]), Step(text="3"))
     assert [message["content"] for message in chat.messages if message["role"] == "tool"] == ["42", "3"]
     assert (answer.text, len(starts(tmp_path / "starts"))) == ("3", 2)
+
+
+async def test_a_program_that_finds_nothing_in_a_folder_of_a_server_is_told_why(desk, openai_server, tmp_path):
+    (folder := tmp_path / "notes").mkdir()
+    (folder / "a.txt").write_text("a")
+    write_servers(desk.home / "config" / "mcp.json", notes=server(tmp_path, *tools(1, 1)))
+    chat = Chat(desk, openai_server)
+    walk = f"import os\nfor place, _, names in os.walk('{folder}'):\n    print(place, names)"
+    async with chat.opened():
+        await chat.ask(
+            f"Which files are in {folder}?", Step(tools=[("run_python", {"code": walk})]), Step(text="a.txt")
+        )
+    (told,) = [message["content"] for message in chat.messages if message["role"] == "tool"]
+    assert f"Programs cannot see {folder}: call a server's function" in told

@@ -7,6 +7,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -236,6 +237,7 @@ async def run_in_session(state: State, context: Context) -> Update:
         kept_whole(state, context, text),
         "Of the output both ends are kept." if outcome.cut else "",
         _LOST if outcome.fresh else "",
+        "" if outcome.ok and text else _unseen(decision.code, state, context),
     ]
     note = " ".join(filter(None, notes))
     pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
@@ -248,6 +250,14 @@ async def run_in_session(state: State, context: Context) -> Update:
     update = host.asked.update
     used = [*update.get("used", []), *host.called, *(imported(decision.code, tuple(own)) if outcome.ok else ())]
     return {"steps": [done | host.asked.marks], **update, "used": used}
+
+
+def _unseen(code: str, state: State, context: Context) -> str:
+    """A note about a path that the user named and that only a connected server can open."""
+    seen = {str(path) for path in granted(state, context)}
+    paths = re.findall(r"""["'](/[^"'\n]+)["']""", code) if external_of(state) else []
+    unseen = next((path for path in paths if path not in seen and path.rstrip("/") in words_of_user(state)), "")
+    return f"Programs cannot see {unseen}: call a server's function for it." if unseen else ""
 
 
 async def _of_variables(done: Step, state: State, context: Context) -> Result | None:
