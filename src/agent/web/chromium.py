@@ -170,10 +170,13 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
                 remedy=f"Add --yes, or install one: {INSTALL}",
             )
         if not _failed:
-            note("downloading Chromium to render pages (about 150 MB, once)")
-            _failed.extend([await _outcome(name, command) for name, command in _ways().items()])
-        with contextlib.suppress(WebProblem):
-            return find_chromium(None)
+            for name, command in _ways().items():
+                is_package = command[0] == "apt-get"
+                doing = "installing chromium with apt-get as root" if is_package else "downloading Chromium"
+                note(f"{doing} to render pages (about 150 MB, once)")
+                _failed.append(await _outcome(name, command))
+                with contextlib.suppress(WebProblem):
+                    return find_chromium(None)
         raise WebProblem(
             "browser",
             f"There is no Chromium on this machine, and it could not be downloaded ({'; '.join(_failed)}).",
@@ -192,10 +195,7 @@ def _ways() -> dict[str, list[str]]:
 
 
 async def _outcome(name: str, command: list[str]) -> str:
-    """What came of one way, unless an earlier one was enough."""
-    with contextlib.suppress(WebProblem):
-        find_chromium(None)
-        return f"{name}: not needed"
+    """What came of one way."""
     environment = child.environment(*child.PROXIES, "PLAYWRIGHT_*", DEBIAN_FRONTEND="noninteractive")
     process = await child.start(command, env=environment, stdout=child.PIPE, stderr=subprocess.STDOUT)
     try:

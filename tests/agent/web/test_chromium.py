@@ -116,3 +116,22 @@ async def test_without_a_terminal_it_is_downloaded_only_where_the_settings_say_s
         await reader.aclose()
     assert tried == ["vendor"] * is_tried
     assert ("not allowed without a terminal" in " ".join(page.notes)) is not is_tried
+
+
+async def test_the_note_says_that_chromium_is_installed_with_apt_get(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def outcome(name: str, command: list[str]) -> str:
+        if name == "Debian":
+            _program(bare / "bin/chromium")
+        return f"{name}: no network"
+
+    monkeypatch.setattr(chromium, "_outcome", outcome)
+    monkeypatch.setattr(chromium, "_ways", lambda: {"Playwright": ["python"], "Debian": ["apt-get"], "more": ["never"]})
+    monkeypatch.setattr(chromium, "_failed", [])
+    notes: list[str] = []
+    assert (await chromium.ready_chromium(None, notes.append)).found == "PATH"
+    assert [note.partition(" to render")[0] for note in notes] == [
+        "downloading Chromium",
+        "installing chromium with apt-get as root",
+    ]
