@@ -64,15 +64,17 @@ $(VENV)/uv:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3.11 python3.11-venv"; exit 2; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another: make PYTHON=… ask"; exit 2; }
-	@echo "Setting up $(VENV) (1 of 3: uv) …" >&2
+	@echo "Setting up $(VENV) (1 of 4: uv) …" >&2
 	@"$(PYTHON)" -m venv $(VENV) || { echo "$(PYTHON) cannot make environments: apt-get install python3-venv"; exit 2; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv >&2
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
-	@echo "Setting up $(VENV) (2 of 3: about 150 packages, a minute or two) …" >&2
-	@$(BIN)/uv pip install --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
-	@echo "Setting up $(VENV) (3 of 3: alita) …" >&2
+	@echo "Setting up $(VENV) (2 of 4: about 170 packages, 700 MB) …" >&2
+	@$(BIN)/uv pip install --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
+	@echo "Setting up $(VENV) (3 of 4: compiling them, about a minute) …" >&2
+	@$(BIN)/uv pip install --quiet --compile-bytecode --offline --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
+	@echo "Setting up $(VENV) (4 of 4: alita) …" >&2
 	@$(BIN)/python -m compileall -q src >&2
 	@touch $@
 

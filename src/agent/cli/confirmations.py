@@ -136,7 +136,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         print_note(f"  {number}: {name} at {url}, which offers {', '.join(models[:3])}")
     choices = "".join(f", {number} uses {name}" for number, (name, _, _) in enumerate(servers, 1))
     while True:
-        answer = _typed(f"Download it? y: yes, n: stop{choices} [y] ")
+        answer = _typed(f"Download it now? y: yes, n: no{choices} [y] ")
         if answer in {"n", "no", None}:
             return False
         if answer in {"", "y", "yes"}:
@@ -241,10 +241,7 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
     The letter is enough where the terminal gives single keys, else the letter or its word, then Enter.
     """
     marked = [word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()]
-    ways = (
-        "".join(f"· {way} · " if " " in way else f"{way} " for way in marked).replace("· · ", "· ").removesuffix("· ")
-    )
-    ways += "› "
+    ways = f"{' · '.join(marked)} › "
     if spoken:
         ways = f"Type {', '.join(f'{letter} for {word}' for letter, word in choices.items())}: "
 

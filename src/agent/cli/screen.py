@@ -105,9 +105,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.Restated: lambda it: Line("asked", it.question, "●", whole=True),
     e.StepStarted: lambda it: Line("decide", it.action + (f" — {it.reason}" if it.reason else ""), "●", "bold"),
     e.ModelCalled: _model,
-    e.ToolFound: lambda it: Line(
-        "found", f"{it.name} {f'at the server {it.server}' if it.server else 'in the library'}", whole=True
-    ),
+    e.ToolFound: lambda it: None if it.server else Line("found", f"{it.name} in the library", whole=True),
     e.SpecWritten: lambda it: Line("spec", it.signature),
     e.CodeChecked: lambda it: (
         Line("check", "code ok") if it.ok else Line("check", f"code ✗ {'; '.join(it.findings)}", style="yellow")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -18,6 +19,7 @@ from agent.state import State
 from mcp_tools.clients.definitions import SEPARATOR
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
+from mcp_tools.text import count_of
 from mcp_tools.tool import Status, Tool
 
 _STANDS_ALONE = 12
@@ -44,6 +46,9 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         tools = arranged(tools, found_now, offered, set(offered))
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
+    fresh = [tool[SERVER] for tool in tools if SERVER in tool and tool["name"] not in state.get("offered", [])]
+    for server, count in Counter(fresh).items():
+        context.emit(Note(f"the server {server} offers {count_of(count, 'tool')}"))
     found: dict[str, Any] = {"tools": tools}
     known = state.get("attached", [])
     if new := await look_at_files(context, known):

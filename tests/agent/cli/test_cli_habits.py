@@ -340,7 +340,7 @@ def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Termi
     assert unlisted.rstrip().endswith(
         ("Ready: questions go to tiny-9, which its endpoint does not list.", "isolation.")
     )
-    assert f"✗ model        {server.url} lists no model" in empty
+    assert f"✗ model        {server.url} does not say which models it has" in empty
 
 
 def test_extras_come_from_the_checkout_and_never_from_what_else_is_called_alita(

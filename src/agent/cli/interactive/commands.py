@@ -78,7 +78,7 @@ async def clear(terminal: Terminal, argument: str) -> None:
 
 async def config(terminal: Terminal, argument: str) -> None:
     """Show the settings, or show or change one."""
-    from agent.cli.verbs.config import set_, show
+    from agent.cli.verbs.config import set_, shown
 
     name, _, value = argument.partition(" ")
     if value:
@@ -87,11 +87,7 @@ async def config(terminal: Terminal, argument: str) -> None:
         if settings.explain() != terminal.settings.explain():
             await terminal.switch(settings)
         return
-    found = show()
-    rows = [row for row in found.rows if not name or row[0] == name]
-    if not rows:
-        raise UsageError(f"There is no setting {one_line(name)}.", remedy="/config lists all settings.")
-    terminal.screen.rows(rows)
+    terminal.screen.rows(shown(terminal.settings, name).rows)
 
 
 async def files(terminal: Terminal, argument: str) -> None:

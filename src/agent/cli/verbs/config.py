@@ -28,18 +28,28 @@ from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import SETTINGS, read_small, toml_of
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
+
+    from agent.configuration.settings import Settings
 
 
 app = options.App("Show and change settings.")
 
 
 @app.command()
-def show() -> Result:
+def show(name: Annotated[str | None, typer.Argument(help="Only this setting.")] = None) -> Result:
     """Prints every setting, its value and its source. Keys are masked."""
-    lines = options.settings().explain()
+    return shown(options.settings(), name or "")
+
+
+def shown(settings: Settings, name: str = "") -> Result:
+    """Return the settings, or the one with a name."""
+    lines = [line for line in settings.explain() if not name or line.name == name]
+    if not lines:
+        raise UsageError(f"There is no setting {one_line(name)}.", remedy="alita config show lists all settings.")
     form = {line.name: {"value": None if line.value == UNSET else line.value, "source": line.source} for line in lines}
     return Result(form, [tuple(line) for line in lines])
 
