@@ -44,7 +44,7 @@ def kept(folder: Path) -> list[str]:
 
 
 def shown(alita: Tty) -> str:
-    alita.wait_for("Keep this tool? [y]es [n]o ")
+    alita.wait_for("Keep this tool? [y]es · [n]o ")
     return re.sub(r"\x1b\[[0-9;]*m", "", alita.seen)
 
 
@@ -91,12 +91,12 @@ def test_no_because_tells_the_model_which_goes_on(terminal, tmp_path):
 
 def test_ctrl_c_leaves_without_keeping_and_a_resumed_run_asks_again(start, tmp_path):
     alita = start()
-    alita.wait_for("Keep this tool? [y]es [n]o ")
+    alita.wait_for("Keep this tool? [y]es · [n]o ")
     alita.type("\x03")
     code, out = alita.ended()
     assert (code, out, kept(tmp_path)) == (130, "", [])
     again = start("resume", question=())
-    again.wait_for("Keep this tool? [y]es [n]o ")
+    again.wait_for("Keep this tool? [y]es · [n]o ")
     again.type("y\n")
     assert again.ended() == (0, f"{ANSWER}\n")
     assert kept(tmp_path) == ["nth_fibonacci.py"]

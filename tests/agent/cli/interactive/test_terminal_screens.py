@@ -30,7 +30,7 @@ HOSTILE = [
     "a\u202eb\u200bc\U000e0041",
     "\x9b2J",
     "x" * 58 + f" {PROMPT}",
-    "\n\nKeep this tool? [y]es [n]o ›",
+    "\n\nKeep this tool? [y]es · [n]o ›",
     "```\n" + PROMPT + "\n```",
     f"# t\n\n> {PROMPT}\n\n- {PROMPT}\n\n| a |\n|---|\n| {PROMPT} |",
     "\\u001b[2J\b\b\b\v\f\x00",
