@@ -11,10 +11,12 @@ import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from agent.consent.harmless import MODULES, PACKAGES
 from agent.consent.program import ProgramText
 from agent.events import ActionRefused, PageRead, ToolCalled, WebSearched
 from agent.store.journal import FILE
@@ -167,6 +169,9 @@ LOADERS = {
     "pickle": "import pickle\npickle.load(open({path!r}, 'rb'))",
     "pandas": "import pandas as pd\npd.read_pickle({path!r})",
     "numpy": "import numpy as np\nnp.load({path!r}, allow_pickle=True)",
+    "numpy, by position": "import numpy as np\nnp.load({path!r}, None, True)",
+    "multiprocessing": "from multiprocessing.reduction import ForkingPickler as F\n"
+    "F.loads(open({path!r}, 'rb').read())",
     "by another name": "import pandas as pd\ngetattr(pd, 'read' + '_pic' + 'kle')({path!r})",
 }
 
@@ -379,20 +384,167 @@ def test_no_text_takes_long_to_read(code: str) -> None:
     assert time.thread_time() - started < 1
 
 
-@pytest.mark.parametrize(
-    ("code", "found"),
-    [
-        ("import pickle as p", "pickle"),
-        ("from pandas import read_pickle", "read_pickle"),
-        ("import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
-        ("getattr(pd, 'read_pickle')('x')", "read_pickle"),
-        ("exec(open('x').read())", "exec"),
-        ("import sys\nsys.path.append('x')", "sys.path"),
-        ("import numpy as np\nnp.load('x', allow_pickle=False)", ""),
-        ("import re\nre.compile('x')\ndf.eval('a + b')\nimport ast\nast.literal_eval('1')", ""),
-    ],
-)
-def test_names_that_may_run_code_of_data(code: str, found: str) -> None:
+HARMLESS = {
+    "tables": "import pandas as pd, numpy as np\n"
+    "df = pd.read_csv('a.csv')\n"
+    "df.eval('a + b')\n"
+    "df.query('a > @least and b == 1')\n",
+    "workbook": "import openpyxl\n"
+    "from openpyxl.utils import get_column_letter\n"
+    "openpyxl.load_workbook('a.xlsx').active\n",
+    "arrays": "import numpy as np\n"
+    "np.load('a.npy')\n"
+    "np.load('x', allow_pickle=False)\n"
+    "np.random.default_rng(1)\n"
+    "np.linalg.inv(x)\n",
+    "frames": "import pandas as pd\n"
+    "pd.read_excel('a')\n"
+    "pd.read_json('a')\n"
+    "pd.read_parquet('a')\n"
+    "pd.api.types.is_list_like(x)\n",
+    "queries of addresses": "from urllib.parse import urlparse, parse_qs\n"
+    "u = urlparse(x)\n"
+    "parse_qs(u.query)\n"
+    "urlparse(x).query\n",
+    "files": "import os, sys, json, re, csv, glob\n"
+    "os.path.join(os.getcwd(), 'a')\n"
+    "sys.stdout.write('x')\n"
+    "json.load(open('a'))\n"
+    "re.compile('x')\n"
+    "os.makedirs('b', exist_ok=True)\n",
+    "standard": "import math, datetime as dt, itertools\n"
+    "from collections import Counter\n"
+    "from pathlib import Path\n"
+    "from math import *\n"
+    "dt.datetime.now()\n"
+    "Path('a').read_text()\n",
+    "threads": "from concurrent.futures import ThreadPoolExecutor\n"
+    "import concurrent.futures\n"
+    "concurrent.futures.ThreadPoolExecutor()\n",
+    "literals": "import ast\nast.literal_eval('1')\n",
+    "yaml": "import yaml\nyaml.safe_load(open('a'))\nyaml.load(open('a'), Loader=yaml.SafeLoader)\n",
+    "database": "import sqlite3\nsqlite3.connect('a.db').execute('select 1').fetchall()\n",
+    "pictures": "from PIL import Image, ImageDraw\n"
+    "Image.open('a.png').convert('L')\n"
+    "import pypdfium2 as p\n"
+    "p.PdfDocument('a.pdf')\n",
+    "a class": "class A:\n    def __init__(self):\n        super().__init__()\n        self._x = type(self).__name__\n",
+    "an attribute by its name": "getattr(row, 'title', '')",
+    "servers": "from servers.notes import query\nimport servers.notes\nservers.notes.query(text=x)\n",
+    "xml": "import xml.etree.ElementTree as ET\n"
+    "ET.parse('a').getroot().iter('b')\n"
+    "from dateutil.relativedelta import relativedelta\n",
+    "the time": "import time, zipfile, io, platform\n"
+    "time.sleep(1)\n"
+    "platform.system()\n"
+    "zipfile.ZipFile(io.BytesIO(b''))\n",
+}
+DOUBTFUL = [
+    "import pickle as p",
+    "from pandas import read_pickle",
+    "import numpy as np\nnp.load('x', allow_pickle=True)",
+    "import numpy as np\nnp.load('x', None, True)",
+    "import numpy as np\nnp.load('x', **{'allow_pickle': 1})",
+    "import numpy as np\nnp.load(*arguments)",
+    "import numpy as np\nread = np.load",
+    "import numpy as np\nother = np\nother.load('x', None, True)",
+    "import numpy as np\nnp.lib.format.read_array(f, True)",
+    "from numpy.lib import format\nformat.read_array(f, True)",
+    "from numpy import load",
+    "from numpy import *",
+    "getattr(pd, 'read_pickle')('x')",
+    "import pandas as pd\ngetattr(pd, 'read' + '_pic' + 'kle')('x')",
+    "exec(open('x').read())",
+    "import sys\nsys.path.append('x')",
+    "import sys\nsys.modules['os'].system(x)",
+    "import yaml\nyaml.load(f, Loader=yaml.Loader)",
+    "import yaml\nyaml.load(f, yaml.CLoader)",
+    "import yaml\nyaml.load(f, Loader=yaml.CUnsafeLoader)",
+    "import yaml\nyaml.load_all(f, yaml.UnsafeLoader)",
+    "import yaml\nyaml.unsafe_load(f)",
+    "from yaml import Loader",
+    "df.query(text)",
+    "df.query(f'a > {text}')",
+    "df.query('@read(x)')",
+    "df.query('a > 1', **more)\npd.eval(text)",
+    "df.eval(text)",
+    "query = df.query\nquery(text)",
+    "list(map(df.query, texts))",
+    "import pandas as pd\npd.eval(text)",
+    "import pandas as pd\npd.io.common.os.system(text)",
+    "from pandas.io.pickle import read_pickle as r",
+    "import jinja2",
+    "import timeit",
+    "import cProfile",
+    "import doctest",
+    "import logging.config",
+    "import pydoc",
+    "import code",
+    "import site",
+    "import helper",
+    "from . import helper",
+    "from multiprocessing.reduction import ForkingPickler",
+    "from multiprocessing import connection as c",
+    "from importlib.machinery import SourceFileLoader",
+    "import __main__",
+    "getattr(__builtins__, name)(text)",
+    "globals()[name](text)",
+    "import os\nos.system(text)",
+    "import os\nos.path.os.system(text)",
+    "import random\nrandom._os.system(text)",
+    "import statistics\ns = statistics\ns.sys.modules",
+    "read.__globals__['__builtins__']",
+    "().__class__.__mro__[1].__subclasses__()",
+    "try:\n    x\nexcept Exception as e:\n    e.__traceback__.tb_frame",
+    "match df:\n    case object(eval=run):\n        run(text)",
+    "from operator import attrgetter",
+    "from PIL import ImageMath",
+    "from typing import get_type_hints",
+    "import sqlite3\nsqlite3.connect('a').load_extension(path)",
+    "from concurrent.futures import ProcessPoolExecutor",
+    "list(map(eval, lines))",
+]
+
+
+@pytest.mark.parametrize("code", HARMLESS.values(), ids=HARMLESS)
+def test_a_program_that_uses_only_what_is_harmless_is_not_doubted(code: str) -> None:
+    text = ProgramText()
+    for _ in range(2):
+        text.add(code, {"servers": "import sys", "servers.notes": "import sys"})
+    assert text.runs_data == ""
+
+
+@pytest.mark.parametrize("code", DOUBTFUL)
+def test_names_that_may_run_code_of_data(code: str) -> None:
     text = ProgramText()
     text.add(code)
-    assert text.runs_data == found
+    assert text.runs_data
+
+
+def test_names_that_an_earlier_program_imported_are_known() -> None:
+    text = ProgramText()
+    text.add("import numpy as n")
+    text.add("n.lib.format.read_array(f, True)")
+    assert text.runs_data
+
+
+@pytest.mark.parametrize(("source", "is_doubted"), [("import pickle", True), ("import json", False)])
+def test_a_tool_is_read_like_the_program_that_imports_it(source: str, is_doubted: bool) -> None:
+    text = ProgramText()
+    text.add(
+        "from count import count",
+        {"count": f"from other import f\n{source}", "other": source, "third": "import pickle"},
+    )
+    assert bool(text.runs_data) is is_doubted
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_a_harmless_module_leads_to_no_other(name: str) -> None:
+    """Its public names that stand for further modules are harmless themselves, or make the program doubtful."""
+    module = pytest.importorskip(name)
+    for member, value in vars(module).items():
+        if isinstance(value, ModuleType) and not member.startswith("_"):
+            text = ProgramText()
+            text.add(f"import {name} as m\nm.{member}.f(x)")
+            known = value.__name__ in {"posixpath", *MODULES} or value.__name__.partition(".")[0] in PACKAGES
+            assert text.runs_data or known, member

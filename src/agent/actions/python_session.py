@@ -128,7 +128,7 @@ class PythonSession:
             IsolationError: The sandbox is broken.
         """
         self._answer, self._asked, self._room = answer, [], _MOST_REQUESTED
-        self.text.add(code)
+        self.text.add(code, modules)
 
         async def work() -> Json:
             was_there = self._live.session is not None

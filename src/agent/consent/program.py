@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import islice, product
 from typing import TypeAlias
 from urllib.parse import quote, quote_plus
 
-from mcp_tools.text import words
+from agent.consent.harmless import Uses
 
 Scalar: TypeAlias = str | int | float
 Bag: TypeAlias = frozenset[Scalar]
@@ -34,11 +34,6 @@ _LONGEST = 2_000
 _WIDE = re.compile(r"\d{4}|\*|\{[^}]*\{")
 """A width in a format that fills the memory."""
 _NOTHING: Bag = frozenset()
-_CODE_IN_DATA = words("""
-    pickle cPickle _pickle dill cloudpickle joblib shelve marshal torch jsonpickle runpy importlib imp zipimport ctypes
-    read_pickle read_hdf unsafe_load full_load UnsafeLoader FullLoader exec eval __import__ allow_pickle
-""")
-"""Names whose use may run code that came with data, or that stands in a file."""
 _METHODS = frozenset({"replace", "lower", "upper", "title", "capitalize", "strip", "rstrip", "lstrip"})
 _QUOTES = {"quote": quote, "quote_plus": quote_plus}
 
@@ -48,19 +43,25 @@ class ProgramText:
 
     def __init__(self) -> None:
         self.runs_data = ""
-        """The first name in them that may run code out of data; empty without one."""
+        """The first name in them that is not known as harmless, and may run code out of data; empty without one."""
+        self._uses = Uses()
         self._values: set[str] = set()
         self._names: defaultdict[str, Bag] = defaultdict(frozenset)
         self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
         self._left = 0
 
-    def add(self, code: str) -> None:
-        """Reads a further program; one that does not compile never runs."""
+    def add(self, code: str, modules: Mapping[str, str] | None = None) -> None:
+        """Reads a further program; one that does not compile never runs.
+
+        Args:
+            code: The program.
+            modules: The modules of the run that it may import, such as approved tools, with their source.
+        """
         self._left = _MOST_WORK
+        self.runs_data = self.runs_data or self._unknown(code, modules or {})
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             nodes = list(ast.walk(ast.parse(code)))
             for node in nodes:
-                self.runs_data = self.runs_data or _code_in_data(node)
                 self._add(_scalars(node.value) if isinstance(node, ast.Constant) else _NOTHING)
             for _ in range(_PASSES):
                 for node in nodes:
@@ -68,6 +69,19 @@ class ProgramText:
             for call in (node for node in nodes if isinstance(node, ast.Call)):
                 for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
                     self._add(self._bag(argument))
+
+    def _unknown(self, code: str, modules: Mapping[str, str]) -> str:
+        """The first use of what is not known as harmless, in a program or in the modules that it may import."""
+        try:
+            nodes = list(ast.walk(ast.parse(code)))
+        except (SyntaxError, ValueError):
+            return ""
+        except (RecursionError, MemoryError):
+            return "a program too deep to read"
+        found = self._uses.unknown(nodes, modules)
+        imported = {name.partition(".")[0] for node in nodes for name in _imports(node)} & modules.keys() - {"servers"}
+        rest = {name: source for name, source in modules.items() if name not in imported}
+        return found or next(filter(None, (ProgramText()._unknown(modules[one], rest) for one in sorted(imported))), "")
 
     def holds(self, value: str) -> bool:
         """True if a value stands in the text, or is one of those that a loop of the text goes through."""
@@ -224,28 +238,10 @@ def _formatted(value: Scalar, form: str) -> str:
         return ""
 
 
-def _code_in_data(node: ast.AST) -> str:
-    """The name in a node that may run code out of data; empty without one."""
+def _imports(node: ast.AST) -> list[str]:
     match node:
         case ast.Import(names=names):
-            used = [name for alias in names for name in alias.name.split(".")]
-        case ast.ImportFrom(module=module, names=names):
-            used = [*(module or "").split("."), *(alias.name for alias in names)]
-        case ast.Name(id=name):
-            used = [name]
-        case ast.Attribute(attr="path", value=ast.Name(id="sys")):
-            return "sys.path"
-        case ast.Attribute(attr=name) if name not in {
-            "eval",
-            "exec",
-        }:  # those of data frames take a text of the program
-            used = [name]
-        case ast.Call(func=ast.Name(id="compile")):
-            return "compile"
-        case ast.keyword(arg="allow_pickle", value=value):
-            return "" if isinstance(value, ast.Constant) and not value.value else "allow_pickle"
-        case ast.Constant(value=str() as text) if text in _CODE_IN_DATA:
-            used = [text]
-        case _:
-            return ""
-    return next((name for name in used if name in _CODE_IN_DATA), "")
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=str() as module):
+            return [module]
+    return []
