@@ -119,8 +119,8 @@ def backup_of(path: Path) -> Path:
 
 
 def private(path: str, flags: int) -> int:
-    """An opener for `open`: what it makes can be read by its user alone."""
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    """An opener for `open`: what it makes can be read by its user alone. No pipe is waited for."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
 
 
 def private_folder(path: Path) -> None:

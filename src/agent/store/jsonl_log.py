@@ -21,6 +21,8 @@ from mcp_tools.tool import Json
 
 SYNC_AFTER = 0.05
 """Seconds after a line until it is on its way through the disk's cache."""
+_PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""For files that others may have put there: no link is followed, and no pipe waited for."""
 
 
 class AppendedLines:
@@ -49,7 +51,7 @@ class AppendedLines:
         """
         with writing(path):
             private_folder(path.parent)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _PLAIN, 0o600)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise StorageError(f"{path} is not a regular file.", remedy="Remove it.")
@@ -166,7 +168,7 @@ def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
 def held(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
     """Keeps other processes from writing a file, unless one does so: then gives False."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | _PLAIN)
     except OSError:
         yield True  # there is no file that anybody could go on with
         return
