@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli import confirmations
 from agent.cli.interactive.completion import MODES
+from agent.cli.interactive.pastes import in_short
 from agent.cli.output import date_text
 from agent.configuration.settings import wish_of
 from agent.configuration.settings_sources import read_settings
@@ -254,7 +255,7 @@ async def continue_(terminal: Terminal, argument: str) -> None:
     before = terminal.session.conversation.drop_last() if turns and turns[-1].run_id == run_id else None
     question = before.question if before else load_run(folder, run_id).question
     terminal.screen.note("Continuing:")
-    terminal.screen.quote(question)
+    terminal.screen.quote(in_short(question))
     with _in_place_of(before, terminal):
         await terminal.go_on(run_id, question)
 
@@ -266,7 +267,7 @@ async def retry(terminal: Terminal, argument: str) -> None:
     if turn is None:
         raise UsageError("No question was asked yet.", remedy="Ask something first.")
     terminal.screen.note("Asking again:")
-    terminal.screen.quote(turn.question)
+    terminal.screen.quote(in_short(turn.question))
     with _in_place_of(None if undone else turn, terminal):
         try:
             run = load_run(terminal.settings.runs_dir, turn.run_id) if turn.run_id else None

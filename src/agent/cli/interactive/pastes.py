@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.store.redact import Redactor
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder
+from mcp_tools.text import one_line
 
 FOLD_LINES = 8
 FOLD_CHARACTERS = 1_000
@@ -17,6 +18,14 @@ FOLD_CHARACTERS = 1_000
 FILE_CHARACTERS = 20_000
 """A paste with more characters becomes a file."""
 _LABEL = re.compile(r"\[pasted[^\[\]\n]+\]")
+
+
+def in_short(question: str) -> str:
+    """Return a question without the middle of a long paste."""
+    lines = question.rstrip("\n").split("\n")
+    if len(lines) > FOLD_LINES:
+        lines[1:-1] = [f"[… {len(lines) - 2} lines]"]
+    return "\n".join(one_line(line, FOLD_CHARACTERS) if len(line) > FOLD_CHARACTERS else line for line in lines)
 
 
 class Pastes:

@@ -53,6 +53,13 @@ def test_a_download_shows_its_size_and_the_time_left_at_80_columns(now: list[flo
     assert activity.text(73) == "thinking · 2 min 54 s · Ctrl-C stops"
 
 
+def test_once_a_step_is_done_the_model_is_awaited(now: list[float]) -> None:
+    begun = e.StepStarted(3, 12, "run_code", "")
+    read = e.ToolCalled("read", preview="page")
+    assert "run_code" in seen([begun, read]).text(100)
+    assert "thinking" in seen([begun, read, e.ToolCalled("program", preview="4")]).text(100)
+
+
 @pytest.mark.parametrize(
     ("event", "said"),
     [

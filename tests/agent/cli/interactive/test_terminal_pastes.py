@@ -14,7 +14,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent.cli.interactive.completion import Suggestions, mentioned
 from agent.cli.interactive.keyboard import Keyboard
-from agent.cli.interactive.pastes import Pastes
+from agent.cli.interactive.pastes import Pastes, in_short
 from agent.cli.interactive.prompt import History, PromptReader
 from agent.store.redact import Redactor
 from agent.store.sessions import delete_session, files_of
@@ -135,3 +135,9 @@ def test_a_paste_of_megabytes_during_a_run_is_taken_at_once(desk: Desk) -> None:
         keyboard.take(keys[start : start + 4096])
     assert keyboard.typed == "[pasted_1.txt, 5.0 MB]"
     assert desk.pastes.has_file(keyboard.typed)
+
+
+def test_a_question_is_repeated_without_the_middle_of_a_paste() -> None:
+    assert in_short("Which town?") == "Which town?"
+    assert in_short("\n".join(f"line {n}" for n in range(60)) + "\nHow many?") == "line 0\n[… 59 lines]\nHow many?"
+    assert len(in_short("a" * 5_000)) <= 1_000
