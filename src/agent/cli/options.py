@@ -37,7 +37,7 @@ AsJson = Annotated[bool, opt("--json", "Print one JSON object.", _OUTPUT)]
 JsonStream = Annotated[bool, opt("--json-stream", "Print events as JSON lines; the last is the answer.", _OUTPUT)]
 Schema = Annotated[Path | None, opt("--schema FILE", "Answer in JSON that fits this JSON Schema.", _OUTPUT)]
 Quiet = Annotated[bool, opt("-q --quiet", "Print the answer and errors only.", _OUTPUT)]
-Verbose = Annotated[bool, opt("-v --verbose", "Also show model calls.", _OUTPUT)]
+Verbose = Annotated[bool, opt("-v --verbose", "Also show model calls and the confidence in the answer.", _OUTPUT)]
 Colour = Annotated[
     Literal["auto", "always", "never"], opt("--color WHEN", "Use colour: auto, always or never.", _OUTPUT)
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
@@ -145,6 +145,11 @@ def summary(answer: Answer) -> Line:
     return Line("done", " · ".join(filter(None, parts)), "●", "bold", whole=True)
 
 
+def _confidence(quality: Mapping[str, Any]) -> Line:
+    incomplete = "" if quality["complete"] else "; something is missing"
+    return Line("sure", f"{quality['confidence']} confidence: {quality['why']}{incomplete}", style="dim", whole=True)
+
+
 _UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
 _WIDTH_OF_A_FILE = 160
 MOST_STREAMED = 12
@@ -223,6 +228,8 @@ class Screen:
         if isinstance(event, e.PictureShown) and self._picture(Path(event.copy)):
             return
         line = line_of(event, verbose=verbose)
+        if verbose and isinstance(event, e.RunFinished) and event.answer.quality:
+            self.line(_confidence(event.answer.quality))
         if isinstance(event, e.ModelStarting) and not self.animated:  # else the live line says it
             news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
             if news != self._fetching:  # a new text or a further fifth, not each percent

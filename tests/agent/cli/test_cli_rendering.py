@@ -65,6 +65,13 @@ def test_verbose_adds_model_calls():
     assert "  model   coordinator: embedded, 812 + 96 tokens (1.2 s)\n" in told(verbose=True)
 
 
+def test_verbose_says_how_sure_the_answer_is():
+    quality = {"confidence": "low", "why": "one site is cited", "complete": False}
+    told_of = [e.RunFinished(Answer("Paris", "answered", quality=quality))]
+    assert "  sure    low confidence: one site is cited; something is missing\n" in told(story=told_of, verbose=True)
+    assert "confidence" not in told(story=told_of)
+
+
 def test_quiet_shows_warnings_only():
     story = [*STORY, e.Warned("nothing isolates")]
     assert told(lambda stream: Screen(stream, quiet=True), story) == "alita: nothing isolates\n"
