@@ -69,10 +69,11 @@ class StoredSession:
 
 Format = Literal["md", "json"]
 _FETCHED = re.compile(
-    r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)",
+    r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)"
+    r"|<(?=[a-z][\w-]*(?:\s|$|/(?!>)))",
     re.I,
 )
-"""What begins a picture in Markdown, and an element of HTML that loads something."""
+"""The beginning of a picture in Markdown, of an HTML element that loads something, and of any with attributes."""
 _SPELLED = {"!": "&#33;", "<": "&lt;"}
 
 

@@ -238,6 +238,8 @@ PICTURES = [
     f"<script>\n```\n</script>\n```\n![x]({SPY})\n```",
     f"    indented\n![y]({SPY})",
     f"`code ![z]({SPY})",
+    f'<div style="background: url({SPY})">x',
+    f"A <table title='>' background={SPY}> and <p/style='background: url({SPY})'> and <meta\nhttp-equiv=refresh>",
 ]
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,14 @@ def test_the_page_stands_alone_and_needs_no_script(trace):
     assert "prefers-color-scheme: dark" in html
     for told in (QUESTION, ANSWER, "def nth_fibonacci", "create_tool it is", "coordinator"):
         assert told in page.text
+
+
+@pytest.mark.parametrize("package", ["agent.traces", "agent.gaia.report"])
+def test_a_page_lets_the_browser_fetch_nothing(package):
+    html = files(package).joinpath("page.html").read_text(encoding="utf-8")
+    policies = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
+    assert [policy.split(";")[0] for policy in policies] == ["default-src 'none'"]
+    assert "img-src" not in policies[0]
 
 
 async def test_nothing_in_a_run_becomes_markup_or_steers_the_terminal(desk):
