@@ -163,7 +163,10 @@ def load_run(runs: Path, run_id: str) -> Run:
     except FileNotFoundError:
         raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows all runs.") from None
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}.", remedy="Fix its permissions.") from None
+        raise RunError(
+            f"{path} cannot be read: {error.strerror}.",
+            remedy=f"Make it a file that you may read, or delete {path.parent}.",
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         reason = one_line(str(error), 200)
         raise RunError(f"{path} is damaged: {reason}.", remedy="`alita runs list` shows all runs.") from None

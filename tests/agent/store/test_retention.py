@@ -113,6 +113,15 @@ def test_what_a_killed_removal_left_is_swept_and_two_at_once_remove_each_run_onc
     assert list(runs.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_a_journal_that_is_no_file_delays_no_question(tmp_path, kind):
+    settings = Settings(runs_dir=tmp_path / "runs", data_dir=tmp_path, cache_dir=tmp_path / "cache")
+    path = journal_path(settings.runs_dir, ended_run(settings.runs_dir, days=91))
+    path.unlink(missing_ok=True)
+    {"pipe": os.mkfifo, "device": lambda it: it.symlink_to("/dev/zero"), "folder": os.mkdir}[kind](path)
+    assert prune_daily(settings).startswith("Removed 1 run from ")
+
+
 def test_once_a_day_old_runs_and_old_answers_go(tmp_path):
     settings = Settings(runs_dir=tmp_path / "runs", data_dir=tmp_path, cache_dir=tmp_path / "cache")
     runs = settings.runs_dir
