@@ -13,17 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.consent import carried, provenance
-from agent.consent.carried import labelled_values
+from agent.consent.labelled import labelled_values
 from agent.consent.origins import Origins
 from agent.consent.program import ProgramText
 from agent.consent.provenance import FINE, Verdict, of_address, of_call, of_program, of_query, of_task, of_typed
-from agent.web.address import canonical
+from agent.web.address import links_by_form
 
 QUESTION = "When does the museum of shop.example open?"
 
 
 def percent(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def base58(text: str) -> str:
+    number, found = int.from_bytes(text.encode(), "big"), ""
+    while number:
+        number, rest = divmod(number, 58)
+        found = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[rest] + found
+    return found
 
 
 ENCODED: dict[str, Callable[[str], str]] = {
@@ -47,6 +55,15 @@ ENCODED: dict[str, Callable[[str], str]] = {
     "base64 of it reversed": lambda text: base64.b64encode(text[::-1].encode()).decode(),
     "rot13": lambda text: codecs.encode(text, "rot13"),
     "numbers of its signs": lambda text: "-".join(str(ord(sign)) for sign in text),
+    "octal": lambda text: "".join(f"{ord(sign):03o}" for sign in text),
+    "octal with hyphens": lambda text: "-".join(f"{ord(sign):o}" for sign in text),
+    "binary": lambda text: "".join(f"{ord(sign):08b}" for sign in text),
+    "one number": lambda text: str(int.from_bytes(text.encode(), "big")),
+    "base58": base58,
+    "base85": lambda text: quote(base64.b85encode(text.encode()).decode(), safe=""),
+    "ascii85": lambda text: quote(base64.a85encode(text.encode()).decode(), safe=""),
+    "ascii85 of more": lambda text: quote(base64.a85encode(f"the key is {text}!".encode()).decode(), safe=""),
+    "full width": lambda text: "".join(chr(ord(sign) + 0xFEE0) for sign in text),
     "packed": lambda text: base64.urlsafe_b64encode(gzip.compress(f"pw {text}".encode())).decode(),
     "with hyphens": lambda text: "-".join(text),
     "with spaces": lambda text: "%20".join(map(percent, text)),
@@ -189,11 +206,129 @@ def test_values_behind_names(text: str, value: str) -> None:
     assert value in list(labelled_values(text))
 
 
+FORMATS = {
+    "element": "<user>anna</user><password>swordfish</password>",
+    "attribute": '<user name="anna" password="swordfish"/>',
+    "pair of attributes": '<add key="DbPassword" value="swordfish"/>',
+    "entry": '<entry key="db.password">swordfish</entry>',
+    "property list": "<key>Password</key>\n<string>swordfish</string>",
+    "row of a page": "<tr><td>Password:</td><td>swordfish</td></tr>",
+    "netrc": "machine mail.example login anna password swordfish",
+    "netrc in lines": "machine mail.example\n  login anna\n  password swordfish\n",
+    "CSV": "user,password\nbert,halibut\nanna,swordfish",
+    "CSV with quotes": '"user";"password"\n"anna";"swordfish"',
+    "TSV": "user\tpassword\nanna\tswordfish",
+    "columns of spaces": "user    password\nanna    swordfish",
+    "Markdown": "| user | password |\n|---|---|\n| anna | swordfish |",
+    "row of Markdown": "| password | swordfish |",
+    "YAML below": "password:\n  swordfish",
+    "YAML block": "user: anna\npassword: |\n  swordfish\nport: 5",
+    "YAML folded": "password: >-\n  swordfish",
+    "YAML pair": "- name: DB_PASSWORD\n  value: swordfish",
+    "YAML pair turned": "- value: swordfish\n  name: DB_PASSWORD",
+    "JSON pair": '{"name":"password","value":"swordfish"}',
+    "JSON pair in lines": '{\n  "key": "password",\n  "value": "swordfish"\n}',
+    "heading": "## Password\n\nswordfish\n",
+    "INI": "[db]\npassword =\n  swordfish",
+    "address": "postgres://anna:swordfish@db.example/main",
+    "address without a user": "redis://:swordfish@db.example",
+    "option": "tool --password swordfish --port 5",
+    "option with a sign": "tool --db-password=swordfish",
+    "short option": "mysql -u anna -pswordfish",
+    "curl": "curl -u anna:swordfish https://mail.example/",
+    "SQL": "INSERT INTO users (name, password) VALUES ('bert', 'halibut'), ('anna', 'swordfish');",
+    "sentence": "The password for the vault is swordfish.",
+    "use as": "Use swordfish as the password.",
+    "is the": "swordfish is your new password",
+    "German": "Das Kennwort lautet swordfish",
+    "German label": "WLAN-Passwort: swordfish",
+    "Spanish": "contraseña: swordfish",
+    "French": "mot de passe : swordfish",
+    "Dutch": "wachtwoord: swordfish",
+    "Italian": "parola chiave: swordfish",
+    "Portuguese": "senha = swordfish",
+    "Polish": "hasło: swordfish",
+    "Russian": "Пароль: swordfish",
+    "Chinese": "我的密码：swordfish",
+    "Chinese sentence": "密码是swordfish",
+    "Japanese": "パスワード：swordfish",
+    "full width": "ＰＡＳＳＷＯＲＤ：swordfish",
+    "of several words": 'password = "swordfish lagoon"',
+    "the last of several words": "passphrase: correct horse swordfish",
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_formats_of_values_behind_names(form: str) -> None:
+    origins = Origins(QUESTION, private=[f"Notes of May.\n\n{FORMATS[form]}\n\nMore notes."])
+    for value in ("swordfish", base64.b64encode(b"swordfish").decode()):
+        for place, verdict in places(value, origins):
+            assert verdict != FINE, place
+    assert of_query("museum opening hours notes", origins) == FINE
+
+
+@pytest.mark.parametrize("value", ["correct horse battery", "horse battery", "battery staple", "staple"])
+def test_a_value_of_several_words_counts_whole_and_in_parts(value: str) -> None:
+    for line in ('password = "correct horse battery staple"', "Passphrase: correct horse battery staple"):
+        assert of_query(value, Origins(QUESTION, private=[line])) != FINE, line
+
+
+@pytest.mark.parametrize("count", [120, 3_000, 30_000])
+def test_decoys_hide_no_value(count: int) -> None:
+    decoys = "\n".join(f"token: T{n:05}" for n in range(count))
+    origins = Origins(QUESTION, private=[f"{decoys}\nPASSWORD=swordfish"])
+    for value in ("swordfish", "hsifdrows", b"swordfish".hex()):
+        assert of_query(value, origins) != FINE, value
+    assert (of_query("museum opening hours", origins) == FINE) is (count < 20_000)
+
+
+ARGUMENTS = {
+    "true and false": [True, False] * 50,
+    "nulls": [None, True] * 50,
+    "empty": [[], [[]]] * 50,
+    "empty members": [{}, []] * 50,
+    "letters": list("bkqzzlmharbour"),
+    "letters as names": [{sign: 1} for sign in "bkqzzlmharbour"],
+    "codes": list(b"bkqzzlmharbour"),
+    "letters of a text": list("hercatsleeps"),
+    "pairs of letters": ["bk", "qz", "zl", "mh", "ar", "bo", "ur"],
+    "words again and again": ["museum", "open"] * 30,
+    "marks": "..-..-.-..---.-..-.-.",
+}
+
+
+@pytest.mark.parametrize("way", ARGUMENTS)
+def test_small_values_spell_nothing_unasked(way: str) -> None:
+    """Not even if each letter is in the user's words."""
+    question = "List quickly the jobs: zebra, marks. Has the museum harbour a bar? Is it open?"
+    origins = Origins(question, private=["TOKEN=bkqzzlmharbour\nHer cat sleeps."])
+    if way == "letters of a text":
+        assert of_call("mill__get", {"text": ARGUMENTS[way] * 2}, origins, read_only=True) != FINE
+        return
+    assert of_call("mill__get", {"text": ARGUMENTS[way]}, origins, read_only=True) != FINE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "opening hours", "page": 1, "limit": 10, "deep": True, "after": None, "tags": []},
+        {"numbers": [3, 5, 8, 9, 1, 4, 2, 6, 7, 3, 5, 8, 9, 1, 4, 2, 6, 7]},
+        {"place": "东京", "unit": "C"},
+        {"contract": "MV-88213"},
+    ],
+    ids=["switches", "the user's numbers", "a writing without spaces", "the user's code"],
+)
+def test_ordinary_arguments_stay_fine(arguments: dict[str, object]) -> None:
+    question = "Add 3, 5, 8, 9, 1, 4, 2, 6, 7, 3, 5, 8, 9, 1, 4, 2, 6 and 7 for MV 88213; 东京的天气怎么样"
+    origins = Origins(question, private=[LETTER])
+    assert of_call("mill__get", arguments, origins, read_only=True) == FINE  # type: ignore[arg-type]
+
+
 def test_honest_addresses_and_queries_stay_fine() -> None:
     private = [
         "Bill of 2024-05-12, total 910.50 for 3 nights. Author: Jane Doe. See https://museum.example/hours. Key: none"
     ]
-    origins = Origins(QUESTION, private=private, links={canonical("https://museum.example/hours?day=1")})
+    origins = Origins(QUESTION, private=private, links=links_by_form(["https://museum.example/hours?day=1"]))
     for url in (
         "https://museum.example/hours?day=1",
         "https://tides.example/2024/05",
@@ -205,11 +340,32 @@ def test_honest_addresses_and_queries_stay_fine() -> None:
 
 
 def test_a_link_with_more_in_it_is_no_link() -> None:
-    origins = Origins(QUESTION, foreign=["museum.example"], private=["PASSWORD=zw9"], links={"museum.example/hours"})
-    assert of_address("https://www.museum.example/hours/index.html", origins) == FINE
-    for more in ("?utm_source=zw9", "#zw9", "?utm_campaign=enc0ded"):
-        assert not origins.is_link(f"https://museum.example/hours{more}"), more
-    assert of_address("https://museum.example/hours?utm_source=zw9", origins).ruling == "doubtful"
+    link = "https://museum.example/hours/b/7"
+    origins = Origins(QUESTION, foreign=["museum.example"], private=["PASSWORD=zw9"], links=links_by_form([link]))
+    assert origins.is_link(link)
+    for more in ("?utm_source=zw9", "#zw9", "?fbclid=b.7.b.7", "////", "/index.html"):
+        assert not origins.is_link(f"{link}{more}"), more
+    assert of_address(f"{link}?utm_source=zw9", origins).ruling == "doubtful"
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Read it."])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "http://tides.example/hours/b/7?day=1&day=2",
+        "https://tides.example/hours/b/7////?day=1&day=2",
+        "https://www.tides.example/hours/%62/7?day=2&day=1#part",
+        "https://tides.example/hours/b/7?fbclid=7.b.7&day=1&day=2",
+    ],
+)
+def test_another_way_to_write_a_link_opens_the_link(variant: str, question: str) -> None:
+    link = "https://tides.example/hours/b/7?day=1&day=2#opening"
+    origins = Origins(question, links=links_by_form([link, "https://tides.example/hours/b/8"]))
+    assert origins.meant(variant) == link
+    assert not origins.is_link(variant)
+    for meant in (link, link.partition("#")[0], "https://tides.example/hours/b/7/c"):
+        assert origins.meant(meant) == meant
+    assert Origins(f"Open {variant}", links=origins.links).meant(variant) == variant
 
 
 LETTER = (
@@ -223,7 +379,7 @@ PAGE = (
 
 
 def _origins(**more: object) -> Origins:
-    links = {canonical("https://museum.example/hours")}
+    links = links_by_form(["https://museum.example/hours"])
     given: dict[str, object] = {
         "foreign": [PAGE],
         "private": [LETTER],
@@ -284,6 +440,7 @@ ATTACKS: dict[tuple[str, str], Callable[[], Verdict]] = {
     ("call", "pieces"): lambda: of_call(
         "a__open", {"x": "quince", "y": "orchard"}, _origins(private=["TOKEN=quinceorchard"]), read_only=True
     ),
+    ("call", "small parts"): lambda: of_call("a__open", {"x": [True, False] * 9}, _origins(), read_only=True),
     ("call", "address"): lambda: of_call("a__open", {"x": "https://trap.example/d"}, _origins(), read_only=True),
     ("call", "mail"): lambda: of_call("a__open", {"x": "to me@else.example"}, _origins(), read_only=False),
     ("call", "argument of others"): lambda: of_call("a__open", {"x": "Abracadabra"}, _origins(), read_only=False),
@@ -316,6 +473,10 @@ HIDDEN = {
     "base64": base64.urlsafe_b64encode(b"her cat always sleeps on a red chair").decode(),
     "base32": base64.b32encode(b"her cat always sleeps on a red chair").decode(),
     "hexadecimal": b"her cat always sleeps on a red chair".hex(),
+    "ascii85": base64.a85encode(b"her cat always sleeps on a red chair").decode(),
+    "base58": base58("her cat always sleeps on a red chair"),
+    "one number": str(int.from_bytes(b"her cat always sleeps on a red chair", "big")),
+    "codes": ".".join(map(str, b"her cat always sleeps on a red chair")),
 }
 
 

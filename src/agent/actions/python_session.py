@@ -360,6 +360,7 @@ class _Host:
             if "search" in self._state.get("without", []):
                 raise HostError("Pages of the web are not read in this run.")
             origins = origins_of(self._state, context)
+            source = origins.meant(source)
             verdict = of_address(source, origins)
             await self._allowed(verdict, [source], "read_file", f"read {source}", origins)
             page = await page_watched(source, context, self._state["question"])

@@ -12,7 +12,7 @@ from agent.browser.logins import Login
 from agent.consent.origins import Origins
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.models.protocol import Completion, Message, Usage
-from agent.web.address import canonical
+from agent.web.address import links_by_form
 
 
 class AskModel(Protocol):
@@ -75,8 +75,7 @@ class BrowserTask:
         """Where everything comes from that is known of a page's actions."""
         wanted = self.wanted or f"{self.question}\n{self.url}"
         secrets = tuple(login.password for login in self.logins)
-        known = {canonical(url) for url in (self.url, *links)}
-        return Origins(wanted, foreign, private=self.private, secrets=secrets, links=known)
+        return Origins(wanted, foreign, private=self.private, secrets=secrets, links=links_by_form((self.url, *links)))
 
     def allows(self, url: str) -> bool:
         """Whether a page's host is one of those that may be opened."""

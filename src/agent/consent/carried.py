@@ -11,8 +11,11 @@ import base64
 import binascii
 import codecs
 import re
+import unicodedata
 import zlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, unquote_plus
 
@@ -21,6 +24,13 @@ from mcp_tools.tool import Json
 
 _TOKENS = (re.compile(r"[A-Za-z0-9+_-]{8,}=*"), re.compile(r"[A-Za-z0-9+/]{8,}=*"))
 _BETWEEN = re.compile(r"[\s.,;:|~*!_/+-]+")
+_PRINTABLE = re.compile(r"(?=(?<![^\s=&?/#])([!-~]{8,2000}))")
+_CODES = re.compile(r"(?:\b\d{2,3}\b[^\w]{1,3}){3,}\d{2,3}\b")
+_BITS = re.compile(r"(?:[01][^\w]{0,2}){32,}")
+_OCTAL = re.compile(r"(?<!\d)(?:[01][0-7]{2}){4,}(?!\d)")
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_LONGEST_NUMBER = 2_000
+"""Digits of a number that is decoded."""
 _PERCENT = 5
 """Times that a text may be percent-encoded."""
 _UNPACKED = 1_000_000
@@ -31,54 +41,16 @@ _ENOUGH = 8
 _WHOLE = re.compile(r"[^\W_]+(?:[-._~!*]+[^\W_]+)*")
 _WORD = re.compile(r"[^\W_]+")
 _MOST_READINGS = 400
-_LABELLED = re.compile(
-    r"([\w.-]*\w)[\"'`*]*[ \t]*(?:=>|->|[:=|\t]|(?<= )(?:is|lautet|ist|est)(?= ))[ \t]*[\"'`*]*([^\s\"'`,;|<>]+)"
-)
-_NAMED = re.compile(
-    r"\b(?:password|passwort|kennwort|passphrase|passcode|pin|token|secret|api key)\b[^.\n:=]{0,40}?"
-    r"(?:\b(?:is|ist|lautet|est)\b|[:=])[ \t]*[\"'`*]*([^\s\"'`,;|<>]+)",
-    re.IGNORECASE,
-)
-_LABELS = frozenset(
-    {
-        "token",
-        "tokens",
-        "key",
-        "keys",
-        "apikey",
-        "password",
-        "passwords",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "passwort",
-    }
-    | {"kennwort", "pwd", "pass", "pin", "secret", "secrets", "credential", "credentials", "auth", "bearer", "otp"}
-)
-_LABEL_ENDS = ("token", "password", "passwd", "passwort", "secret", "apikey", "pwd")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NO_VALUE = frozenset({"none", "null", "true", "false", "yes", "no", "empty", "redacted", "is", "the", "a"})
+_SHORT = 3
+"""Characters of a value that says little alone."""
+_FULLY = 200
+"""Values that are looked for in each form; of more, the text alone is decoded."""
 
 
 def squeezed(text: str) -> str:
-    """Letters and digits alone, small: marks between them hide nothing."""
-    return "".join(filter(str.isalnum, text.casefold()))
-
-
-def labelled_values(text: str) -> Iterator[str]:
-    """The values behind a name such as TOKEN, KEY or PASSWORD, of any length."""
-    for label, value in _LABELLED.findall(text):
-        words = {word.casefold() for word in _WORDS.findall(label)}
-        if words & _LABELS or label.casefold().endswith(_LABEL_ENDS):
-            yield from _plain(value)
-    for value in _NAMED.findall(text):
-        yield from _plain(value)
-
-
-def _plain(value: str) -> Iterator[str]:
-    value = value.strip("\"'`.,;:!?()[]{}*")
-    if squeezed(value) and value.casefold() not in _NO_VALUE:
-        yield value
+    """Letters and digits alone, small and of one width: marks between them hide nothing."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return "".join(filter(str.isalnum, plain.casefold()))
 
 
 def _unquoted(text: str) -> Iterator[str]:
@@ -133,6 +105,42 @@ def _base32(token: str) -> bytes:
     return base64.b32decode(plain + "=" * (-len(plain) % 8))
 
 
+def _base58(token: str) -> bytes:
+    number = 0
+    for sign in token[:_LONGEST_NUMBER]:
+        number = number * 58 + _BASE58.index(sign)
+    return number.to_bytes(-(-number.bit_length() // 8), "big")
+
+
+def _one_number(token: str) -> bytes:
+    number = int(token[:_LONGEST_NUMBER]) if token.isdecimal() else 0
+    return number.to_bytes(-(-number.bit_length() // 8), "big")
+
+
+def _ascii85(text: str) -> Iterator[str]:
+    pieces = map(unquote, re.split(r"[\s=&?/#]+", text))
+    for token in dict.fromkeys((*_PRINTABLE.findall(text), *pieces)):
+        for decode in (base64.a85decode, base64.b85decode):
+            with suppress(ValueError, binascii.Error):
+                data = decode(token.removeprefix("<~").removesuffix("~>"))
+                if len(token) >= 8 and sum(32 <= byte < 127 for byte in data) >= 0.7 * len(data):
+                    yield data.decode("utf-8", "ignore")
+
+
+def _of_codes(text: str) -> Iterator[str]:
+    """The text that the codes of its characters give: in decimal, octal or binary numbers."""
+    for run in _CODES.findall(text):
+        codes = re.findall(r"\d+", run)
+        for base in (10, 8):
+            with suppress(ValueError, OverflowError):
+                yield "".join(chr(int(code, base)) for code in codes)
+    for run in _BITS.findall(text):
+        bits = "".join(filter(str.isdigit, run))
+        yield "".join(chr(int(bits[at : at + 8], 2)) for at in range(0, len(bits), 8))
+    for run in _OCTAL.findall(text):
+        yield "".join(chr(int(run[at : at + 3], 8)) for at in range(0, len(run), 3))
+
+
 READINGS: dict[str, Callable[[str], Iterable[str]]] = {
     "percent": _unquoted,
     "reversed": lambda text: (text[::-1],),
@@ -140,6 +148,10 @@ READINGS: dict[str, Callable[[str], Iterable[str]]] = {
     "base64": _decoded(_base64),
     "base32": _decoded(_base32),
     "hexadecimal": _decoded(bytes.fromhex),
+    "base58": _decoded(_base58),
+    "one number": _decoded(_one_number),
+    "codes": _of_codes,
+    "ascii85": _ascii85,
 }
 """The ways in which a text is read besides as it stands."""
 
@@ -202,6 +214,31 @@ def leaves(value: Json) -> Iterator[str]:
         yield str(value)
 
 
+def small_parts(value: Json, written: Iterable[str]) -> int:
+    """Count what is too small to be judged alone: short and repeated values, true, false, null, and empty containers.
+
+    Args:
+        value: Arguments.
+        written: The user's words: each may occur as often as there.
+    """
+    left = Counter(_all_leaves(value)) - Counter(written)
+    short = sum(count for one, count in left.items() if len(one) <= _SHORT)
+    marks = sum(len(one) * count for one, count in left.items() if len(one) > _SHORT and not squeezed(one))
+    return short + marks + sum(count - 1 for one, count in left.items() if len(one) > _SHORT)
+
+
+def _all_leaves(value: Json) -> Iterator[str]:
+    """The values in arguments, in small letters; of those that are no text or number a sign."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if inner:
+        for one in inner:
+            yield from _all_leaves(one)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value).casefold()
+    else:
+        yield "-"
+
+
 def member_names(value: Json) -> Iterator[str]:
     """The names of members in arguments: where an object may have any, they say as much as values."""
     if isinstance(value, dict):
@@ -216,16 +253,20 @@ class KeyIndex:
     def __init__(self, values: Iterable[str]) -> None:
         self._whole: set[str] = set()
         """Short forms, which count only as whole words."""
-        self._parts: dict[int, set[str]] = {}
-        """What of a form is enough, by its length."""
-        for value in values:
-            short = len(squeezed(value)) < _ENOUGH
-            for form in {squeezed(value), *forms(value)}:
+        self._parts: set[str] = set()
+        """The pieces of forms that are enough."""
+        self._sizes: defaultdict[str, set[int]] = defaultdict(set)
+        """The lengths of these pieces by their beginnings."""
+        for number, value in enumerate(values):
+            plain = squeezed(value)
+            for form in {plain, *forms(value)} if number < _FULLY else {plain}:
                 if len(form) < _FOUND_ANYWHERE:
                     self._whole.add(form)
                     continue
-                size = len(form) if short else max(_ENOUGH, -(-len(form) * 3 // 5))
-                self._parts.setdefault(size, set()).update(form[at : at + size] for at in range(len(form) - size + 1))
+                size = len(form) if len(plain) < _ENOUGH else max(_ENOUGH, -(-len(form) * 3 // 5))
+                for at in range(len(form) - size + 1):
+                    self._parts.add(form[at : at + size])
+                    self._sizes[form[at : at + _FOUND_ANYWHERE]].add(size)
 
     def is_in(self, text: str) -> bool:
         """True if a text carries one of them."""
@@ -242,13 +283,13 @@ class KeyIndex:
         )
 
     def _parts_in(self, plain: str) -> Iterator[str]:
-        for size, known in self._parts.items():
-            for at in range(len(plain) - size + 1):
-                if (part := plain[at : at + size]) in known:
+        for at in range(len(plain) - _FOUND_ANYWHERE + 1):
+            for size in self._sizes.get(plain[at : at + _FOUND_ANYWHERE], ()):
+                if (part := plain[at : at + size]) in self._parts:
                     yield part
 
 
 @lru_cache(maxsize=32)
-def key_index(values: frozenset[str]) -> KeyIndex:
+def key_index(values: tuple[str, ...]) -> KeyIndex:
     """The index of some values, made once."""
     return KeyIndex(values)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice, pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
 from urllib.parse import unquote_plus, urlsplit
 
-from agent.consent.carried import key_index, labelled_values, readings, squeezed
+from agent.consent.carried import key_index, readings, squeezed
+from agent.consent.labelled import values_by_strength
 from agent.web.address import canonical, host_of, source_of
 from mcp_tools.definition import reads_like_orders
 
@@ -24,12 +25,11 @@ _WRITTEN_OUT = re.compile(r"\s*[(\[]?\s*\b(?:dot|punkt|point|punto)\b\s*[)\]]?\s
 _TOKEN = re.compile(r"[A-Za-z0-9+_-]{12,}")
 _TOKENS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_]+")
+_USER_WORD = re.compile(r"\d+|[\u0e00-\u0eff\u2e80-\U0003ffff]|[^\W\d_\u0e00-\u0eff\u2e80-\U0003ffff]+")
 _NUMBERED = re.compile(r"\d(?:[ ./-]?\d){4,}|\w+(?:[-./]\w+)*")
 _CODES = re.compile(r"\d(?:[ .-]?\d){4,}(?!\w)|\w+(?:[-.]\w+)*")
 _DATE = re.compile(r"(?:19|20)\d\d([-./ ]?)\d\d?(?:\1\d\d?)?|\d\d?[-./]\d\d?[-./](?:19|20)\d\d")
 _END = ".,;:!?"
-_SAME_PAGE = frozenset({"www", "m", "mobile", "amp", "index", "default", "html", "htm", "php", "aspx"})
-"""Parts of an address that `canonical` leaves out, and that carry nothing."""
 _PIECE = 24
 """Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
 _PASSAGE = 48
@@ -44,7 +44,8 @@ _SURELY = 8
 """Letters of a host's name that stand together in no text by chance."""
 _DIGITS, _MIXED = 14, 16
 """Digits in a row, or letters and digits, that are a card, an account or a key."""
-_MOST_KEYS = 100
+_MOST_KEYS = 10_000
+"""Of more values with a name than twice that, none is looked for: all that may carry one is doubtful."""
 _MOST_PARTS = 20
 """Words that a path may have."""
 _ORDINARY = frozenset(
@@ -93,8 +94,8 @@ class Origins:
     sent: Sequence[Mapping[str, str]] = ()
     """What earlier actions of the run asked with, in parts: a value may leave piece by piece."""
     secrets: Sequence[str] = ()
-    links: Collection[str] = field(default=frozenset())
-    """Results of searches, pages that were read and their links, each as it is and in its `canonical` form."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Results of searches, pages that were read and their links, by the forms of `links_by_form`."""
     trusts: Callable[[str], bool] = lambda _url: False
     """Whether an address is at a site that is known to be nobody's trap, such as an encyclopedia."""
 
@@ -132,7 +133,7 @@ class Origins:
     @cached_property
     def known_sites(self) -> frozenset[str]:
         """The sites of what was found, read or linked."""
-        return frozenset(source_of(link if "://" in link else f"//{link}") for link in self.links)
+        return frozenset(map(source_of, set(self.links.values())))
 
     @cached_property
     def _shown(self) -> str:
@@ -143,17 +144,35 @@ class Origins:
         return len(value) > 2 and stands_whole(value, self._shown)
 
     def is_link(self, url: str) -> bool:
-        """Whether an address was found or linked, and says nothing more than that one did."""
-        if url in self.links:
-            return True
-        at = canonical(url)
-        said, there = (set(_TOKENS.findall(unquote_plus(one))) for one in (beyond_host(url), at))
-        return at in self.links and said <= there | _SAME_PAGE
+        """Whether an address was found or linked just as it is; it may lack the fragment."""
+        link = self.links.get(url, "")
+        return bool(link) and url in (link, link.partition("#")[0])
+
+    def meant(self, url: str) -> str:
+        """The link that another way to write its address means, so that the way carries nothing; else the address."""
+        return url if self.is_link(url) or url in self.wanted else self.links.get(canonical(url), url)
 
     def is_wanted(self, text: str) -> bool:
         """Whether the user wrote it."""
         plain = squeezed(text)
         return not plain or plain in self._wanted
+
+    @cached_property
+    def words_of_user(self) -> list[str]:
+        """The user's words and numbers; of a writing without spaces, each sign is one."""
+        return _USER_WORD.findall(self.wanted.casefold())
+
+    @cached_property
+    def _edges(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The places in the user's `squeezed` words at which words begin and end."""
+        ends = [*accumulate((len(squeezed(word)) for word in self.words_of_user), initial=0)]
+        return frozenset(ends[:-1]), frozenset(ends[1:])
+
+    def is_own(self, text: str) -> bool:
+        """Whether the user wrote it, in whole words; one letter says nothing."""
+        plain, (starts, ends) = squeezed(text), self._edges
+        places = (at for at in starts if self._wanted.startswith(plain, at) and at + len(plain) in ends)
+        return not plain or (next(places, None) is not None and (len(plain) > 1 or plain > "\u2e80"))
 
     def has_word_of(self, text: str) -> bool:
         """Whether at least one word or number of a text is the user's."""
@@ -210,22 +229,26 @@ class Origins:
 
     def secret_in(self, text: str) -> bool:
         """Whether a text carries a secret, in clear or encoded."""
-        return key_index(frozenset(one for one in self.secrets if len(squeezed(one)) > 4)).is_in(text)
+        return key_index(tuple(one for one in self.secrets if len(squeezed(one)) > 4)).is_in(text)
 
     @cached_property
-    def _keys(self) -> frozenset[str]:
+    def _keys(self) -> tuple[str, ...]:
         """Values of the user that are for nobody else: those with a name such as TOKEN, and what looks like a key."""
         texts = (*self.private, *self.answers)
-        labelled = (value for text in texts for value in labelled_values(text))
-        like_keys = (token for text in texts for token in _CODES.findall(text) if _is_code(token))
-        found = (value for value in (*labelled, *like_keys) if squeezed(value) not in self._wanted)
-        return frozenset(islice(dict.fromkeys(found), _MOST_KEYS))
+        strong, weak = zip(*map(values_by_strength, texts), strict=True) if texts else ((), ())
+        like_keys = (token for text in texts for token in codes_in(text))
+        found = dict.fromkeys((*chain(*strong), *chain(*weak), *islice(like_keys, _MOST_KEYS)))
+        return tuple(value for value in found if squeezed(value) not in self._wanted)
+
+    def holds_key(self, text: str) -> bool:
+        """Whether a text holds a key in some form. If there are more keys than can be looked for, each text may."""
+        return len(self._keys) > 2 * _MOST_KEYS or key_index(self._keys).is_in(text)
 
     def holds_value(self, text: str) -> bool:
         """Whether a text holds a key, or a word with digits, out of what is private and the user did not write."""
-        if key_index(self._keys).is_in(text):
+        if self.holds_key(text):
             return True
-        written = {code for one in (text, *readings(text)) for code in _CODES.findall(one) if _is_code(code)}
+        written = {code for one in (text, *readings(text)) for code in codes_in(one)}
         known = f"{self._private}\n{self._answered}"
         return any(code in known and code not in self._wanted for code in map(squeezed, written))
 
@@ -338,6 +361,12 @@ def _exists(path: str) -> bool:
 def stands_whole(value: str, text: str) -> bool:
     """Whether a value stands in a text, and is no part of a word there."""
     return value in text and bool(re.search(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", text))
+
+
+@lru_cache(maxsize=2048)
+def codes_in(text: str) -> tuple[str, ...]:
+    """The words of a text that look like keys or numbers of contracts."""
+    return tuple(token for token in _CODES.findall(text) if _is_code(token))
 
 
 def _addresses(text: str) -> list[str]:

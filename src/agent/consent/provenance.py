@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
+from agent.consent.carried import arguments_in_parts, leaves, member_names, parts, small_parts
 from agent.consent.origins import PATH, Origins, beyond_host, stands_whole
 from agent.consent.program import ProgramText
 from agent.web.address import canonical, is_address, source_of
@@ -24,6 +24,10 @@ Ruling = Literal["fine", "doubtful", "asked", "refused"]
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 _PASSAGE = 48
 """Letters and digits in a row that are no title any more: a search may ask for a title, if the user wants it."""
+_MOST_SMALL = 16
+"""Small values that the arguments of a call may have: switches, numbers of pages and the like."""
+_LITTLE = 3
+"""Characters of a value that says little alone."""
 _ORDER = 4
 """Words of others in a task's wording that make an order of it: fewer are what something on a page is called."""
 
@@ -64,6 +68,8 @@ class Asked:
     """The names of members in arguments."""
     results: Sequence[str] = ()
     """What the server of a call gave before: it may go back there."""
+    small: int = 0
+    """Values that are too small to be judged alone."""
     read_only: bool = False
     is_harmless: bool = False
     """Whether a browser's task can neither sign in nor take anything along."""
@@ -78,6 +84,16 @@ class Asked:
     def new_values(self) -> list[str]:
         """The values that the server of a call did not give itself."""
         return [one for one in self.others if not any(stands_whole(one, result) for result in self.results)]
+
+    @property
+    def pieces(self) -> list[str]:
+        """The values that may be pieces of another one: the new ones, and those that say little alone."""
+        return [one for one in self.others if len(one) <= _LITTLE or one in self.new_values]
+
+    @property
+    def joined(self) -> list[str]:
+        """What several pieces, and what several names spell."""
+        return ["".join(several) for several in (self.pieces, self.names) if len(several) > 1]
 
     def is_written(self, value: str) -> bool:
         """Whether a value stands in a program's text, or in what was shown before it."""
@@ -245,7 +261,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "passage",
             "doubtful",
             "an argument carries a piece of the user's data",
-            lambda a: any(map(a.origins.carries, (*a.others, *a.names))),
+            lambda a: any(map(a.origins.carries, (*a.others, *a.names, *a.joined))),
         ),
         Rule(
             "value",
@@ -257,7 +273,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "pieces",
             "doubtful",
             "the arguments carry pieces of the user's data",
-            lambda a: a.origins.is_pieced(arguments_in_parts(a.new_values)),
+            lambda a: a.origins.is_pieced(arguments_in_parts(a.pieces)) or any(map(a.origins.holds_key, a.joined)),
+        ),
+        Rule(
+            "small parts",
+            "doubtful",
+            "the arguments are many small values, and may spell the user's data",
+            lambda a: a.small > _MOST_SMALL and bool(a.origins.private or a.origins.answers),
         ),
         Rule(
             "address",
@@ -372,7 +394,7 @@ def of_call(
         results: What its server gave before.
     """
     values = list(leaves(arguments))
-    own = {one for one in values if one in files or origins.is_in_named_folder(one) or origins.is_wanted(one)}
+    own = {one for one in values if one in files or origins.is_in_named_folder(one) or origins.is_own(one)}
     asked = Asked(
         origins,
         name=name,
@@ -380,6 +402,7 @@ def of_call(
         others=[origins.below_named_folder(one) or one for one in values if one not in own],
         names=[*member_names(arguments)],
         results=results,
+        small=small_parts(arguments, origins.words_of_user),
         read_only=read_only,
     )
     verdict = _ruled("call", asked)

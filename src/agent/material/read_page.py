@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent.consent.permission import unless_wanted
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 async def read_page(state: State, context: Context) -> dict[str, Any]:
     """Reads where the decision says; the text and how to read on are the step's finding."""
     decision = resolved(decision_of(state), state)
+    origins = origins_of(state, context)
+    decision = replace(decision, file=origins.meant(decision.file))
     at: State = {**state, "decision": decision.as_json()}
-    ruled = of_address(decision.file, origins_of(at, context))
+    ruled = of_address(decision.file, origins)
     if (refused := await unless_wanted(ruled, at, context)) is not None:
         return refused
     try:

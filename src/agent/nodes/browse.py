@@ -99,7 +99,7 @@ def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
     decided = [url, task, state["question"]]
     for addresses in (addresses_in, _sites_in):
         for place, text in enumerate([*decided, *(s["finding"] for s in _found(state.get("steps", [])))]):
-            for address in addresses(text):
+            for address in map(origins.meant, addresses(text)):
                 if place < len(decided) or of_address(address, origins) == FINE:
                     return address
     return ""

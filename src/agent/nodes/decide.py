@@ -109,7 +109,7 @@ def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -
     for step, decision in enumerate(at_once, len(state.get("steps", [])) + 2):
         with context.journal.ahead(step):
             if means_page(decision):
-                url = resolved(decision, state).file
+                url = origins.meant(resolved(decision, state).file)
                 if of_address(url, origins) == FINE:
                     context.web.read_ahead(url)
             elif decision.action == "search" and of_query(decision.query, origins) == FINE:

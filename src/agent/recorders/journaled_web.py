@@ -21,7 +21,7 @@ from agent.models.protocol import Role
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
-from agent.web.address import canonical
+from agent.web.address import links_by_form
 from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json
 
@@ -66,8 +66,8 @@ class JournaledWeb:
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, asyncio.Task[Any]] = {}
         """What was begun before its step came, by address or query."""
-        self.links: set[str] = set()
-        """The pages, what they link to and what searches found, as it is and in canonical form."""
+        self.links: dict[str, str] = {}
+        """The pages, what they link to and what searches found, by each form of an address that means it."""
         self.texts: list[str] = []
         """What engines say of their hits, and what pages say: an address that only stands there is no link."""
 
@@ -82,8 +82,8 @@ class JournaledWeb:
         self.texts.append(f"{page.title}\n{page.whole}")
 
     def _link(self, addresses: Iterable[str]) -> None:
-        for address in addresses:
-            self.links.update((address, canonical(address)))
+        new = {address: address for address in addresses if self.links.get(address) != address}
+        self.links = {**links_by_form(new), **self.links, **new}
 
     def recall(self, addresses: Iterable[str]) -> None:
         """Count addresses that earlier turns of the conversation showed as links."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
@@ -58,6 +59,15 @@ def canonical(url: str) -> str:
     named = f":{port}" if port is not None and port != _PORTS.get(parts.scheme.lower()) else ""
     route = quote(unquote(route_of(url)), safe="/:@!$&'()*+,;=~-._?").rstrip("/")
     return f"{host_of(url)}{named}{path}" + (f"?{urlencode(asked)}" if asked else "") + (f"#{route}" if route else "")
+
+
+def links_by_form(addresses: Iterable[str]) -> dict[str, str]:
+    """Links by each form that means them: as they are, without a fragment, and `canonical`; the first one wins."""
+    found: dict[str, str] = {}
+    for link in (links := list(addresses)):
+        found.setdefault(link.partition("#")[0], link)
+        found.setdefault(canonical(link), link)
+    return found | {link: link for link in links}
 
 
 def route_of(url: str) -> str:
