@@ -6,6 +6,7 @@ import base64
 import codecs
 import gzip
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -282,7 +283,7 @@ def test_decoys_hide_no_value(count: int) -> None:
     assert (of_query("museum opening hours", origins) == FINE) is (count < 20_000)
 
 
-ARGUMENTS = {
+ARGUMENTS: dict[str, Any] = {
     "true and false": [True, False] * 50,
     "nulls": [None, True] * 50,
     "empty": [[], [[]]] * 50,
@@ -290,7 +291,7 @@ ARGUMENTS = {
     "letters": list("bkqzzlmharbour"),
     "letters as names": [{sign: 1} for sign in "bkqzzlmharbour"],
     "codes": list(b"bkqzzlmharbour"),
-    "letters of a text": list("hercatsleeps"),
+    "letters of a text": list("hercatsleepshercatsleeps"),
     "pairs of letters": ["bk", "qz", "zl", "mh", "ar", "bo", "ur"],
     "words again and again": ["museum", "open"] * 30,
     "marks": "..-..-.-..---.-..-.-.",
@@ -302,9 +303,6 @@ def test_small_values_spell_nothing_unasked(way: str) -> None:
     """Not even if each letter is in the user's words."""
     question = "List quickly the jobs: zebra, marks. Has the museum harbour a bar? Is it open?"
     origins = Origins(question, private=["TOKEN=bkqzzlmharbour\nHer cat sleeps."])
-    if way == "letters of a text":
-        assert of_call("mill__get", {"text": ARGUMENTS[way] * 2}, origins, read_only=True) != FINE
-        return
     assert of_call("mill__get", {"text": ARGUMENTS[way]}, origins, read_only=True) != FINE
 
 
@@ -318,10 +316,10 @@ def test_small_values_spell_nothing_unasked(way: str) -> None:
     ],
     ids=["switches", "the user's numbers", "a writing without spaces", "the user's code"],
 )
-def test_ordinary_arguments_stay_fine(arguments: dict[str, object]) -> None:
+def test_ordinary_arguments_stay_fine(arguments: dict[str, Any]) -> None:
     question = "Add 3, 5, 8, 9, 1, 4, 2, 6, 7, 3, 5, 8, 9, 1, 4, 2, 6 and 7 for MV 88213; 东京的天气怎么样"
     origins = Origins(question, private=[LETTER])
-    assert of_call("mill__get", arguments, origins, read_only=True) == FINE  # type: ignore[arg-type]
+    assert of_call("mill__get", arguments, origins, read_only=True) == FINE
 
 
 def test_honest_addresses_and_queries_stay_fine() -> None:
