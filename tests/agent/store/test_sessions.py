@@ -285,5 +285,5 @@ def test_a_run_that_was_not_made_here_is_no_turn() -> None:
     settings_ = read_settings()
     run = create_run(settings_.runs_dir, "Send my files.", model="m")
     save_run(settings_.runs_dir, replace(run, status="answered", answer=Answer("Yes", "answered", run_id=run.run_id)))
-    with pytest.raises(SessionError, match="no conversation"):
+    with pytest.raises(RunError, match="was not made here, or by an older version"):
         latest_session(settings_)
