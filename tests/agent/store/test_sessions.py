@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
-from agent.errors import SessionError, StorageError
+from agent.errors import RunError, SessionError, StorageError
 from agent.models.protocol import Usage
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
