@@ -156,12 +156,16 @@ READINGS: dict[str, Callable[[str], Iterable[str]]] = {
 """The ways in which a text is read besides as it stands."""
 
 
-def readings(text: str) -> list[str]:
-    """What a text says when decoded once or twice."""
+_SLOW = frozenset({"base58", "one number", "codes", "ascii85"})
+
+
+def readings(text: str, *, slow: bool = True) -> list[str]:
+    """What a text says when decoded once or twice; for long texts, without what is `slow` and fits every word."""
+    decoders = [read for name, read in READINGS.items() if slow or name not in _SLOW]
     found: dict[str, None] = {}
     waiting = [text]
     for _ in range(2):
-        new = [more for one in waiting for read in READINGS.values() for more in read(one)]
+        new = [more for one in waiting for read in decoders for more in read(one)]
         waiting = [one for one in dict.fromkeys(new) if one not in found and one != text][: _MOST_READINGS - len(found)]
         found.update(dict.fromkeys(waiting))
     return list(found)

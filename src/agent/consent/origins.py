@@ -114,7 +114,7 @@ class Origins:
     @cached_property
     def _mentioned(self) -> str:
         """All that foreign text may mean by a name, however it is written."""
-        forms = (self._foreign, _WRITTEN_OUT.sub("", self._foreign), *readings(self._foreign))
+        forms = (self._foreign, _WRITTEN_OUT.sub("", self._foreign), *readings(self._foreign, slow=False))
         return "\n".join(map(squeezed, forms))
 
     @cached_property
