@@ -165,7 +165,8 @@ class State(TypedDict, total=False):
     offered: list[str]
     """Names of the tools that had a function of their own in earlier turns."""
     remarks: list[str]
-    """What changed since the turn before: files that are gone or changed, variables that are lost."""
+    """What changed since the turn before: files that are gone or changed, variables that are lost; and where a long
+    message is kept."""
     wish: Wish
     """Missing where it is an answer."""
     schema: dict[str, Json]

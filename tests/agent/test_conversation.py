@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,19 @@ async def test_a_file_of_an_earlier_turn_can_be_read_and_opened_by_programs(chat
     assert (again.text, total.text) == ("done", "12")
     shown = [message for message in chat.messages if message["role"] == "user"]
     assert sum("south,coffee,4" in str(message["content"]) for message in shown) == 1, "the file is shown once"
+
+
+async def test_a_long_message_is_a_file_that_programs_open_in_later_turns_too(chat):
+    log = "\n".join(f"line {number}" for number in range(40))
+    async with chat.opened():
+        await chat.ask(f"How long is this log?\n{log}", Step(text="40 lines."))
+        path = re.search(r"this message is also a file: (\S+message\.txt)", chat.question)[1]
+        code = f"print(open({path!r}).read().count('line'))"
+        answer = await chat.ask("And again?", program(code, final_answer="{}"))
+    async with chat.opened():
+        later = await chat.ask("And now?", program(code, final_answer="{}"))
+    assert (answer.text, later.text) == ("40", "40")
+    assert "message is also a file" not in chat.question
 
 
 async def test_variables_stay_from_turn_to_turn(chat):

@@ -25,6 +25,8 @@ from mcp_tools.tool import Status, Tool
 _STANDS_ALONE = 12
 """Words from which on a message is searched for by itself; a shorter one may refer to the turn before it."""
 _MOST_OFFERED = 12
+_LONG_MESSAGE = 20
+"""Line breaks from which on a message, such as one with a pasted log, is a file of the conversation, too."""
 SHOWN_FLAWS = 3
 """`alita tools list` tells them all."""
 
@@ -53,6 +55,9 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     known = state.get("attached", [])
     if new := await look_at_files(context, known):
         found["attached"] = [*known, *new]
+    if state["question"].count("\n") >= _LONG_MESSAGE and not state.get("rules"):
+        path = context.workspace.keep_text("message.txt", state["question"])
+        found["remarks"] = [*state.get("remarks", []), f"For programs, this message is also a file: {path}"]
     if wants_tool:
         return found
     return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)
