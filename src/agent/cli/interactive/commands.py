@@ -460,7 +460,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("doctor", "", check),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
-_MEANT = {
+_ALIASES = {
     "reset": "new",
     "write": "save",
     **dict.fromkeys(("usage", "tokens", "stats"), "cost"),
@@ -468,7 +468,7 @@ _MEANT = {
     "settings": "config",
     "history": "export",
 }
-"""What other programs call their commands, and what comes nearest here."""
+"""What other programs call these commands."""
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
@@ -479,13 +479,9 @@ def find_command(name: str) -> Command:
         UsageError: There is none.
     """
     name = name.strip().removeprefix("/").lower()
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    hint = (
-        f"Did you mean /{_MEANT[name]}? "
-        if name in _MEANT
-        else did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.65)
-    )
+    if (command := _BY_NAME.get(_ALIASES.get(name, name))) is not None:
+        return command
+    hint = did_you_mean(f"/{name}", [f"/{known}" for known in _BY_NAME], cutoff=0.65)
     raise UsageError(f"There is no command /{name}.", remedy=f"{hint}/help lists all commands.")
 
 

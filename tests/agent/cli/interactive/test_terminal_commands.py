@@ -116,6 +116,13 @@ def test_an_entry_is_a_question(typed: str) -> None:
     assert command_of(typed) is None
 
 
+@pytest.mark.parametrize(("typed", "name"), [("/usage", "cost"), ("/quit", "exit"), ("/settings", "config")])
+def test_a_name_of_other_programs_runs_the_command(typed: str, name: str) -> None:
+    found = command_of(typed)
+    assert found is not None
+    assert found[0].name == name
+
+
 @pytest.mark.parametrize(
     ("typed", "message", "remedy"),
     [
