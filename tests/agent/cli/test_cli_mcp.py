@@ -303,10 +303,11 @@ def test_without_a_terminal_no_question_goes_to_an_endpoint_that_a_project_chose
 
 
 def test_what_a_project_chose_is_used_once_it_is_allowed_and_told_in_every_run(alita, stranger, here):
+    stranger.models = ["gpt-5-mini"]
     assert alita("config", "trust", "--yes").code == 0
     for _ in range(2):
         ended = alita("-q", "--no-cache", "What is the colour of my notes?")
-        assert "this folder's settings choose which model answers: model = gpt-5-mini" in ended.err
+        assert "this folder's settings choose which model answers: model = auto (default with an endpoint)" in ended.err
         assert f"base_url = {stranger.url}" in ended.err
     asked = len(stranger.requests)
     assert asked > 0

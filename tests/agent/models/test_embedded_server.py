@@ -154,8 +154,8 @@ async def test_a_state_that_is_stale_or_broken_is_no_server(open_model: Open, ru
 
 
 async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runtime: Path) -> None:
-    model = open_model(idle=0.4)
-    assert await pid_of(model, "sleep 0.9")
+    model = open_model(idle=2.0)
+    assert await pid_of(model, "sleep 2.9")
     pid = await pid_of(model)
     assert await gone(pid)
     assert running(runtime) == []
