@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -23,8 +24,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-import httpx2
-from unseen_questions import serving
+from unseen_questions import Counter, proxy, serving
 
 _SET = Path(__file__).resolve().parent / "unseen" / "conversations"
 _SECONDS = 3_400.0
@@ -50,31 +50,14 @@ def _size(body: dict[str, Any]) -> int:
 
 
 def _between(endpoint: str, seen: Seen) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Says nothing."""
-
-        def do_POST(self) -> None:
+    class Handler(proxy(endpoint, Counter())):  # type: ignore[misc]
+        def do_POST(self) -> None:  # noqa: N802 - of the base class
             content = self.rfile.read(int(self.headers["Content-Length"]))
             seen.bodies.append(json.loads(content))
             while seen.held:
                 time.sleep(0.1)
-            self._hand_on("POST", content)
-
-        def do_GET(self) -> None:
-            self._hand_on("GET", b"")
-
-        def _hand_on(self, method: str, content: bytes) -> None:
-            kept = {name: self.headers[name] for name in ("Authorization", "Content-Type") if name in self.headers}
-            reply = httpx2.request(method, endpoint + self.path, content=content, headers=kept, timeout=_SECONDS)
-            try:
-                self.send_response(reply.status_code)
-                self.send_header("Content-Type", reply.headers.get("Content-Type", "application/json"))
-                self.send_header("Content-Length", str(len(reply.content)))
-                self.end_headers()
-                self.wfile.write(reply.content)
-            except OSError:
-                return  # the turn was stopped
+            with contextlib.suppress(OSError):  # the turn was stopped
+                self._hand_on("POST", content)
 
     return Handler
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import codecs
 import gzip
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -486,3 +487,10 @@ def test_each_reading_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
             patch.delitem(carried.READINGS, way)
             assert of_address(url, _origins()) == FINE, way
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "--a" * 30_000, "password " * 10_000], ids=lambda text: text[:3])
+def test_a_text_made_to_take_long_holds_nobody_up(text: str) -> None:
+    began = time.thread_time()
+    labelled_values(text)
+    assert time.thread_time() - began < 2

@@ -77,6 +77,8 @@ _ALONE = (
     ),
 )
 """Patterns of a value whose label is part of the pattern."""
+_LONG_RUN = re.compile(r"([\w.+-]{400})[\w.+-]+")
+"""A run of signs that is longer than any name and value: its end would only cost time."""
 _CELLS = (r"\t", r"\|", ",", ";", r"\s{2,}")
 _INSERTED = re.compile(r"\(([^()]*)\)\s*VALUES\s*((?:\([^()]*\)[\s,]*)+)", re.I)
 _NO_VALUE = words("""
@@ -95,7 +97,7 @@ def labelled_values(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def values_by_strength(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the values behind names such as PASSWORD, and those behind names such as KEY, which may mean less."""
-    text = unicodedata.normalize("NFKC", text)
+    text = _LONG_RUN.sub(r"\1 ", unicodedata.normalize("NFKC", text))
     found = [*_paired(text), *_tabled(text)]
     found += [("password", value) for pattern in _ALONE for value in pattern.findall(text)]
     strong = (part for label, value in found if _is_strong(label) for part in _parts(value, alone=True))

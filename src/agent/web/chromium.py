@@ -147,7 +147,7 @@ _fetching = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
 
 async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, may_download: bool = True) -> Chromium:
-    """The browser to use, which is fetched where there is none.
+    """Return the browser to use, and fetch one if this machine has none.
 
     Args:
         chrome: The user's own choice.
@@ -155,7 +155,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
         may_download: One may be fetched.
 
     Raises:
-        WebProblem: There is none, and none can be had (`browser`).
+        WebProblem: The machine has no browser, and none was fetched (`browser`).
     """
     async with _fetching.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         try:
