@@ -1,7 +1,6 @@
 // What the TypeScript client of the 2.x line sees of a server: `node probe_client2.mjs FOLDER JSON MODE`, where the mode
 // is `auto`, `legacy` or a version to pin. Prints the report that `judging.assert_saw_everything` reads.
 import { createRequire } from "node:module";
-import { execFileSync } from "node:child_process";
 
 const require = createRequire(process.argv[2] + "/");
 const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
@@ -24,6 +23,6 @@ const transport = told.url
   : new StdioClientTransport({ command: told.command[0], args: told.command.slice(1), env: told.env });
 await client.connect(transport);
 const call = (name, args, options) => client.callTool({ name, arguments: args }, options);
-console.log(JSON.stringify(await seen(client, call, changed, told, execFileSync)));
+console.log(JSON.stringify(await seen(client, call, changed, told)));
 await client.close();
 process.exit(0);

@@ -1,7 +1,6 @@
 // What the TypeScript SDK of the 1.x line sees of a server: `node probe_sdk1.mjs FOLDER JSON`, with the folder of the
 // Node packages. Prints the report that `judging.assert_saw_everything` reads.
 import { createRequire } from "node:module";
-import { execFileSync } from "node:child_process";
 
 const require = createRequire(process.argv[2] + "/");
 const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
@@ -18,6 +17,6 @@ const transport = told.url
   : new StdioClientTransport({ command: told.command[0], args: told.command.slice(1), env: told.env });
 await client.connect(transport);
 const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);
-console.log(JSON.stringify(await seen(client, call, changed, told, execFileSync)));
+console.log(JSON.stringify(await seen(client, call, changed, told)));
 await client.close();
 process.exit(0);
