@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.actions.python_session import LivePython
 from agent.consent.external_tools import ExternalTools
 from agent.errors import DownloadError, StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note, Warned
 from agent.files.media.speech import Speech, wants_weights
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.protocol import EMBEDDED, ROLES
-from agent.models.roles import Models
 from mcp_tools.errors import IsolationError, LibraryError, UnknownToolError
 from mcp_tools.json_file import JsonFile
 from mcp_tools.library.approvals import ApprovedHashes
@@ -25,11 +23,13 @@ from mcp_tools.library.library import Library
 from mcp_tools.tool import Status
 
 if TYPE_CHECKING:
+    from agent.actions.python_session import LivePython
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
     from agent.consent.grants import Grants
     from agent.material.workspace import Workspace
+    from agent.models.roles import Models
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
@@ -107,6 +107,8 @@ class Resources:
             StoppedError: The fetch was ended early.
             UserError: A model cannot be had.
         """
+        from agent.models.roles import Models
+
         names = [settings.models_for(role) for role in ROLES]
         key = (settings.base_url, *names)  # a run that goes on has its own
         async with self._opening:
@@ -142,6 +144,8 @@ class Resources:
 
     async def python_of(self, conversation: str) -> LivePython:
         """Return the Python process of a conversation, by the id of its first run; those of old ones are ended."""
+        from agent.actions.python_session import LivePython
+
         live = self._pythons.pop(conversation, None) or LivePython()
         self._pythons[conversation] = live
         while len(self._pythons) > MOST_PYTHONS:
