@@ -16,6 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from support.json_server import JsonServer, Reply, Request
 from support.openai_server import OpenAIServer
 from support.site.server import Site
 
@@ -61,20 +62,31 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
 
 
+@pytest.fixture(scope="session")
+def no_hits() -> Iterator[str]:
+    """The address of a search engine that finds nothing."""
+
+    def answer(request: Request) -> Reply:
+        is_search = request.path.endswith("/search")
+        return Reply({"success": True, "data": {"web": []}}) if is_search else Reply({"error": "no such page"}, 404)
+
+    with JsonServer(answer) as server:
+        yield server.url
+
+
 @pytest.fixture(autouse=True)
-def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(homes: Path, no_hits: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own for each test, named by ALITA_HOME, and no key of the developer's in the environment.
 
-    The only search engine is an index of pages, of which there are none.
+    The only search engine is on this machine, and finds nothing.
     """
     folder = Path(tempfile.mkdtemp(dir=homes))
     for name in list(os.environ):
         if _PRIVATE.search(name) and name not in _FOR_TESTS:
             monkeypatch.delenv(name)
     monkeypatch.setenv("ALITA_HOME", str(folder))
-    (folder / "pages").mkdir()
-    monkeypatch.setenv("ALITA_ENGINES", "index")
-    monkeypatch.setenv("ALITA_WEB_INDEX", str(folder / "pages"))
+    monkeypatch.setenv("ALITA_ENGINES", "firecrawl")
+    monkeypatch.setenv("ALITA_FIRECRAWL_API_URL", no_hits)
     return folder
 
 

@@ -116,9 +116,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, home: Path) -> Desk:
-    """A folder, a home, and a model that plays what the test says. What is searched is an empty folder of pages."""
-    return Desk(tmp_path, home, flags={"engines": "index", "web_index": str(home / "pages")})
+def desk(tmp_path: Path, home: Path, no_hits: str) -> Desk:
+    """A folder, a home, and a model that plays what the test says. The only search engine finds nothing."""
+    return Desk(tmp_path, home, flags={"engines": "firecrawl", "firecrawl_api_url": no_hits})
 
 
 @pytest.fixture

@@ -203,6 +203,24 @@ def test_an_unknown_key_names_the_file_and_the_nearest_setting(place):
     assert caught.value.remedy == "Did you mean max_steps?"
 
 
+@pytest.mark.parametrize(
+    ("line", "variables", "said"),
+    [
+        ('web_index = "pages"', {}, "config.toml sets web_index, but "),
+        ('engines = ["index", "ddgs"]', {}, "engines cannot be "),
+        ("", {"ALITA_WEB_INDEX": "pages"}, "The variable ALITA_WEB_INDEX is set, but "),
+        ("", {"ALITA_ENGINES": "index"}, "engines cannot be "),
+    ],
+    ids=["file, setting", "file, engine", "variable, setting", "variable, engine"],
+)
+def test_the_own_index_of_an_earlier_version_is_named(place, line, variables, said):
+    place.user(line)
+    with pytest.raises(SettingsError) as caught:
+        place.read(**variables)
+    assert said in caught.value.message
+    assert "the engine `index`, which searched your own pages, was removed; attach files with" in caught.value.message
+
+
 def test_a_file_that_is_not_toml_says_where(place):
     (place.project / "alita.toml").write_bytes(b"model = \nmax_steps = 3")
     with pytest.raises(SettingsError, match=r"alita\.toml is not valid TOML: .*line 1"):

@@ -483,7 +483,7 @@ async def test_the_model_chooses_where_to_search(talk, monkeypatch):
     with JsonServer(lambda request: Reply(found) if request.path == "/w/api.php" else page) as server:
         monkeypatch.setattr(Wikipedia, "_url", server.url)
         turns = [search, program(code), program("search('x', 'nowhere')"), Step(text="1874")]
-        answer = await talk.ask("When was Grey Point lit?", *turns, engines="index,wikipedia")
+        answer = await talk.ask("When was Grey Point lit?", *turns, engines="firecrawl,wikipedia")
         assert [one.params["srsearch"] for one in server.requests if one.path == "/w/api.php"] == [
             "Grey Point lighthouse",
             "Grey Point light",
@@ -491,7 +491,7 @@ async def test_the_model_chooses_where_to_search(talk, monkeypatch):
     quoted, off, unknown = talk.results
     assert "was lit in 1874" in quoted
     assert "/wiki/Grey_Point" in off
-    assert "arxiv is not searched: the setting `engines` names index, wikipedia alone" in off
+    assert "arxiv is not searched: the setting `engines` names firecrawl, wikipedia alone" in off
     assert "source is one of web, wikipedia, arxiv, not 'nowhere'" in unknown
     journal = (talk.desk.runs / answer.run_id / "journal.jsonl").read_text()
     assert journal.count('"source":"wikipedia"') >= 2

@@ -11,6 +11,9 @@ from typing import Any
 import jsonschema
 
 from support.json_server import JsonServer, Reply, Request
+from support.site.routes import answer
+from support.site.server import Request as SiteRequest
+from support.site.server import Site
 
 _OF_THE_SDK = {"origin", "integration", "fastMode"}
 """What the SDK sends beside what is described."""
@@ -56,6 +59,17 @@ class FirecrawlServer(JsonServer):
         status = 200 if body["url"] in self.pages else 404
         facts = {"title": title, "sourceURL": body["url"], "url": body["url"], "statusCode": status, **self.metadata}
         return {"success": True, "data": {"markdown": text, "metadata": facts}}
+
+
+def pages_of(site: Site, *paths: str) -> dict[str, tuple[str, str]]:
+    """The title and the words of pages of a site, by address; the site is not asked for them."""
+    found = {}
+    for path in paths:
+        body = answer(site, SiteRequest("GET", path, {}, {})).body
+        text = body if isinstance(body, str) else bytes(body).decode()  # type: ignore[arg-type]  # of no page it is pieces
+        title = re.search("<title>(.*?)</title>", text)
+        found[site.url + path] = (title[1] if title else path, re.sub("<[^>]*>", " ", text))
+    return found
 
 
 def _words(text: str) -> set[str]:

@@ -22,12 +22,14 @@ from pydantic import (
     Field,
     PrivateAttr,
     SecretStr,
+    ValidationError,
     ValidationInfo,
     field_validator,
 )
 
 from agent.configuration.allowed_addresses import read_allowed
 from agent.configuration.specialists import SPECIALISTS
+from agent.errors import RunError
 from agent.models.named import NamedModel, endpoint_address, is_known_to_see
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
 from agent.question import Wish
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 
 
 ABILITIES = ("search", "browse", "create")
-ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
+ENGINES = ("firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
+REMOVED = {"web_index": "the engine `index`, which searched your own pages, was removed; attach files with --file"}
+"""Settings of earlier versions, each with the reason why there is none now and what to do."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
 _OPENAI = re.compile(r"(https?://)?api\.openai\.com(?![\w.-])", re.IGNORECASE)
@@ -189,12 +193,9 @@ class Settings(BaseModel):
 
     engines: Names = Field(
         (),
-        description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv (default: those ready).",
+        description="Search engines in order: firecrawl, tavily, ddgs, wikipedia, arxiv (default: those ready).",
     )
     firecrawl_api_url: Address = Field(None, description="URL of your own Firecrawl server.")
-    web_index: Path | None = Field(
-        None, description="Folder or list of pages that the `index` engine searches offline."
-    )
     allow_private: bool = Field(False, description="Also open pages on this machine and its network.")
     allow_addresses: Names = Field(
         (),
@@ -254,6 +255,8 @@ class Settings(BaseModel):
         if info.field_name == "without":
             value = tuple("browse" if name == "browser" else name for name in value)
         names = value if isinstance(value, tuple) else (value,) if value else ()
+        if info.field_name == "engines" and "index" in names:
+            raise ValueError(REMOVED["web_index"])
         if unknown := [name for name in names if name not in known]:
             raise ValueError(f"{', '.join(unknown)} is none of {', '.join(known)}")
         return value
@@ -404,7 +407,7 @@ HOME = "home"
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
 """What a run that says nothing of them had none of."""
-_RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "web_index", "browser_hosts", "allow_private", "allow_addresses")
+_RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "browser_hosts", "allow_private", "allow_addresses")
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
@@ -439,6 +442,9 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
         settings: Those of this process.
         goes_on: Whether it makes new calls: then those of the command line count, and in place of the one that ended
             it a higher one of this process.
+
+    Raises:
+        RunError: An earlier version made the run with what this one does not have.
     """
     told = run.configuration
     written = {name: told[name] for name in (*_RECORDED, *ROLES, "approval", "tools_dir") if told.get(name)}
@@ -448,7 +454,14 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
             own = getattr(settings, name)
             if name in settings.by_flag or (name == ended and (own is None or own > float(written[name]))):
                 del written[name]
-    read = Settings.model_validate({"model": run.model, **written})
+    try:
+        read = Settings.model_validate({"model": run.model, **written})
+    except ValidationError as error:
+        flaw = error.errors(include_url=False, include_input=False)[0]
+        why = flaw["msg"].removeprefix("Value error, ")
+        raise RunError(
+            f"The run {run.run_id} cannot be repeated; its {flaw['loc'][0]}: {why}.", remedy="Ask its question again."
+        ) from None
     recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_AS_BEGUN, *written)}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None

@@ -19,7 +19,7 @@ from typing import Any, get_args
 from pydantic import SecretStr, ValidationError
 
 from agent.configuration.paths import PROJECT_FILE, default_tools_folder, find_folders
-from agent.configuration.settings import Settings, implied_model, require_header_text, split_names
+from agent.configuration.settings import REMOVED, Settings, implied_model, require_header_text, split_names
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
@@ -58,7 +58,6 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "firecrawl_api_url": "it would choose who receives your searches and your key",
     "allow_private": "it would let web pages reach your network",
     "allow_addresses": "it would let web pages reach your network",
-    "web_index": "it would choose which of your files are searched",
     "chrome": "it would choose which program is started",
     "browser_hosts": "it would choose which pages the browser opens",
     "logins": "it would choose whose passwords are used",
@@ -277,6 +276,8 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
                 layer[setting] = (value, origin.format(variable))
     known = ["ALITA_HOME", SERVE_TOKEN, *(name for setting in Settings.model_fields for name in variables(setting)[:1])]
     for variable in environment:
+        if variable.startswith("ALITA_"):
+            _require_not_removed(variable.removeprefix("ALITA_").lower(), f"The variable {variable} is set")
         if variable.startswith("ALITA_") and variable not in known and (near := _nearest(variable, known)):
             raise SettingsError(f"The variable {variable} is not a setting.", remedy=f"Did you mean {near}?")
     return layer
@@ -306,11 +307,17 @@ def require_known(values: Iterable[str], path: Path | None = None) -> None:
         SettingsError: One is none; the nearest one is named.
     """
     for name in values:
+        _require_not_removed(name, f"{path} sets {name}" if path else f"There is no setting {name}")
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)
             remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
             said = f"{path}: there is" if path else "There is"
             raise SettingsError(f"{said} no setting {one_line(name, 60)}.", remedy=remedy)
+
+
+def _require_not_removed(name: str, said: str) -> None:
+    if why := REMOVED.get(name):
+        raise SettingsError(f"{said}, but {why}.", remedy=f"Remove {name}.")
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

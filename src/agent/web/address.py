@@ -21,15 +21,15 @@ _LOCAL = (
 )  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
 _PICTURES = re.compile(r"/media/[^/:]+:")  # what MediaWiki shows before an article, which stays the same page
-_ADDRESS = re.compile(r"(?:https?://[^/?#\s]\S*|file:///\S+)", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://[^/?#\s]\S*", re.IGNORECASE)
 _IN_TEXT = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`\[\]]+", re.IGNORECASE)
 _BEHIND = ".,;:!?*_"  # signs that follow an address in a text, and are not part of its end
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the whole address of a page, of the web or of an own index, and not a file's name."""
+    """Whether a text is the whole address of a page, and not a file's name."""
     text = text.strip()
-    return bool(_ADDRESS.fullmatch(text)) and (text[:5].lower() == "file:" or bool(split_address(text).hostname))
+    return bool(_ADDRESS.fullmatch(text)) and bool(split_address(text).hostname)
 
 
 def addresses_in(text: str) -> list[str]:

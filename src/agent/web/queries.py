@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from mcp_tools.particulars import FUNCTION_WORDS, QUOTED, quoted_in
@@ -178,10 +178,6 @@ _MOST_TERMS = 32
 _QUERY_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PART = re.compile(r"(?P<not>(?<!\S)-(?!\d))?(?:\"(?P<phrase>[^\"]*)\"|(?P<word>\S+))")
 _SITE = re.compile(r"site:(?P<host>[\w.:-]+)(?:/\S*)?$", re.I)
-_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f\U00020000-\U0003ffff"
-"""Writings without spaces between words: each character is a word."""
-_ALONE = re.compile(f"([{_UNSPACED}])")
-_SPACED = re.compile(f" ([{_UNSPACED}]) ")
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
@@ -194,19 +190,6 @@ class Query:
     without: tuple[str, ...] = ()
     site: str = ""  # a host; its subdomains count too
     text: str = ""  # the whole as it was written, without the site
-
-    @property
-    def loosened(self) -> Query:
-        """With the phrases as words."""
-        words = (*self.words, *(word for phrase in self.phrases for word in phrase.split()))
-        return replace(self, words=tuple(dict.fromkeys(words))[:_MOST_TERMS], phrases=())
-
-    @property
-    def expression(self) -> str:
-        """The whole in the syntax of FTS5, every part of it quoted."""
-        any_word = " OR ".join(map(match_of, self.words))
-        wanted = " AND ".join([*map(match_of, self.phrases), *([f"({any_word})"] if self.words else [])])
-        return f"({wanted}) NOT ({' OR '.join(map(match_of, self.without))})" if self.without else wanted
 
 
 def parse_query(text: str) -> Query:
@@ -233,21 +216,6 @@ def parse_query(text: str) -> Query:
     kept = tuple(dict.fromkeys(word.casefold() for word in telling))[:_MOST_TERMS]
     named = tuple(filter(None, phrases))[:_MOST_TERMS]
     return Query(kept, named, tuple(filter(None, without))[:_MOST_TERMS], site, rest.strip())
-
-
-def match_of(words: str) -> str:
-    """Words as one quoted string of FTS5: one after the other. Words have no quotes in them."""
-    return f'"{" ".join(spaced(words).split())}"'
-
-
-def spaced(text: str) -> str:
-    """The text with each character of an unspaced writing as a word of its own."""
-    return text if text.isascii() else _ALONE.sub(r" \1 ", text)
-
-
-def unspaced(text: str) -> str:
-    """The text as it was."""
-    return text if text.isascii() else _SPACED.sub(r"\1", text)
 
 
 def oldest(freshness: str) -> datetime | None:

@@ -31,7 +31,7 @@ def script(folder: Path, *lines: dict[str, Any]) -> str:
 
 def run(folder: Path, model: str, *arguments: str) -> Ended:
     flags = ["--model", model, "--allow-private", "--no-cache", "--max-seconds", str(LIMIT), "--json"]
-    variables = os.environ | {"ALITA_ENGINES": "index", "ALITA_CHROME": "/bin/false"}
+    variables = os.environ | {"ALITA_ENGINES": "wikipedia", "ALITA_CHROME": "/bin/false"}
     return ended(ForkedCommand([*flags, *arguments], stdin=False, here=folder, variables=variables), timeout=LATEST)
 
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from support.command import Terminal
 from support.fibonacci import decide
+from support.firecrawl_server import FirecrawlServer, pages_of
 from support.site.server import Site
 
 QUESTION = "When was the Grey Point lighthouse first lit?"
 
 
 @pytest.fixture
-def ask(terminal: Terminal, site: Site) -> Any:
-    """Asks with an index of the site's pages and a model that plays lines."""
-    pages = terminal.here / "pages.txt"
-    pages.write_text(f"{site.url}/lighthouse\n{site.url}/ferry\n")
+def ask(terminal: Terminal, site: Site) -> Iterator[Any]:
+    """Asks with an engine that finds the site's pages and a model that plays lines."""
     script = terminal.script(
         decide("answer", answer="1874 [1]", when='<data source="search">'),
         decide("search", query="lighthouse lit"),
     )
-    where = {"ALITA_ENGINES": "index", "ALITA_WEB_INDEX": str(pages)}
-    return lambda *arguments: terminal.call("--model", script, *arguments, QUESTION, **where)
+    with FirecrawlServer(pages_of(site, "/lighthouse", "/ferry")) as server:
+        where = {"ALITA_ENGINES": "firecrawl", "FIRECRAWL_API_URL": server.url}
+        yield lambda *arguments: terminal.call("--model", script, *arguments, QUESTION, **where)
 
 
 def test_the_answer_stands_alone_on_stdout_and_its_sources_below_the_account(ask, site):

@@ -75,7 +75,6 @@ def test_any_text_has_a_form_that_stays(text):
         ("https://one.github.io/x", "one.github.io"),
         ("http://127.0.0.1:8000/x", "127.0.0.1"),
         ("http://localhost:1/x", "localhost"),
-        ("file:///pages/a.html", ""),
     ],
 )
 def test_who_answers_for_a_page_is_who_registered_its_domain(url, source):
@@ -94,7 +93,7 @@ def test_hosts_without_what_tells_nothing():
     [
         ("https://example.org/a.pdf", True),
         ("HTTP://example.org", True),
-        ("file:///pages/a.html", True),
+        ("file:///pages/a.html", False),
         ("example.org", False),
         ("report.pdf", False),
         ("https://", False),

@@ -12,11 +12,14 @@ import pytest
 
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
+from agent.errors import RunError
 from agent.events import FileRead, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
+from agent.web.engines.services import Wikipedia
 from support.fibonacci import decide
-from support.firecrawl_server import FirecrawlServer
+from support.firecrawl_server import FirecrawlServer, pages_of
+from support.json_server import JsonServer, Reply
 from support.openai_server import Step
 from support.site.server import Site
 from support.web_server import WebServer
@@ -33,18 +36,15 @@ def towns() -> Iterator[tuple[Site, Site]]:
 
 
 @pytest.fixture
-def indexed(desk, towns, tmp_path):
-    """A desk whose only engine is an index of pages of the first site."""
-    pages = [
-        f"{towns[0].url}{path}" for path in ("/lighthouse", "/ferry", "/museum", "/notices", "/files/tides-2026.csv")
-    ]
-    listed = tmp_path / "pages.txt"
-    listed.write_text("\n".join(pages) + "\n")
-    desk.flags |= {"engines": "index", "web_index": str(listed), "allow_private": True}
-    return desk
+def searching(desk, towns):
+    """A desk whose only engine finds pages of the first site."""
+    pages = pages_of(towns[0], "/lighthouse", "/ferry", "/museum", "/notices", "/files/tides-2026.csv")
+    with FirecrawlServer(pages) as server:
+        desk.flags |= {"engines": "firecrawl", "firecrawl_api_url": server.url, "allow_private": True}
+        yield desk
 
 
-async def test_a_fact_is_searched_read_quoted_and_cited_and_that_is_traced_and_replayed(indexed, towns):
+async def test_a_fact_is_searched_read_quoted_and_cited_and_that_is_traced_and_replayed(searching, towns):
     """The replay searches and reads nothing, and tells the same."""
     from agent.traces.read import call_of
 
@@ -52,63 +52,70 @@ async def test_a_fact_is_searched_read_quoted_and_cited_and_that_is_traced_and_r
         decide("answer", answer="It was lit on 9 October 1874 [1].", when=FOUND),
         decide("search", query="when was the lighthouse first lit"),
     ]
-    answer = await indexed.plays(*lines).ask("When was the lighthouse of Grey Point first lit?")
+    answer = await searching.plays(*lines).ask("When was the lighthouse of Grey Point first lit?")
     assert answer.text == "It was lit on 9 October 1874."
     [source] = answer.sources
     assert (source.number, source.url) == (1, f"{towns[0].url}/lighthouse")
     assert "was lit for the first time on 9 October 1874" in source.quote
-    [asked, *_] = indexed.of(WebSearched)
-    assert (asked.source, asked.query, asked.ok) == ("index", "when was the lighthouse first lit", True)
-    assert "Grey Point lighthouse" in [page.title for page in indexed.of(PageRead) if page.ok]
-    kept = indexed.runs / answer.run_id / "workspace" / "search_1.json"
+    [asked, *_] = searching.of(WebSearched)
+    assert (asked.source, asked.query, asked.ok) == ("firecrawl", "when was the lighthouse first lit", True)
+    assert "Grey Point lighthouse" in [page.title for page in searching.of(PageRead) if page.ok]
+    kept = searching.runs / answer.run_id / "workspace" / "search_1.json"
     assert json.loads(kept.read_text())[0]["url"] == f"{towns[0].url}/lighthouse"
-    calls = [call_of(r) for r in Journal.replay(journal_path(indexed.runs, answer.run_id)).records()]
+    calls = [call_of(r) for r in Journal.replay(journal_path(searching.runs, answer.run_id)).records()]
     web = [call for call in calls if call.kind == "web"]
     assert web[0].title == "search when was the lighthouse first lit"
     assert f"{towns[0].url}/lighthouse" in next(p.text for p in web[0].came if p.label == "found")
     assert f"read {towns[0].url}/lighthouse" in [call.title for call in web]
 
     def told() -> list[str]:
-        events = [event for event in indexed.events if isinstance(event, WebSearched | PageRead)]
+        events = [event for event in searching.events if isinstance(event, WebSearched | PageRead)]
         return sorted(f"{type(event)} {getattr(event, 'url', '')}" for event in events)
 
     before = told()
     for site in towns:
         site.requests.clear()
-    again = await indexed.replay(answer.run_id)
+    again = await searching.replay(answer.run_id)
     assert (again.text, again.sources, told()) == (answer.text, answer.sources, before)
     assert towns[0].paths() == []
 
 
-async def test_an_answer_that_follows_rules_keeps_no_mark_of_its_source(indexed):
+async def test_an_answer_that_follows_rules_keeps_no_mark_of_its_source(searching):
     lines = [
         decide("answer", answer="It has a long history. It was lit [1].\nFINAL ANSWER: 9 October 1874 [1]", when=FOUND),
         decide("search", query="when was the lighthouse first lit"),
     ]
-    answer = await indexed.plays(*lines).ask("When was the lighthouse first lit?", rules="A bare value.")
+    answer = await searching.plays(*lines).ask("When was the lighthouse first lit?", rules="A bare value.")
     assert answer.text.endswith("FINAL ANSWER: 9 October 1874")
     assert [source.number for source in answer.sources] == [1]
 
 
-async def test_a_run_remembers_where_it_may_search_and_read(indexed):
+async def test_a_run_remembers_where_it_may_search_and_read(searching):
     from agent.configuration.settings import settings_as_in
     from agent.store.runs import load_run
 
-    indexed.flags["browser_hosts"] = "Oxmere.example,callow.example"
-    answer = await indexed.plays(decide("answer", answer="1")).ask("Which?")
-    run = load_run(indexed.runs, answer.run_id)
-    plain = read_settings({}, environment={"ALITA_HOME": str(indexed.home)}, current=indexed.folder)
+    searching.flags["browser_hosts"] = "Oxmere.example,callow.example"
+    answer = await searching.plays(decide("answer", answer="1")).ask("Which?")
+    run = load_run(searching.runs, answer.run_id)
+    plain = read_settings({}, environment={"ALITA_HOME": str(searching.home)}, current=searching.folder)
     later = settings_as_in(run, plain)
-    assert (later.engines, later.allow_private) == (("index",), True)
+    assert (later.engines, later.allow_private) == (("firecrawl",), True)
     assert later.browser_hosts == ("oxmere.example", "callow.example")
-    assert str(later.web_index) == indexed.flags["web_index"]
+
+
+async def test_a_run_that_searched_the_own_index_of_an_earlier_version_says_so(desk):
+    answer = await desk.plays(decide("answer", answer="1")).ask("Which?")
+    record = desk.runs / answer.run_id / "run.json"
+    record.write_text(record.read_text().replace('"firecrawl"', '"index"'))
+    with pytest.raises(RunError, match="the engine `index`, which searched your own pages, was removed"):
+        await desk.replay(answer.run_id)
 
 
 def in_step_2(event: Any) -> bool:
     return isinstance(event, StepStarted) and event.step == 2
 
 
-async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_after_a_resume(indexed, towns):
+async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_after_a_resume(searching, towns):
     site = towns[0]
     lines = [
         decide("answer", answer="knots", when="looking for 'opening'"),
@@ -118,14 +125,14 @@ async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_afte
         decide("read_file", file=f"{site.url}/lighthouse"),
     ]
 
-    first = await indexed.plays(*lines).stop("What does the museum show?", in_step_2)
+    first = await searching.plays(*lines).stop("What does the museum show?", in_step_2)
     assert first.status == "interrupted"
-    answer = await indexed.resume(first.run_id)
+    answer = await searching.resume(first.run_id)
     assert (answer.text, answer.steps) == ("knots", 3)
-    journal = Journal.replay(journal_path(indexed.runs, answer.run_id))
+    journal = Journal.replay(journal_path(searching.runs, answer.run_id))
     read = [record.request["read"] for record in journal.records() if "read" in record.request]
     assert read == [f"{site.url}/{name}" for name in ("lighthouse", "ferry", "museum")]
-    assert (await indexed.replay(answer.run_id)).text == "knots"
+    assert (await searching.replay(answer.run_id)).text == "knots"
 
 
 async def test_the_addresses_of_few_links_are_shown(desk, tmp_path):
@@ -164,7 +171,7 @@ async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, t
     assert answer.text == "306"
 
 
-async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns, openai_server):
+async def test_a_table_of_the_web_is_computed_over_by_a_program(searching, towns, openai_server):
     seen: list[str] = []
 
     def reply(body: dict[str, Any]) -> Step:
@@ -179,33 +186,33 @@ async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns, 
 
     openai_server.default = reply
     flags = {"model": "tiny", "base_url": openai_server.url, "api_key": "k"}
-    answer = await indexed.ask("How many tides are there in 2026?", **flags)
+    answer = await searching.ask("How many tides are there in 2026?", **flags)
     assert answer.text == "12"
     assert "|---" not in seen[0]
-    assert [(e.name, e.ok) for e in indexed.of(ToolCalled)] == [("program", True)]
-    assert [e.type for e in indexed.of(FileRead)] == ["csv"]
+    assert [(e.name, e.ok) for e in searching.of(ToolCalled)] == [("program", True)]
+    assert [e.type for e in searching.of(FileRead)] == ["csv"]
 
 
-async def test_a_private_address_is_refused_unless_allowed(indexed, towns):
+async def test_a_private_address_is_refused_unless_allowed(searching, towns):
     lines = [
         decide("answer", answer="unknown", when="allow-private"),
         decide("read_file", file=f"{towns[0].url}/ferry"),
     ]
-    await indexed.plays(*lines).ask("When does the ferry leave?", allow_private=False)
-    assert "allow-private" in indexed.notes
+    await searching.plays(*lines).ask("When does the ferry leave?", allow_private=False)
+    assert "allow-private" in searching.notes
     assert towns[0].paths() == []
 
 
-async def test_a_page_that_quotes_the_question_is_kept_from_the_agent(indexed, towns):
+async def test_a_page_that_quotes_the_question_is_kept_from_the_agent(searching, towns):
     question = "Of which tower: stands 37 metres high and has 188 steps. Its light is seen from 21 nautical miles?"
     lines = [
         decide("answer", answer="unknown", when=FOUND),
         decide("search", query="Grey Point lighthouse"),
     ]
-    await indexed.plays(*lines).ask(question, leak_guard=True)
-    blocked = indexed.of(LeakBlocked)
+    await searching.plays(*lines).ask(question, leak_guard=True)
+    blocked = searching.of(LeakBlocked)
     assert blocked
-    journal = (indexed.runs / indexed.events[0].run_id / "journal.jsonl").read_text()
+    journal = (searching.runs / searching.events[0].run_id / "journal.jsonl").read_text()
     prompts = [line for line in journal.splitlines() if '"blob"' in line]
     assert prompts
     assert not any("Hanna Brook" in prompt or "188 steps. Its" in prompt.replace(question, "") for prompt in prompts)
@@ -222,42 +229,52 @@ async def test_firecrawl_searches_and_reads_what_alita_cannot_as_its_contract_sa
     assert (server.violations, towns[0].paths()) == ([], ["/robots.txt", "/error"])
 
 
-async def test_an_engine_with_a_wrong_key_leaves_the_question_to_the_next_and_its_key_is_nowhere(indexed, towns):
+async def test_an_engine_with_a_wrong_key_leaves_the_question_to_the_next_and_its_key_is_nowhere(desk, monkeypatch):
     lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
-    with FirecrawlServer({}, key="fc-right") as server:
-        flags = {"engines": "firecrawl,index", "firecrawl_api_url": server.url, "firecrawl_api_key": "fc-0wrong0wrong0"}
-        answer = await indexed.plays(*lines).ask("When was the lighthouse lit?", **flags)
-    told = [(event.source, event.ok) for event in indexed.of(WebSearched)]
-    assert told[:2] == [("firecrawl", False), ("index", True)]
-    for path in (indexed.runs / answer.run_id).rglob("*"):
+    hits = {"query": {"search": [{"title": "Grey Point", "snippet": "A lighthouse"}]}}
+    page = Reply("<title>Grey Point</title><p>The lighthouse was lit in 1874.", headers={"Content-Type": "text/html"})
+    with (
+        FirecrawlServer({}, key="fc-right") as server,
+        JsonServer(lambda request: Reply(hits) if request.path == "/w/api.php" else page) as wikipedia,
+    ):
+        monkeypatch.setattr(Wikipedia, "_url", wikipedia.url)
+        flags = {
+            "engines": "firecrawl,wikipedia",
+            "firecrawl_api_url": server.url,
+            "firecrawl_api_key": "fc-0wrong0wrong0",
+        }
+        answer = await desk.plays(*lines).ask("When was the lighthouse lit?", allow_private=True, **flags)
+    told = [(event.source, event.ok) for event in desk.of(WebSearched)]
+    assert told[:2] == [("firecrawl", False), ("wikipedia", True)]
+    for path in (desk.runs / answer.run_id).rglob("*"):
         assert path.is_dir() or b"fc-0wrong0wrong0" not in path.read_bytes()
-    await indexed.replay(answer.run_id)
-    assert [(event.source, event.ok) for event in indexed.of(WebSearched)] == told
+    await desk.replay(answer.run_id)
+    assert [(event.source, event.ok) for event in desk.of(WebSearched)] == told
 
 
-async def test_where_there_is_no_browser_the_page_is_read_instead(indexed, towns):
+async def test_where_there_is_no_browser_the_page_is_read_instead(searching, towns):
     url = f"{towns[0].url}/lighthouse"
     lines = [
         decide("answer", answer="188 [1]", when="was read instead"),
         decide("browse", url=url, task="Look how many steps the tower has."),
     ]
-    answer = await indexed.plays(*lines).ask("How many steps has the tower?", chrome="/no/such/chromium")
+    answer = await searching.plays(*lines).ask("How many steps has the tower?", chrome="/no/such/chromium")
     assert (answer.text, [source.url for source in answer.sources]) == ("188", [url])
-    assert "/no/such/chromium" in indexed.notes
-    await indexed.replay(answer.run_id)
-    assert [event.url for event in indexed.of(PageRead)] == [url]
+    assert "/no/such/chromium" in searching.notes
+    await searching.replay(answer.run_id)
+    assert [event.url for event in searching.of(PageRead)] == [url]
 
 
-async def test_where_the_page_cannot_be_read_either_both_reasons_are_told(indexed, towns):
+async def test_where_the_page_cannot_be_read_either_both_reasons_are_told(searching, towns):
     lines = [
         decide("answer", answer="unknown", when="cannot be read either"),
         decide("browse", url=f"{towns[0].url}/error", task="Look."),
     ]
-    await indexed.plays(*lines).ask("What does the page say?", chrome="/no/such/chromium")
-    assert "/no/such/chromium" in indexed.notes
+    await searching.plays(*lines).ask("What does the page say?", chrome="/no/such/chromium")
+    assert "/no/such/chromium" in searching.notes
 
 
-async def test_a_run_that_goes_on_reads_no_page_again(indexed):
+async def test_a_run_that_goes_on_reads_no_page_again(searching):
     """So that what it found can be replayed."""
     lines = [
         decide("answer", answer="1874", when="lamp of the lighthouse"),
@@ -265,11 +282,11 @@ async def test_a_run_that_goes_on_reads_no_page_again(indexed):
         decide("search", query="lighthouse lit"),
     ]
 
-    first = await indexed.plays(*lines).stop("When was the lighthouse lit?", in_step_2)
+    first = await searching.plays(*lines).stop("When was the lighthouse lit?", in_step_2)
     assert first.status == "interrupted"
-    answer = await indexed.resume(first.run_id)
+    answer = await searching.resume(first.run_id)
     assert answer.text == "1874"
-    journal = Journal.replay(journal_path(indexed.runs, answer.run_id))
+    journal = Journal.replay(journal_path(searching.runs, answer.run_id))
     read = [record.request["read"] for record in journal.records() if "read" in record.request]
     assert len(read) == len(set(read))
-    assert (await indexed.replay(answer.run_id)).text == "1874"
+    assert (await searching.replay(answer.run_id)).text == "1874"

@@ -1,1 +1,1 @@
-"""Search engines: hosted ones, keyless ones, and an index of one's own pages; tried one after the other."""
+"""Search engines, hosted ones and keyless ones; tried one after the other."""

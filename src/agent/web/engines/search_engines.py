@@ -21,7 +21,6 @@ from agent.events import Event, Note, WebSearched
 from agent.files.media.speech import Speech
 from agent.web.address import is_address
 from agent.web.engines.firecrawl import Firecrawl
-from agent.web.engines.local_index import OwnIndex
 from agent.web.engines.services import INSTALL, Arxiv, Ddgs, Tavily, Wikipedia
 from agent.web.guard import AddressGuard
 from agent.web.http import Http
@@ -46,8 +45,8 @@ _APART = {"ddgs": 1.0, "arxiv": 3.0}
 """Seconds between two requests of this process: arXiv asks for three, DuckDuckGo refuses who is faster for long."""
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
-_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")  # what another reader must not get round
-_NOT_FOR_IT: tuple[Reason, ...] = ("refused_address", "private_address")  # the reader is not for such addresses
+_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots", "refused_address", "private_address")
+"""Problems that no other reader may get round."""
 _NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # the reader is not asked again
 
 
@@ -209,7 +208,7 @@ class EngineState(NamedTuple):
     state: str  # `ready: …`, or why it cannot be asked
     ready: bool
     remedy: str = ""
-    needs_nothing: bool = False  # neither key nor place: there is nothing to set
+    needs_nothing: bool = False  # no key: there is nothing to set
 
 
 def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tuple[Engines, PageReader]:
@@ -230,12 +229,10 @@ def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tu
         speech=speech,
         may_download=settings.may_download,
     )
-    return open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
+    return open_engines(settings, http), open_reader(settings, plain)
 
 
-def open_engines(
-    settings: Settings, http: Http, tell: Tell = lambda event: None, *, reader: PageReader | None = None
-) -> Engines:
+def open_engines(settings: Settings, http: Http) -> Engines:
     """The engines in their order: those that the settings name, else those that can be asked.
 
     A named engine that lacks its key is there and says so when it is asked.
@@ -243,34 +240,27 @@ def open_engines(
     Args:
         settings: With keys and places.
         http: Asks those that answer over plain HTTP.
-        tell: Gets what fails.
-        reader: Reads the pages that the list of an own index names.
     """
-    names = names_of(settings)
     openers: dict[str, Callable[[], Search]] = {
-        "index": lambda: _own_index(settings, tell, reader, share=0.4 if len(names) == 1 else 0.75),
         "firecrawl": lambda: _firecrawl(settings),
         "tavily": lambda: Tavily(http, key=_key(settings.tavily_api_key)),
         "ddgs": Ddgs,
         "wikipedia": lambda: Wikipedia(http),
         "arxiv": lambda: Arxiv(http),
     }
-    return Engines([openers[name]() for name in names])
+    return Engines([openers[name]() for name in names_of(settings)])
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:
-    """The reader of pages: the web itself, then Firecrawl where it can be asked, then the own index.
+    """The reader of pages: the web itself, then Firecrawl where it can be asked.
 
     Args:
         settings: With keys and places.
         web: Reads pages without any engine.
     """
-    readers = [web]
     if "firecrawl" in names_of(settings) and _state("firecrawl", settings).ready:
-        readers.append(_firecrawl(settings))
-    if settings.web_index is not None:
-        readers.append(_own_index(settings))
-    return ReaderChain(readers) if len(readers) > 1 else web
+        return ReaderChain([web, _firecrawl(settings)])
+    return web
 
 
 def engine_states(settings: Settings) -> list[EngineState]:
@@ -288,13 +278,6 @@ def _firecrawl(settings: Settings) -> Firecrawl:
     return Firecrawl(_key(settings.firecrawl_api_key), settings.firecrawl_api_url, guard=guard)
 
 
-def _own_index(
-    settings: Settings, tell: Tell = lambda event: None, reader: PageReader | None = None, *, share: float = 0.4
-) -> OwnIndex:
-    place = (settings.web_index or Path("no folder of ALITA_WEB_INDEX")).expanduser()
-    return OwnIndex(place, settings.cache_dir / "index", reader=reader, tell=tell, share=share)
-
-
 def _key(key: SecretStr | None) -> str:
     return key.get_secret_value() if key else ""
 
@@ -302,13 +285,6 @@ def _key(key: SecretStr | None) -> str:
 def _state(name: str, settings: Settings) -> EngineState:
     url = settings.firecrawl_api_url if name == "firecrawl" else None
     key = {"firecrawl": settings.firecrawl_api_key, "tavily": settings.tavily_api_key}.get(name)
-    if name == "index":
-        if settings.web_index is None:
-            return EngineState(name, "no pages named", False, "Set ALITA_WEB_INDEX to a folder or a list of pages.")
-        place = settings.web_index.expanduser()
-        if not place.exists():
-            return EngineState(name, f"{place} is not there", False, "Correct ALITA_WEB_INDEX.")
-        return EngineState(name, f"ready: {place}", True)
     if name in ("firecrawl", "tavily") and not key and not url:
         own = ", or FIRECRAWL_API_URL for your own server" if name == "firecrawl" else ""
         return EngineState(name, "no key", False, f"Set {name.upper()}_API_KEY{own}.")
@@ -336,7 +312,7 @@ class ReaderChain:
         """The page; where another reader than the first gave it, a note says why.
 
         Raises:
-            WebProblem: Of the first reader for such addresses, when none gave the page.
+            WebProblem: Of the first reader, when none gave the page.
         """
         first: WebProblem | None = None
         for reader in self._readers:
@@ -346,13 +322,12 @@ class ReaderChain:
                 page = await reader.read(url)
             except WebProblem as problem:
                 if problem.reason in _NO_WAY_ROUND or problem.path is not None:
-                    raise
+                    raise first or problem from None
                 if problem.reason in _NOT_AGAIN:
                     self._aside.add(reader.name)
-                if first is None or (first.reason in _NOT_FOR_IT and problem.reason not in _NOT_FOR_IT):
-                    first = problem
+                first = first or problem
             else:
-                if first is None or first.reason in _NOT_FOR_IT:
+                if first is None:
                     return page
                 return replace(page, notes=(f"It is read by {reader.name}: {first.message}", *page.notes))
         raise first or WebProblem("no_key", "No page reader is available.")

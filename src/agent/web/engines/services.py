@@ -20,7 +20,7 @@ from mcp_tools.text import one_line
 
 INSTALL = "`alita doctor` says how to install the extra [web]."
 _PATIENCE = 1.0  # seconds of Retry-After that are waited for: other engines can be asked meanwhile
-_NETWORK = "Check the network. To search offline, set ALITA_WEB_INDEX to your own pages."
+_NETWORK = "Check the network."
 _ELSEWHERE = "Try again later, or choose other engines with ALITA_ENGINES."
 _STATUSES: dict[int, tuple[Reason, str]] = {
     **dict.fromkeys((401, 403), ("bad_key", "rejected the key")),

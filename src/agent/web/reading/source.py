@@ -138,12 +138,11 @@ def texts_of(root: Any) -> Iterator[str]:
 
 
 def absolute(base: str, href: str) -> str:
-    """The address that a link leads to; empty for what is no page. Files link to files, pages of the web do not."""
+    """The address that a link leads to; empty if it is not a page of the web."""
     try:
         target = urljoin(base, printable(href).strip().replace("\n", ""))
         parts = urlsplit(target)
-        is_file = parts.scheme == "file" and base.startswith("file:")
-        return target if is_file or (parts.scheme in ("http", "https") and parts.hostname) else ""
+        return target if parts.scheme in ("http", "https") and parts.hostname else ""
     except ValueError:
         return ""
 

@@ -177,13 +177,14 @@ async def test_hits_are_cleaned() -> None:
         Result("https://a.example/1", "again", "", "one"),
         Result("https://a.example/2", "", "", "one"),
         Result("file:///pages/a.txt", "a file", "", "one"),
-        Result("https://a.example/3", "too many", "", "one"),
+        Result("https://a.example/3", "three", "", "one"),
+        Result("https://a.example/4", "too many", "", "one"),
     ]
     found = await Engines([Scripted("one", hits)]).search("q", limit=3)
     assert [(hit.url, hit.title) for hit in found] == [
         ("https://a.example/1", "red line"),
         ("https://a.example/2", "https://a.example/2"),
-        ("file:///pages/a.txt", "a file"),
+        ("https://a.example/3", "three"),
     ]
     assert len(found[0].snippet) == 1500
 

@@ -11,9 +11,7 @@ import pytest
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.configuration.settings_sources import read_settings
-from agent.events import Event
-from agent.web.engines.search_engines import ReaderChain, engine_states, names_of, open_engines, open_reader
-from agent.web.http import Http
+from agent.web.engines.search_engines import ReaderChain, engine_states, names_of, open_reader
 from agent.web.page import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
 
@@ -24,8 +22,6 @@ class Plain:
     name = "plain"
 
     async def read(self, url: str) -> Page:
-        if url.startswith("file:"):
-            raise WebProblem("refused_address", f"{url} is not of the web.")
         if url.endswith("refused"):
             raise WebProblem("captcha", f"{url} is behind a CAPTCHA.")
         return Page(url, "Elbe", "read plainly")
@@ -44,70 +40,28 @@ def settings_of(tmp_path: Path, **variables: str) -> Settings:
     [
         ({}, ("ddgs", "wikipedia", "arxiv")),
         ({"FIRECRAWL_API_KEY": "fc-a"}, ("firecrawl", "ddgs", "wikipedia", "arxiv")),
-        ({"TAVILY_API_KEY": "tvly-a", "FIRECRAWL_API_URL": "http://127.0.0.1:3002"}, ENGINES[1:]),
-        ({"ALITA_WEB_INDEX": "pages"}, ("index", "ddgs", "wikipedia", "arxiv")),
-        ({"ALITA_WEB_INDEX": "nothing"}, ("ddgs", "wikipedia", "arxiv")),
+        ({"TAVILY_API_KEY": "tvly-a", "FIRECRAWL_API_URL": "http://127.0.0.1:3002"}, ENGINES),
         ({"ALITA_ENGINES": "arxiv, tavily", "FIRECRAWL_API_KEY": "fc-a"}, ("arxiv", "tavily")),
     ],
 )
 def test_the_engines_in_order(tmp_path: Path, variables: dict[str, str], names: tuple[str, ...]) -> None:
-    """Those that are named, in that order; else all that are ready, one's own pages first."""
-    (tmp_path / "pages").mkdir()
-    if "ALITA_WEB_INDEX" in variables:
-        variables = {"ALITA_WEB_INDEX": str(tmp_path / variables["ALITA_WEB_INDEX"])}
+    """Those that are named, in that order; else all that are ready."""
     assert names_of(settings_of(tmp_path, **variables)) == names
 
 
-async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None:
-    """With other engines behind it, the own index answers what its pages are about, and leaves the rest to them."""
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "boats.txt").write_text("The ferry across the river leaves the harbour at noon.")
-    with FirecrawlServer({"https://cups.example/": ("World cup", "The world cup, won in 1990 by a river")}) as server:
-        settings = settings_of(
-            tmp_path,
-            ALITA_WEB_INDEX=str(tmp_path / "pages"),
-            FIRECRAWL_API_URL=server.url,
-            ALITA_ENGINES="index,firecrawl",
-        )
-        engines = open_engines(settings, Http())
-        assert [hit.source for hit in await engines.search("when does the ferry leave the harbour")] == ["index"]
-        assert [hit.source for hit in await engines.search("which river town won the world cup")] == ["firecrawl"]
-        await engines.aclose()
-        assert server.violations == []
-
-
-async def test_a_named_engine_without_its_place_says_so(tmp_path: Path) -> None:
-    """The engine `index` without pages is a problem with a remedy, told once."""
-    told: list[Event] = []
-    engines = open_engines(settings_of(tmp_path, ALITA_ENGINES="index"), Http())
-    with pytest.raises(WebProblem) as caught:
-        await engines.search("elbe", told.append)
-    assert "ALITA_WEB_INDEX" in caught.value.remedy
-    assert len(told) == 1
-
-
 async def test_readers_in_order(tmp_path: Path) -> None:
-    """The web itself, Firecrawl for what refuses programs, and one's own pages for what is in them."""
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "elbe.txt").write_text("1,094 km")
+    """The web itself, and Firecrawl for what refuses programs."""
     web = Plain()
     assert open_reader(settings_of(tmp_path), web) is web
     refused = "http://127.0.0.1/refused"
     with FirecrawlServer({refused: ("A", "by firecrawl")}) as server:
-        settings = settings_of(
-            tmp_path,
-            FIRECRAWL_API_URL=server.url,
-            ALITA_WEB_INDEX=str(tmp_path / "pages"),
-            ALITA_ALLOW_PRIVATE="true",
-        )
+        settings = settings_of(tmp_path, FIRECRAWL_API_URL=server.url, ALITA_ALLOW_PRIVATE="true")
         reader = open_reader(settings, web)
         assert isinstance(reader, ReaderChain)
         assert (await reader.read("http://127.0.0.1/b")).markdown == "read plainly"
         assert server.requests == []
         page = await reader.read(refused)
         assert (page.via, page.notes[0]) == ("firecrawl", f"It is read by firecrawl: {refused} is behind a CAPTCHA.")
-        own = await reader.read((tmp_path / "pages" / "elbe.txt").as_uri())
-        assert (own.via, own.markdown, own.notes) == ("index", "1,094 km", ())
         await reader.aclose()
         assert server.violations == []
 
@@ -131,28 +85,17 @@ def test_states(tmp_path: Path) -> None:
     assert "secret" not in str(states["tavily"])
     assert (states["firecrawl"].ready, states["firecrawl"].state) == (False, "no key")
     assert "FIRECRAWL_API_KEY" in states["firecrawl"].remedy
-    gone = engine_states(settings_of(tmp_path, ALITA_WEB_INDEX=str(tmp_path / "gone")))[0]
-    assert (gone.ready, gone.state) == (False, f"{tmp_path / 'gone'} is not there")
-
-
-def test_a_place_in_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A settings file may say ~."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "pages").mkdir()
-    assert engine_states(settings_of(tmp_path, ALITA_WEB_INDEX="~/pages"))[0].state == f"ready: {tmp_path / 'pages'}"
 
 
 def test_doctor(tmp_path: Path) -> None:
     """`alita doctor` names the engines in order, and each missing key with its variable."""
-    (tmp_path / "pages").mkdir()
-    variables = {"ALITA_HOME": str(tmp_path), "ALITA_WEB_INDEX": str(tmp_path / "pages"), "PATH": "/usr/bin:/bin"}
+    variables = {"ALITA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         [str(Path(sys.executable).with_name("alita")), "doctor", "--json"],
         capture_output=True, text=True, env={**variables, "TAVILY_API_KEY": "tvly-secret"}, cwd=tmp_path, check=False,
     )  # fmt: skip
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
-    assert checks["search"]["detail"] == "index, tavily, ddgs, wikipedia, arxiv"
-    assert checks["index"]["detail"] == f"ready: {tmp_path / 'pages'}"
+    assert checks["search"]["detail"] == "tavily, ddgs, wikipedia, arxiv"
     assert (checks["tavily"]["ok"], checks["firecrawl"]["ok"]) == (True, False)
     assert "FIRECRAWL_API_KEY" in checks["firecrawl"]["remedy"]
     assert not checks["firecrawl"]["needed"]
@@ -164,7 +107,7 @@ def test_opening_is_light(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom agent.configuration.settings_sources import read_settings\n"
         "from agent.web.engines.search_engines import open_engines\nfrom agent.web.http import Http\n"
-        "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}), Http())\n"
+        "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv'}), Http())\n"
         "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
     )
     done = subprocess.run(
