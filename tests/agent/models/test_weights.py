@@ -166,7 +166,7 @@ def test_no_source_at_all_is_told_soon(tmp_path: Path, monkeypatch: pytest.Monke
     start = time.monotonic()
     with pytest.raises(WeightsError, match=r"no-such-host\.invalid cannot be reached.*it has no such file"):
         Weights(tmp_path, (replace(FILE, package=""),)).pull()
-    assert time.monotonic() - start < 6
+    assert time.monotonic() - start < 20
 
 
 def test_pulls_at_once_fetch_once(hub: FileServer, tmp_path: Path) -> None:

@@ -229,9 +229,9 @@ async def test_functions_of_the_host(sandbox: WarmSandbox) -> None:
 async def test_the_clock_stands_still_while_the_host_works(sandbox: WarmSandbox) -> None:
     async with opened(sandbox) as (session, _):
         await run(session, "1")
-        outcome = await run(session, "slow(0.4)\nslow(0.4)", wall_seconds=0.6)
+        outcome = await run(session, "slow(0.8)\nslow(0.8)", wall_seconds=1.2)
         assert outcome.ok, outcome
-        assert outcome.seconds < 0.6
+        assert outcome.seconds < 1.2
         assert told(await run(session, "slow(0.2)\nwhile True: pass", wall_seconds=0.4))[0] == "wall_time"
 
 
@@ -297,7 +297,7 @@ async def test_what_cannot_be_interrupted_is_killed(
         await run(session, "x = 1")
         started = time.monotonic()
         outcome = await run(session, code, wall_seconds=0.3)
-        assert time.monotonic() - started < 8
+        assert time.monotonic() - started < 30
         assert told(outcome)[0] == "wall_time"
         assert told(outcome)[1].endswith("The process was ended: its variables are gone")
         after = await run(session, "'x' in globals()")

@@ -209,7 +209,7 @@ def test_a_stopped_run_leaves_the_sandbox_and_its_text(
     began = time.monotonic()
     terminal.press(key)
     shown = terminal.wait_for("Stopped. /continue")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert "  First part." in shown
     terminal.wait_for("alita (ask) ›", count=2)
     terminal.enter("go on")
