@@ -1,11 +1,10 @@
-"""The browser without a model: scripted tasks on the tests' site, its start, and what is left after kills.
+"""The browser without a model: its start, and what is left after kills.
 
     python benchmarks/browser.py [--json] [--repeat 7] [--kills 10]
 
-The compact specialist does every task of `tests/site/tasks.json` with a model that plays the task's solution. The start
-is the time to the first page, with the process that drives the browser; beside it, turn by turn, a Python process that
-does the same with Playwright alone. Then an agent that drives a browser is killed at a random moment, again and again.
-With a real model the same tasks are in `browser_tasks.py`.
+The start is the time until the site is asked for the first page; beside it, turn by turn, a Python process that does
+the same with Playwright alone. Then an agent that drives a browser is killed at a random moment, again and again. Tasks
+with a real model are in `browser_tasks.py`.
 """
 
 from __future__ import annotations
@@ -19,20 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from browser_runs import DRIVERS, Run, run_all
-from table import Figure, as_text, ratio_at_most
+from browser_runs import drive
+from table import Figure, as_text
 
-from agent.browser.operate import operate
 from agent.browser.tasks import BrowserTask
-from agent.events import BrowserStepped, Note
+from agent.errors import StoppedError
 from agent.web.chromium import find_chromium, sweep
-from support.played_model import PlayedModel
 from support.site.server import Site
-from support.site.tasks import SiteTask, load_tasks
 
 HERE = Path(__file__).parent
 ALONE = """
@@ -50,70 +45,36 @@ asyncio.run(main())
 DRIVEN = """
 import asyncio, sys
 sys.path[:] = sys.argv[3:]
-from browser_runs import DRIVERS, drive
-from support.played_model import PlayedModel
+from browser_runs import drive
 from agent.browser.tasks import BrowserTask
-scrolls = PlayedModel([{"do": "scroll"}] * 500)
-asyncio.run(drive("compact", scrolls.ask, BrowserTask("Scroll until you are told otherwise.", sys.argv[1])))
+async def never(*args, **options):
+    await asyncio.sleep(600)
+asyncio.run(drive(never, BrowserTask("What is new?", sys.argv[1])))
 """
-LONGEST_LIFE = 4.0
+LONGEST_LIFE = 8.0
 """Seconds after which an agent is killed at the latest."""
 
 
-def scripted() -> Figure:
-    """The share of the site's tasks that are done with the right model."""
-    tasks = load_tasks()
-
-    def told(task: SiteTask, run: Run) -> None:
-        if not run.done:
-            print(f"not done: {task.id}: {run.problem or run.answer}", file=sys.stderr)
-
-    runs = asyncio.run(run_all(tasks, "compact", lambda task: PlayedModel(task.solution).ask, told))
-    percent = 100 * sum(run.done for run in runs) / len(runs)
-    return Figure("", f"{len(runs)} tasks done with the scripted model, %", percent, None, "100", percent == 100)
-
-
-class Start(NamedTuple):
-    """Seconds from the beginning."""
-
-    asked: float
-    """Until the site is asked for the page."""
-    told: float
-    """Until whoever wanted the page knows that it is there."""
-
-
-def start(repeat: int) -> list[Figure]:
-    """Milliseconds to the first page: until the browser asks for it, and until it is told to be there."""
+def start(repeat: int) -> Figure:
+    """Milliseconds until the browser asks for the first page."""
     chrome = find_chromium(None).path
     with Site() as site:
         pairs = [(_our_start(chrome, site), _their_start(chrome, site)) for _ in range(repeat)]
-    ours, theirs = zip(*pairs, strict=True)
-    return [
-        ratio_at_most("", "start to the first page, ms (Playwright alone)", *_ms(ours, theirs, "asked"), 1.3),
-        Figure("", "the same, with the page standing still, ms (loaded)", *_ms(ours, theirs, "told")),
-    ]
+    ours, theirs = (statistics.median(seconds) * 1000 for seconds in zip(*pairs, strict=True))
+    return Figure("", "start to the first page, ms (Playwright alone)", ours, theirs)
 
 
-def _ms(ours: Sequence[Start], theirs: Sequence[Start], name: str) -> tuple[float, float]:
-    mine, other = (statistics.median(getattr(one, name) for one in starts) * 1000 for starts in (ours, theirs))
-    return mine, other
+def _our_start(chrome: Path, site: Site) -> float:
+    async def ends(*_: Any, **__: Any) -> Any:
+        raise StoppedError("the page was asked for")
 
-
-def _our_start(chrome: Path, site: Site) -> Start:
-    there: list[float] = []
-
-    def tell(event: BrowserStepped | Note) -> None:
-        if isinstance(event, BrowserStepped):
-            there.append(time.perf_counter())
-
-    task = BrowserTask("Open the page.", site.url, steps=1, chrome=chrome, allow_private=True)
     site.reset()
     started = time.perf_counter()
-    asyncio.run(operate(task, DRIVERS["compact"], PlayedModel([{"do": "done"}]).ask, tell))
-    return Start(site.requests[0].at - started, there[0] - started)
+    asyncio.run(drive(ends, BrowserTask("Open the page.", site.url, steps=1, chrome=chrome)))
+    return site.requests[0].at - started
 
 
-def _their_start(chrome: Path, site: Site) -> Start:
+def _their_start(chrome: Path, site: Site) -> float:
     site.reset()
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
@@ -121,7 +82,7 @@ def _their_start(chrome: Path, site: Site) -> Start:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "there\n"
-            return Start(site.requests[0].at - started, time.perf_counter() - started)
+            return site.requests[0].at - started
 
 
 def killed(times: int) -> list[Figure]:
@@ -173,7 +134,7 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=7, metavar="N", help="how often the start is timed")
     parser.add_argument("--kills", type=int, default=10, metavar="N", help="how often an agent is killed")
     options = parser.parse_args()
-    figures = [scripted(), *start(options.repeat), *killed(options.kills)]
+    figures = [start(options.repeat), *killed(options.kills)]
     rows = {"rows": [figure._asdict() for figure in figures]}
     print(json.dumps(rows, indent=1) if options.json else as_text(figures))
     return 0

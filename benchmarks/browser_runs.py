@@ -1,33 +1,24 @@
-"""Tasks of the tests' site, done by one of alita's browsers with a model of one's choice."""
+"""Tasks of the tests' site, done in alita's browser with a model of one's choice."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
 from agent.browser.logins import Login
-from agent.browser.operate import BROWSER_USE, operate
+from agent.browser.operate import operate
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask
 from agent.errors import AlitaError
 from agent.events import BrowserStepped, Note
-from agent.small.browser import DRIVER
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from support.site.server import Site
 from support.site.tasks import SiteTask, is_done
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-Kind = Literal["compact", "browser-use"]
-DRIVERS: dict[Kind, str] = {"compact": DRIVER, "browser-use": BROWSER_USE}
-"""The small strategy's driver, and the standard one's."""
 LONGEST_ANSWER = 300
 """Characters; who hands over a whole page, or what was found when time was up, has not answered."""
 
@@ -46,35 +37,24 @@ def ignore(event: BrowserStepped | Note) -> None:
     """For who is not interested in steps."""
 
 
-async def drive(kind: Kind, ask: AskModel, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
+async def drive(ask: AskModel, task: BrowserTask) -> tuple[BrowserOutcome | None, str, float]:
     """What came of a task, what went wrong, and its seconds."""
     started = time.perf_counter()
     try:
-        outcome = await operate(replace(task, allow_private=True), DRIVERS[kind], ask, ignore)
+        outcome = await operate(replace(task, allow_private=True), ask, ignore)
     except AlitaError as problem:
         return None, problem.message, time.perf_counter() - started
     return outcome, outcome.problem, time.perf_counter() - started
 
 
-async def run_on_site(kind: Kind, ask: AskModel, wanted: SiteTask, *, steps: int = 25, seconds: float = 300) -> Run:
+async def run_on_site(ask: AskModel, wanted: SiteTask, *, steps: int = 25, seconds: float = 300) -> Run:
     """One task, as a new visitor to a site that nobody has touched."""
     with Site() as site:
         logins = (Login(site.host, wanted.account["user"], wanted.account["password"]),) if wanted.logins else ()
         task = BrowserTask(wanted.task, site.url + wanted.url, logins=logins, steps=steps, seconds=seconds)
-        outcome, problem, taken = await drive(kind, ask, task)
+        outcome, problem, taken = await drive(ask, task)
         if outcome is None:
             return Run(False, "", 0, taken, problem)
         is_answer = outcome.ok and len(outcome.text) <= LONGEST_ANSWER
         done = is_done(wanted, outcome.text, site) and (is_answer or "answer" not in wanted.check)
         return Run(done, outcome.text, len(outcome.steps), taken, problem)
-
-
-async def run_all(
-    tasks: Sequence[SiteTask], kind: Kind, ask_of: Callable[[SiteTask], AskModel], tell: Callable[[SiteTask, Run], None]
-) -> list[Run]:
-    """All tasks, one after the other."""
-    runs = []
-    for task in tasks:
-        runs.append(await run_on_site(kind, ask_of(task), task))
-        tell(task, runs[-1])
-    return runs

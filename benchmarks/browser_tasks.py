@@ -1,11 +1,11 @@
-"""Browser tasks with the configured model (the embedded one unless another is named): the site's, and MiniWoB++.
+"""Browser tasks with the configured model: the site's, and MiniWoB++.
 
     python benchmarks/browser_tasks.py --out browser.jsonl                    # goes on where it was stopped
     python benchmarks/browser_tasks.py --out browser.jsonl --report           # only the table
-    python benchmarks/browser_tasks.py --out browser.jsonl --set miniwob --kind browser-use
+    python benchmarks/browser_tasks.py --out browser.jsonl --set miniwob
 
 Two sets: the tasks of `tests/site/tasks.json`, and the twenty of `miniwob.json` on the pages of the package `miniwob`.
-Two ways: alita's compact specialist, and browser-use with the same model. What fails or takes too long is not done.
+What fails or takes too long is not done.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from browser_runs import Kind, Run, drive, run_on_site
+from browser_runs import Run, drive, run_on_site
 from miniwob_pages import Episode, MiniWob, instructions, load_episodes
 from table import Figure, as_text
 
@@ -36,21 +36,21 @@ WOB_STEPS = 10
 Row = dict[str, Any]
 
 
-async def site_runs(kind: Kind, ask: AskModel, split: str | None, done: set[str], seconds: float) -> AsyncIterator[Row]:
+async def site_runs(ask: AskModel, split: str | None, done: set[str], seconds: float) -> AsyncIterator[Row]:
     """The site's tasks that are still to do."""
     for task in load_tasks(split):
         if task.id not in done:
-            yield {"id": task.id, "split": task.split, **_row(await run_on_site(kind, ask, task, seconds=seconds))}
+            yield {"id": task.id, "split": task.split, **_row(await run_on_site(ask, task, seconds=seconds))}
 
 
-async def wob_runs(kind: Kind, ask: AskModel, done: set[str], seconds: float) -> AsyncIterator[Row]:
+async def wob_runs(ask: AskModel, done: set[str], seconds: float) -> AsyncIterator[Row]:
     """The episodes of MiniWoB++ that are still to do."""
     episodes = [episode for episode in load_episodes() if _id(episode) not in done]
     with MiniWob() as pages:
         asked = await instructions(pages, episodes, find_chromium(None).path)
         for episode in episodes:
             task = BrowserTask(asked[episode], pages.url(episode), steps=WOB_STEPS, seconds=seconds)
-            run = await episode_run(pages, episode, drive(kind, ask, task))
+            run = await episode_run(pages, episode, drive(ask, task))
             yield {"id": _id(episode), "task": asked[episode], **_row(run)}
 
 
@@ -81,9 +81,9 @@ def _row(run: Run) -> Row:
     return {**run._asdict(), "seconds": round(run.seconds, 1), "answer": run.answer[:200]}
 
 
-async def measure(kind: Kind, name: str, out: Path, split: str | None, seconds: float) -> None:
+async def measure(name: str, out: Path, split: str | None, seconds: float) -> None:
     """Does what the ledger does not hold yet, a line for each task."""
-    done = {line["id"] for line in _lines(out) if (line["kind"], line["set"]) == (kind, name)}
+    done = {line["id"] for line in _lines(out) if line["set"] == name}
     models = Models(read_settings({}))
     try:
         model = models.for_role(Role.BROWSER)
@@ -91,12 +91,12 @@ async def measure(kind: Kind, name: str, out: Path, split: str | None, seconds: 
         async def ask(messages: Sequence[Message], **options: Any) -> Completion:
             return await model.complete(Request(messages, **options))
 
-        runs = site_runs(kind, ask, split, done, seconds) if name == "site" else wob_runs(kind, ask, done, seconds)
+        runs = site_runs(ask, split, done, seconds) if name == "site" else wob_runs(ask, done, seconds)
         async for row in runs:
             with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"kind": kind, "set": name, **row}, ensure_ascii=False) + "\n")
+                file.write(json.dumps({"set": name, **row}, ensure_ascii=False) + "\n")
             result = "done" if row["done"] else "not done"
-            print(f"{kind:12} {row['id']:26} {result:8} {row['seconds']:6.1f} s", file=sys.stderr, flush=True)
+            print(f"{row['id']:26} {result:8} {row['seconds']:6.1f} s", file=sys.stderr, flush=True)
     finally:
         await models.aclose()
 
@@ -104,20 +104,13 @@ async def measure(kind: Kind, name: str, out: Path, split: str | None, seconds: 
 def report(lines: list[Row]) -> list[Figure]:
     """Shares of tasks that were done."""
     figures = []
-    for name, target in (("site", 60.0), ("miniwob", None)):
-        mine = [line for line in lines if line["set"] == name and line["kind"] == "compact"]
-        theirs = {line["id"]: line["done"] for line in lines if line["set"] == name and line["kind"] == "browser-use"}
+    for name in SETS:
+        mine = [line for line in lines if line["set"] == name]
         for part in ("all", "test", "dev") if name == "site" else ("all",):
             some = [line for line in mine if part in ("all", line.get("split"))]
-            if not some:
-                continue
-            percent = _percent([line["done"] for line in some])
-            beside = [theirs[line["id"]] for line in some if line["id"] in theirs]
-            words = f"{name}, {part}: {len(some)} tasks done, % (browser-use, {len(beside)})"
-            wanted = target if part == "all" else None
-            met = None if wanted is None else percent >= wanted
-            shown = "" if wanted is None else f"≥ {wanted:g}"
-            figures.append(Figure("", words, percent, _percent(beside) if beside else None, shown, met))
+            if some:
+                percent = 100 * sum(line["done"] for line in some) / len(some)
+                figures.append(Figure("", f"{name}, {part}: {len(some)} tasks done, %", percent))
         if mine:
             seconds = sorted(line["seconds"] for line in mine)
             figures.append(Figure("", f"{name}: seconds for a task, median", seconds[len(seconds) // 2]))
@@ -132,10 +125,6 @@ def _there() -> tuple[str, ...]:
     return SETS[:1]
 
 
-def _percent(done: list[bool]) -> float:
-    return 100 * sum(done) / len(done)
-
-
 def _lines(out: Path) -> list[Row]:
     if not out.exists():
         return []
@@ -147,13 +136,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("browser.jsonl"), help="the ledger; what it holds is kept")
     parser.add_argument("--set", choices=SETS, help="one set only")
-    parser.add_argument("--kind", choices=get_args(Kind), default="compact", help="who drives")
     parser.add_argument("--split", choices=["dev", "test"], help="a part of the site's tasks")
     parser.add_argument("--seconds", type=float, default=300, help="for one task")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args()
     for name in [] if options.report else [options.set] if options.set else _there():
-        asyncio.run(measure(options.kind, name, options.out, options.split, options.seconds))
+        asyncio.run(measure(name, options.out, options.split, options.seconds))
     print(as_text(report(_lines(options.out))))
     return 0
 

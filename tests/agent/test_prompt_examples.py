@@ -20,14 +20,11 @@ from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
 from agent.models.protocol import Request
 from agent.small import questions, research, restate
-from agent.small.browser import questions as browser_questions
 from agent.small.keeping import description_schema
 from agent.small.program import code_in
 from mcp_tools.prompt import data_block, load_prompt
 from support.hosted import hosted
 from support.openai_server import OpenAIServer, Step
-
-DEEDS = ["done", "back", "scroll", *(f"{deed} {n}" for deed in ("click", "type", "select") for n in range(1, 60))]
 
 SCHEMAS: dict[str, Any] = {
     "needs": questions.need_schema(questions.NEEDS),
@@ -36,8 +33,6 @@ SCHEMAS: dict[str, Any] = {
     "restate": restate._SCHEMA,
     "search_extract": research._ANSWER,
     "search_next": research._QUERY,
-    "browser_step": browser_questions.step_form(DEEDS),
-    "browser_value": browser_questions.VALUE_FORM,
     "describe": description_schema(["summary", "km", "speed", "departure", "returns"]),
     "states": questions.word_schema(("fact", "order")),
     "wanted": permission._FORM,

@@ -167,8 +167,6 @@ def test_the_users_data_is_taken_to_sites_that_the_user_names_only() -> None:
     assert of_typed(task, "https://shop.example/form", ORIGINS) == FINE
     assert of_typed("Is the museum open on Sunday?", "https://museum.example/hours", ORIGINS) == FINE
     assert of_typed(SECRET, "https://shop.example/form", ORIGINS).ruling == "refused"
-    assert ORIGINS.has_word_of("museum hours")
-    assert not ORIGINS.has_word_of("10")
 
 
 CALLS = {

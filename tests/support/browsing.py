@@ -1,40 +1,36 @@
-"""Tasks in a real browser, which a played model does; and the processes that such a task has."""
+"""Tasks in a real browser, and the processes that such a task has."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from agent.browser.operate import Blocks, operate
 from agent.browser.tasks import BrowserOutcome, BrowserTask
 from agent.events import BrowserStepped, Note
-from agent.small.browser import DRIVER
+from agent.models.protocol import Completion
 from support.browser import CHROMIUM
-from support.played_model import PlayedModel
-
-Action = dict[str, str]
 
 
 class Desk:
     """A browser, and what its model was asked."""
 
-    def __init__(
-        self, *actions: Action, driver: str = DRIVER, ask: Any = None, blocks: Blocks | None = None, **options: Any
-    ) -> None:
+    def __init__(self, ask: Any, *, blocks: Blocks | None = None, **options: Any) -> None:
         self.asked: list[str] = []
         self.steps: list[BrowserStepped] = []
-        self._complete = ask or PlayedModel(actions).ask
-        self._driver, self._blocks = driver, blocks
+        self._complete = ask
+        self._blocks = blocks
         self._options = {"allow_private": True, "chrome": Path(CHROMIUM or "/nowhere"), **options}
 
     async def do(self, question: str, url: str, **options: Any) -> BrowserOutcome:
         task = BrowserTask(question, url, **self._options, **options)
-        return await operate(task, self._driver, self._ask, self._tell, self._blocks)
+        return await operate(task, self._ask, self._tell, self._blocks)
 
     def _tell(self, event: BrowserStepped | Note) -> None:
         if isinstance(event, BrowserStepped):
@@ -43,6 +39,30 @@ class Desk:
     async def _ask(self, messages: Any, **options: Any) -> Any:
         self.asked.append(json.dumps(messages, ensure_ascii=False))
         return await self._complete(messages, **options)
+
+
+def actions(*wanted: Any) -> Completion:
+    """A reply that browser-use understands."""
+    value = {"evaluation_previous_goal": "", "memory": "", "next_goal": "go on", "action": list(wanted)}
+    return Completion(json.dumps(value), parsed=value)
+
+
+def done(text: str = "Done.", *, success: bool = True) -> dict[str, Any]:
+    """The action that ends a task."""
+    return {"done": {"text": text, "success": success}}
+
+
+def text_of(messages: Sequence[Any]) -> str:
+    """The last message, without its pictures."""
+    content = messages[-1]["content"]
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
+def number(pattern: str, text: str) -> int:
+    """The number of the element whose line begins with a pattern."""
+    found = re.search(rf"\[(\d+)\]<{pattern}", text)
+    assert found, text
+    return int(found[1])
 
 
 def processes(word: str) -> list[int]:

@@ -76,7 +76,6 @@ def drawing() -> None:
 def browser() -> None:
     from agent.browser.operate import operate
     from agent.browser.tasks import BrowserTask
-    from agent.small.browser import DRIVER
     from agent.web.page import WebProblem
 
     async def never(*_: object, **__: object) -> Any:
@@ -84,7 +83,7 @@ def browser() -> None:
 
     task = BrowserTask("What?", "http://127.0.0.1:1/", seconds=20, chrome=NO_BROWSER, allow_private=True)
     try:
-        asyncio.run(operate(task, DRIVER, never, lambda _: None))
+        asyncio.run(operate(task, never, lambda _: None))
     except WebProblem:
         return
 

@@ -5,8 +5,7 @@ An order is a JSON object that stands anywhere in the messages:
 - an action: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for `search`, `read_file`,
   `use_tool`, `answer` and the others; it becomes a call of a function, or what a small question can say of it;
 - a step of browser-use: `{"navigate": {"url": "…"}}`, `{"input": {"field": "Comment", "text": "…"}}`,
-  `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number; the same
-  two for the small model's browser, where `{"navigate": …}` is not possible;
+  `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number;
 - `{"say": "…"}`: what it answers where a text, or one of several words, is asked for.
 
 Each order is obeyed once, the newest first, and only where the form that is asked for allows it. Where nothing is
@@ -173,13 +172,11 @@ def _ways(order: dict[str, Any], text: str, schema: dict[str, Any] | None) -> It
         given = order.get(step)
         if isinstance(given, dict):
             number = _numbered(str(given.get("field", "")), text)
-            yield {"found": "", "next": f"{'type' if step == 'input' else step} {number}"}
             values = {name: value for name, value in given.items() if name != "field"}
             if "field" in given:
                 values["index"] = number
             yield {"evaluation_previous_goal": "", "memory": "", "next_goal": "", "action": [{step: values}]}
     if isinstance(order.get("say"), str):
-        yield {"found": order["say"], "next": "done"}
         yield {"question": order["say"]}
         yield {"why": "It is wanted.", "wanted": order["say"]}
 
@@ -196,7 +193,6 @@ def _nothing_ordered(schema: dict[str, Any] | None, otherwise: str) -> Any:
     for value in (
         otherwise,
         {"evaluation_previous_goal": "", "memory": "", "next_goal": "", "action": [done]},
-        {"found": "nothing", "next": "done"},
         {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""},
         {"strategy": "targeted", "queries": ["nothing"], "freshness": "any"},
         {"why": "Nothing is ordered.", "needs": "fact"},

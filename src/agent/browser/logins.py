@@ -72,11 +72,6 @@ def login_for(url: str, logins: Sequence[Login]) -> Login | None:
     return next((login for login in logins if login.host in names), None)
 
 
-def filled_in(text: str, login: Login | None) -> str:
-    """The text with the login in place of its placeholders."""
-    return text.replace(USER, login.user).replace(PASSWORD, login.password) if login else text
-
-
 def hidden(text: str, logins: Sequence[Login]) -> str:
     """The text with placeholders for every user name and password, also as addresses write them."""
     for login in logins:

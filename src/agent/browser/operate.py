@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask
 from agent.errors import ModelOutputError, StoppedError
@@ -28,18 +29,15 @@ Blocks: TypeAlias = Callable[[str, str], bool]
 """Whether an address, with the text found there, must not be shown."""
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
-BROWSER_USE = "agent.browser.browser_use_driver"
-"""The module whose `main` drives the browser with browser-use."""
+DRIVER = "agent.browser.browser_use_driver"
+"""The module whose `main` drives the browser."""
 
 
-async def operate(
-    task: BrowserTask, module: str, ask: AskModel, tell: Tell, blocks: Blocks | None = None
-) -> BrowserOutcome:
+async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks | None = None) -> BrowserOutcome:
     """Does a task in a browser; what goes wrong on the way is in the outcome.
 
     Args:
         task: The task.
-        module: The module whose `main` drives the browser in its process.
         ask: Asks the model.
         tell: Gets the steps, and notes.
         blocks: Which pages must not be shown.
@@ -54,17 +52,19 @@ async def operate(
             f"{one_line(task.url)} is not on a host that the browser may open: {', '.join(task.hosts)}",
             remedy="Add its host to browser_hosts.",
         )
-    if find_spec("playwright") is None:
+    if urlsplit(task.url).scheme.lower() not in ("http", "https"):
+        raise WebProblem("browser", f"{one_line(task.url)} is not a web address", remedy="Name a page of a web site.")
+    if missing := next((name for name in ("browser_use", "playwright") if find_spec(name) is None), ""):
         raise WebProblem(
             "browser",
-            "the browser cannot be driven: the package playwright is missing",
-            remedy="`alita doctor` says how to install the extra [browser].",
+            f"no site can be operated: the package {missing.replace('_', '-')} is not installed",
+            remedy="Install the extra [browser]; `alita doctor` says how.",
         )
     chrome = (await ready_chromium(task.chrome, lambda text: tell(Note(text)), may_download=task.may_download)).path
     steps: list[BrowserStepped] = []
     spent: list[Usage] = []
     outcome, problem, ends = None, "the browser hangs", 0.0
-    async with driver(module, *child.PROXIES) as process:
+    async with driver(DRIVER, *child.PROXIES) as process:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
                 await process.say({"task": as_plain(task), "chrome": str(chrome)})

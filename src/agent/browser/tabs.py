@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import shutil
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from agent.errors import StoppedError
 from agent.web.filenames import claimed, safe_name
-from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
+    from playwright.async_api import BrowserContext, Dialog, FileChooser, Page
 
 _NOT_WHOLE = ".crdownload"
 LARGEST = 100_000_000
 """Bytes of a download that is kept."""
-_LOOKING = 0.25
-"""Seconds between two looks at the size of a download."""
 _MOST = 20
 """Downloads of one task that are kept."""
 _PATIENCE = 5_000
@@ -29,13 +26,12 @@ _PATIENCE = 5_000
 
 
 class Tabs:
-    """Follows pages that open, answers their dialogs, keeps their downloads, gives them files.
+    """Answers the dialogs of all pages, gives them files, and keeps their downloads.
 
     Args:
         context: The browser.
         folder: Where downloads are kept; None keeps none.
         files: What a page that asks for a file is given.
-        arriving: Where downloads stand while they come: one that grows too large is given up.
         may_give: Whether a page at an address may be given files.
     """
 
@@ -44,109 +40,45 @@ class Tabs:
         context: BrowserContext,
         folder: Path | None,
         files: Sequence[Path] = (),
-        arriving: Path | None = None,
         may_give: Callable[[str], bool] = lambda _url: True,
     ) -> None:
         self.downloads: list[Path] = []
-        self.heard: list[str] = []
-        """What happened besides, one sentence each, until it is taken."""
-        self._context = context
         self._folder = folder
         self._files = files
-        self._arriving = arriving
         self._may_give = may_give
-        self._begun = 0
-        self._saving: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         for page in context.pages:
             self._follow(page)
         context.on("page", self._follow)
 
-    @property
-    def page(self) -> Page:
-        """The newest tab.
-
-        Raises:
-            StoppedError: There is none.
-        """
-        if not self._context.pages:
-            raise StoppedError("the browser has no tab left")
-        return self._context.pages[-1]
-
-    def take_heard(self) -> list[str]:
-        """What happened since it was last asked."""
-        heard, self.heard = self.heard, []
-        return heard
-
-    async def settled(self) -> None:
-        """Waits until downloads are on the disk."""
-        if self._saving:
-            await asyncio.wait(self._saving, timeout=30)
-
     def take_from(self, folder: Path) -> None:
-        """Keeps what another driver of the browser has downloaded into a folder; what is not whole is left."""
-        for path in sorted(folder.glob("*")):
+        """Keep what browser-use has downloaded into a folder, each content once; partial files are left."""
+        taken: set[bytes] = set()
+        for path in sorted(folder.glob("*"), key=lambda path: (len(path.name), path.name)):
             is_whole = path.is_file() and path.suffix != _NOT_WHOLE and path.stat().st_size <= LARGEST
-            if is_whole and self._folder is not None and len(self.downloads) < _MOST:
+            if not is_whole or self._folder is None or len(self.downloads) == _MOST:
+                continue
+            if (content := hashlib.sha256(path.read_bytes()).digest()) not in taken:
+                taken.add(content)
                 target = claimed(self._folder, safe_name(path.name) or "file")
                 shutil.move(path, target)
                 self.downloads.append(target)
 
     def _follow(self, page: Page) -> None:
         page.on("dialog", lambda dialog: self._start(self._answer(dialog)))
-        page.on("download", lambda download: self._start(self._save(download)))
         page.on("filechooser", lambda chooser: self._start(self._give(chooser)))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._saving.add(task)
-        task.add_done_callback(self._saving.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, dialog: Dialog) -> None:
-        self.heard.append(f'the page said "{dialog.message}"')
         await dialog.accept()
 
     async def _give(self, chooser: FileChooser) -> None:
-        if not self._files:
-            self.heard.append("the page wants a file, and none is attached")
-        elif not self._may_give(chooser.page.url):
-            self.heard.append("the page wants a file, and gets none: the user does not name this site")
-        else:
-            given = self._files if chooser.is_multiple() else self._files[:1]
-            await chooser.set_files(list(given))
-            self.heard.append(f"gave the page {', '.join(path.name for path in given)}")
-
-    async def _save(self, download: Download) -> None:
-        from playwright.async_api import Error
-
-        if self._folder is None or self._begun >= _MOST:
-            await download.cancel()
-            return
-        self._begun += 1
-        name = safe_name(download.suggested_filename) or "file"
-        target = claimed(self._folder, name)
-        try:
-            if await self._has_come(download):
-                await download.save_as(target)
-                self.downloads.append(target)
-                self.heard.append(f"downloaded {target.name}")
-                return
-            self.heard.append(f"{name} was not kept: it has more than {LARGEST:,} bytes")
-        except (Error, OSError) as error:
-            self.heard.append(f"{name} was not downloaded: {one_line(str(error).partition(chr(10))[0], 160)}")
-        target.unlink(missing_ok=True)
-
-    async def _has_come(self, download: Download) -> bool:
-        """Waits for a download; gives up one that is too large, also before its end: it may have none."""
-        coming = asyncio.ensure_future(download.path())
-        try:
-            while not (await asyncio.wait({coming}, timeout=_LOOKING))[0]:
-                if self._arriving is not None and await asyncio.to_thread(largest_in, self._arriving) > LARGEST:
-                    await download.cancel()
-                    return False
-            return coming.result().stat().st_size <= LARGEST
-        finally:
-            coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
+        if self._files and self._may_give(chooser.page.url):
+            await chooser.set_files(list(self._files if chooser.is_multiple() else self._files[:1]))
 
 
 def largest_in(folder: Path) -> int:

@@ -174,10 +174,6 @@ class Origins:
         places = (at for at in starts if self._wanted.startswith(plain, at) and at + len(plain) in ends)
         return not plain or (next(places, None) is not None and (len(plain) > 1 or plain > "\u2e80"))
 
-    def has_word_of(self, text: str) -> bool:
-        """Whether at least one word or number of a text is the user's."""
-        return bool(set(_TOKENS.findall(text.casefold())) & set(_TOKENS.findall(self.wanted.casefold())))
-
     def is_in_named_folder(self, path: str) -> bool:
         """Whether a file is there, in a folder that the user names."""
         return bool(self.below_named_folder(path)) and os.path.lexists(Path(path).expanduser())

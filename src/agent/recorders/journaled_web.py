@@ -236,7 +236,7 @@ class JournaledBrowser:
     guard: LeakGuard | None = None
 
     async def do(
-        self, question: str, url: str, files: tuple[Path, ...], ask: AskModel, *, driver: str, origins: Origins
+        self, question: str, url: str, files: tuple[Path, ...], ask: AskModel, *, origins: Origins
     ) -> BrowserOutcome:
         """Does a task, or gives what came of it.
 
@@ -268,7 +268,7 @@ class JournaledBrowser:
                 allow_addresses=settings.allow_addresses,
                 sees=settings.sees(Role.BROWSER),
             )
-            return await operate(task, driver, ask, self.tell, blocks)
+            return await operate(task, ask, self.tell, blocks)
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
         outcome, live = await self.journal.recorded(BROWSE, request, BrowserOutcome, work)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,8 @@ from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
 from agent.context import Context
 from agent.conversation import Conversation
+from agent.errors import ModelError
 from agent.models.protocol import Role
-from agent.small.browser import DRIVER
-from agent.small.browser.task import is_asked
 from agent.small.keeping import keep
 from agent.small.program import answer_by_program
 from agent.small.questions import believed, choose
@@ -87,6 +85,14 @@ def refers_back(message: str) -> bool:
     return bool(_PERSON.search(_EXPLETIVE.sub("", clause)) or _DEMONSTRATIVE.search(clause))
 
 
+def _no_browsing(context: Context) -> ModelError:
+    name = context.models.for_role(Role.BROWSER).name
+    return ModelError(
+        f"Operating a web site needs a more capable model than {name}; nothing was done there.",
+        remedy="Set a key with `alita keys set`, or name a model with -m.",
+    )
+
+
 _TOKENS = 200
 _UNKNOWN = frozenset({"unknown", "unknown."})
 
@@ -100,8 +106,15 @@ class Small(Strategy):
     """A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
 
     async def decide(self, state: State, context: Context) -> NextActions:
-        """A few small questions, with rules where they are sure; always one decision."""
-        return NextActions([await choose(state, context)])
+        """A few small questions, with rules where they are sure; always one decision.
+
+        Raises:
+            ModelError: A site must be operated, and the browser's model is a small one.
+        """
+        decision = await choose(state, context)
+        if decision.action == "browse" and isinstance(context.strategy(Role.BROWSER), Small):
+            raise _no_browsing(context)
+        return NextActions([decision])
 
     async def best_guess(self, state: State, context: Context) -> str:
         """One short answer from the evidence; a reply to talk, which needs none."""
@@ -127,14 +140,13 @@ class Small(Strategy):
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """The answer that was copied, unless it may be in a file that came with it."""
-        return None if downloaded and is_asked(question) else text or None
+        return None if downloaded else text or None
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Small questions over numbered elements."""
-        ask = partial(context.complete, Role.BROWSER)
-        return await context.browser.do(task, url, files, ask, driver=DRIVER, origins=origins)
+        """Refused: a small model loses its way on a site."""
+        raise _no_browsing(context)
 
     async def program(self, state: State, context: Context) -> Update:
         """The attached program that is asked about, else one program, mended once."""

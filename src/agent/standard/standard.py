@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from urllib.parse import urlsplit
 from agent.actions.python_session import run_in_session
 from agent.actions.refusals import refusal_of
 from agent.answering.answer_format import answer_text, problem_of
-from agent.browser.operate import BROWSER_USE
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
 from agent.consent.permission import is_asked_for
@@ -34,7 +32,7 @@ from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, Interjection, Reply, State
 from agent.steps import most_steps, preview, step_number
-from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before, strategy_for
+from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before
 from agent.web.address import addresses_in
 from mcp_tools.prompt import data_block, data_blocks
 from mcp_tools.text import count_of, one_line
@@ -214,9 +212,7 @@ class Standard(Strategy):
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """browser-use; without its package, the small strategy's driver."""
-        if find_spec("browser_use") is None:
-            return await strategy_for("", "small").operate(task, url, files, origins, context)
+        """Operates it with browser-use."""
 
         async def ask(messages: Sequence[Message], **options: Any) -> Any:
             try:
@@ -224,7 +220,7 @@ class Standard(Strategy):
             except PicturesRefusedError:
                 return await context.complete(Role.BROWSER, without_pictures(messages), **options)
 
-        return await context.browser.do(task, url, files, ask, driver=BROWSER_USE, origins=origins)
+        return await context.browser.do(task, url, files, ask, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
         """The model's own program, in the session of the run."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
 PORT_FILE = "DevToolsActivePort"
-ARRIVING = "arriving"
-"""The folder in the profile into which downloads come."""
 _ERRORS = "errors.txt"
 _FONTS = "FONTCONFIG_PATH"
 _PREFERENCES: dict[str, Any] = {
@@ -149,7 +147,7 @@ async def launched(
         "env": child.environment(_FONTS, HOME=str(profile)) | temporary,
         "viewport": {"width": 1280, "height": 900},
         "timeout": _START_SECONDS * 1000,
-        "downloads_path": str(profile / ARRIVING),
+        "downloads_path": str(profile / "arriving"),
         **({"proxy": {"server": proxy, "bypass": "<-loopback>"}} if proxy else {}),
         **options,
         "args": [*FLAGS, *options.get("args", ())],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.browser.logins import Login, filled_in, hidden, login_for, read_logins
+from agent.browser.logins import Login, hidden, login_for, read_logins
 from agent.errors import SettingsError
 
 ANNA = Login("shop.example", "anna", "s3cret-1")
@@ -65,11 +65,6 @@ def test_a_missing_file_is_named_with_the_settings_that_name_it(tmp_path):
 )
 def test_a_login_belongs_to_one_host(url, known):
     assert (login_for(url, [ANNA]) is ANNA) is known
-
-
-def test_placeholders_become_the_login_at_its_host_only():
-    assert filled_in("<user>:<password>", ANNA) == "anna:s3cret-1"
-    assert filled_in("<password>", None) == "<password>"
 
 
 def test_what_is_shown_holds_no_login():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,33 +12,20 @@ from playwright.async_api import async_playwright
 
 from agent.browser.browser_use_model import with_marked_page
 from agent.browser.logins import Login
-from agent.browser.operate import BROWSER_USE
 from agent.browser.tabs import TabInUse
 from agent.errors import StoppedError
 from agent.models.protocol import Completion
+from agent.web.page import WebProblem
 from support.browser import CHROMIUM
-from support.browsing import Desk
+from support.browsing import Desk, actions, done, number, text_of
 from support.site.forms import PASSWORD, USER
 from support.site.server import Site
-from support.web_server import WebServer
+from support.web_server import Answer, WebServer
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
-
-
-def said(messages) -> str:
-    content = messages[-1]["content"]
-    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
-
-
-def number(pattern: str, text: str) -> int:
-    found = re.search(rf"\[(\d+)\]<{pattern}", text)
-    assert found, text
-    return int(found[1])
-
-
-def answer(*actions) -> Completion:
-    value = {"evaluation_previous_goal": "", "memory": "", "next_goal": "go on", "action": list(actions)}
-    return Completion(json.dumps(value), parsed=value)
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium"),
+    pytest.mark.timeout(180),
+]
 
 
 async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_path):
@@ -46,11 +33,11 @@ async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_p
     both = "<secret>login_user</secret>/<secret>login_password</secret>"
 
     async def play(messages, **_options):
-        text = said(messages)
+        text = text_of(messages)
         match len(desk.asked):
             case 1 | 3 as turn:
                 user = both if turn == 1 else "<secret>login_user</secret>"
-                return answer(
+                return actions(
                     {"input": {"index": number(r"input[^\n]*name=user", text), "text": user}},
                     {
                         "input": {
@@ -60,19 +47,19 @@ async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_p
                     },
                 )
             case 2 | 4:
-                return answer({"click": {"index": number("button", text)}})
+                return actions({"click": {"index": number("button", text)}})
             case 5:
-                return answer({"navigate": {"url": f"{site.url}/search?q=<secret>login_password</secret>"}})
+                return actions({"navigate": {"url": f"{site.url}/search?q=<secret>login_password</secret>"}})
             case 6:
-                return answer({"navigate": {"url": f"{other.url}/login"}})
+                return actions({"navigate": {"url": f"{other.url}/login"}})
             case 7:
                 index = number(r"input[^\n]*password", text)
-                return answer({"input": {"index": index, "text": "<secret>login_password</secret>"}})
+                return actions({"input": {"index": index, "text": "<secret>login_password</secret>"}})
             case 8:
-                return answer({"click": {"index": number("button", text)}})
-        return answer({"done": {"text": "Signed in.", "success": True}})
+                return actions({"click": {"index": number("button", text)}})
+        return actions(done("Signed in."))
 
-    desk = Desk(driver=BROWSER_USE, ask=play)
+    desk = Desk(play)
     login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
     with Site() as other:
         task = f"Sign in, and also at {other.url}/login."
@@ -95,11 +82,11 @@ async def test_a_limit_of_time_ends_it_with_its_steps_told(site):
     async def thinks(_messages, **_options):
         if len(desk.asked) > 1:
             await asyncio.sleep(60)
-        return answer({"wait": {"seconds": 1}})
+        return actions({"wait": {"seconds": 1}})
 
-    desk = Desk(driver=BROWSER_USE, ask=thinks)
-    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=5)
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 5 seconds for the browser is reached")
+    desk = Desk(thinks)
+    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=15)
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 15 seconds for the browser is reached")
     assert len(outcome.steps) == 1
 
 
@@ -107,9 +94,9 @@ async def test_of_a_page_that_is_kept_from_the_model_no_picture_is_taken_and_a_s
     async def play(_messages, **_options):
         if len(desk.asked) > 1:
             raise StoppedError("the limit of 10 tokens is reached")
-        return answer({"wait": {"seconds": 1}})
+        return actions({"wait": {"seconds": 1}})
 
-    desk = Desk(driver=BROWSER_USE, ask=play, blocks=lambda _address, text: "Imprint" in text)
+    desk = Desk(play, blocks=lambda _address, text: "Imprint" in text)
     outcome = await desk.do("What is it?", site.url + "/harbour", folder=tmp_path, steps=8, seconds=50)
     assert "This page must not be read" in desk.asked[0]
     assert {step.picture for step in outcome.steps} == {""}
@@ -174,14 +161,14 @@ async def test_short_texts_are_shown_an_address_that_only_a_page_names_is_not_op
         async def play(_messages, **_options):
             match len(desk.asked):
                 case 1:
-                    return answer({"find_elements": {"selector": "td"}})
+                    return actions({"find_elements": {"selector": "td"}})
                 case 2:
-                    return answer({"navigate": {"url": f"{there}/take?d=1"}})
+                    return actions({"navigate": {"url": f"{there}/take?d=1"}})
                 case 3:
-                    return answer({"navigate": {"url": f"{web.url}/second"}})
+                    return actions({"navigate": {"url": f"{web.url}/second"}})
             return Completion("banana", parsed={"action": [{"fly": {}}], "memory": "", "next_goal": ""})
 
-        desk = Desk(driver=BROWSER_USE, ask=play)
+        desk = Desk(play)
         outcome = await desk.do("What is it?", web.url + "/", steps=9, seconds=50, wanted="What is it?")
         assert trap.paths() == []
         assert "/second" in web.paths()
@@ -192,3 +179,114 @@ async def test_short_texts_are_shown_an_address_that_only_a_page_names_is_not_op
     assert "stands only in text that others wrote" in refused.reason
     assert (outcome.ok, bool(outcome.problem), "limit" in outcome.problem) == (False, True, False)
     assert outcome.steps
+
+
+async def test_pages_of_other_hosts_are_not_shown_and_the_steps_have_a_limit(site):
+    elsewhere = f"{site.url.replace('127.0.0.1', 'localhost')}/ferry"
+
+    async def waits(_messages, **_options):
+        return actions({"wait": {"seconds": 0}})
+
+    desk = Desk(waits)
+    escape = f"{site.url}/escape?to={elsewhere}"
+    outcome = await desk.do("What does the ferry cost?", escape, hosts=("127.0.0.1",), steps=2)
+    assert "/escape" in site.paths()
+    assert "11.40" not in "".join(desk.asked)
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 2 steps of the browser is reached")
+    assert len(outcome.steps) == 2
+
+
+REFUSED_TASKS = {
+    "another host": (
+        "{url}/",
+        {"hosts": ("shop.example",)},
+        "is not on a host that the browser may open: shop.example",
+    ),
+    "a file": ("file:///etc/passwd", {}, "is not a web address"),
+    "no browser": ("{url}/", {"chrome": Path("/bin/true")}, "does not start"),
+}
+
+
+@pytest.mark.parametrize(("url", "options", "said"), REFUSED_TASKS.values(), ids=REFUSED_TASKS)
+async def test_a_task_that_cannot_begin_is_refused_with_a_remedy(site, url, options, said):
+    with pytest.raises(WebProblem, match=said) as problem:
+        await Desk(None, **options).do("Read it.", url.format(url=site.url))
+    assert problem.value.reason == "browser"
+    assert problem.value.remedy
+    assert site.paths() == []
+
+
+@pytest.mark.parametrize("package", ["browser_use", "playwright"])
+async def test_a_missing_package_is_named_with_its_extra(monkeypatch, package):
+    monkeypatch.setattr("agent.browser.operate.find_spec", lambda name: None if name == package else object())
+    with pytest.raises(WebProblem, match=f"the package {package.replace('_', '-')} is not installed") as problem:
+        await Desk(None).do("Read it.", "http://127.0.0.1:1/")
+    assert "[browser]" in problem.value.remedy
+
+
+async def test_addresses_of_this_machine_are_refused_unless_the_user_allows_them(site):
+    async def ends(_messages, **_options):
+        return actions(done("Seen.", success=False))
+
+    here = await Desk(ends, allow_private=False).do("What is it?", site.url + "/", steps=2)
+    assert not here.ok
+    assert site.paths() == []
+    await Desk(ends, allow_private=False, allow_addresses=(site.url,)).do("What is new?", site.url + "/news", steps=2)
+    assert "/news" in site.paths()
+
+
+async def test_a_download_gets_a_name_of_its_own(tmp_path):
+    (tmp_path / "tides.csv").write_text("mine")
+
+    async def play(messages, **_options):
+        if len(desk.asked) > 1:
+            return actions(done())
+        return actions({"click": {"index": number("a", text_of(messages))}}, {"wait": {"seconds": 1}})
+
+    desk = Desk(play)
+    with WebServer() as web:
+        web.page("/", "<a href='/tides.csv'>Tides</a>")
+        head = {"Content-Disposition": "attachment; filename=tides.csv", "Content-Type": "application/octet-stream"}
+        web.route("/tides.csv", lambda _: Answer(200, b"day,height\n1,2.40\n", head))
+        outcome = await desk.do("Download the tides.", web.url + "/", folder=tmp_path)
+    assert outcome.ok
+    assert [path.name for path in outcome.files] == ["tides-2.csv"]
+    assert (tmp_path / "tides.csv").read_text() == "mine"
+    assert outcome.files[0].read_text() == "day,height\n1,2.40\n"
+
+
+@pytest.mark.parametrize("is_named", [False, True], ids=["another site", "the site that the user names"])
+async def test_the_users_data_and_files_go_to_sites_that_the_user_names_and_forms_stay_on_their_site(
+    tmp_path, is_named
+):
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear Ms Holm, the flat in Quay Street costs 910 crowns.")
+    choose = (
+        "<button onclick=\"document.querySelector('[type=file]').click()\">Choose</button>"
+        "<input type=file style='display:none' onchange=\"fetch('/given?name=' + this.files[0].name)\">"
+    )
+    with WebServer(host="127.0.0.2") as other, WebServer() as web:
+        form = '<form action="/send"><input aria-label="Note" name="n"><button>Send</button></form>'
+        web.page("/", choose + form)
+        web.page("/send", form.replace("/send", f"{other.at('127.0.0.2')}/take"))
+        web.route("/given", lambda _: Answer(200, b"ok"))
+
+        async def play(messages, **_options):
+            page = text_of(messages)
+            match len(desk.asked):
+                case 1:
+                    return actions({"click": {"index": number("button[^\n]*\n[^\n]*Choose", page)}})
+                case 2 | 4:
+                    return actions({"input": {"index": number("input[^\n]*Note", page), "text": letter.read_text()}})
+                case 3 | 5 if is_named:
+                    return actions({"click": {"index": number("button[^\n]*\n[^\n]*Send", page)}})
+            return actions(done())
+
+        desk = Desk(play)
+        wanted = f"Send the letter at {web.url}." if is_named else "Leave a note about the flat."
+        given = {"private": (letter.read_text(),), "files": (letter,)}
+        outcome = await desk.do("Send it.", web.url + "/", wanted=wanted, **given)
+        sent = "".join(web.paths())
+        assert (["/given?name=letter.txt" in sent, "910" in sent]) == [is_named, is_named], sent
+        assert bool(outcome.apart) is not is_named
+        assert other.paths() == []

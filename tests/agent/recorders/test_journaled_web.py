@@ -53,7 +53,7 @@ async def test_a_browser_gets_a_limit_that_people_can_read(tmp_path, monkeypatch
     monkeypatch.setattr("agent.recorders.journaled_web.operate", operate)
     journal, budget = Journal.create(tmp_path / "journal.jsonl"), Budget(RunLimits(seconds=123.4567))
     browser = JournaledBrowser(Settings(), tmp_path / "pictures", journal, budget, lambda _: None)
-    await browser.do("q", URL, (), None, driver="small", origins=Origins(""))
+    await browser.do("q", URL, (), None, origins=Origins(""))
     await journal.aclose()
     assert limits == [round(limits[0], 1)]
 

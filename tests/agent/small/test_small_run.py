@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from agent.errors import ModelError
+
 
 async def test_a_question_over_a_table_needs_one_call(desk: Any, tmp_path: Any) -> None:
     desk.flags["strategy"] = "small"
@@ -33,3 +35,12 @@ async def test_talk_is_answered_in_words(desk: Any, strategy: str, message: str,
     desk.plays(*([need] if strategy == "small" else []), {"when": "You are alita", "text": reply})
     answer = await desk.ask(message)
     assert (answer.status, answer.text) == ("answered", reply)
+
+
+async def test_a_small_model_says_that_it_operates_no_site(desk: Any) -> None:
+    """And what to do; nothing is opened."""
+    desk.flags["strategy"] = "small"
+    desk.plays({"role": "coordinator", "json": {"why": "A site must be operated.", "needs": "site"}})
+    with pytest.raises(ModelError, match="Operating a web site needs a more capable model than scripted") as refused:
+        await desk.ask("Log in to my bank and tell me the balance.")
+    assert refused.value.remedy == "Set a key with `alita keys set`, or name a model with -m."
