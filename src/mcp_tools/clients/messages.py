@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import re
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,13 +37,27 @@ _ALREADY_KNOWN = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 """Codes that the SDK uses itself, too."""
 
 
+_FAILURE = f"alita/{secrets.token_hex(8)}"
+"""In the `data` of an error: the failure that it stands for, under a name that no server knows."""
+
+
 def failed(request: RequestId, failure: ServerError) -> types.JSONRPCError:
-    """The reply to a request that fails here. Its `data` is the failure itself, which no server can send."""
-    error = types.ErrorData(code=INTERNAL_ERROR, message=failure.message, data=failure)
+    """The reply to a request that fails here."""
+    error = types.ErrorData(code=INTERNAL_ERROR, message=failure.message, data=_data_of(failure))
     return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
 
 
-def answer_of(error: types.ErrorData) -> ServerError:
+def _failure_in(error: types.ErrorData) -> ServerError | None:
+    """The failure that was put into an error here."""
+    data = error.data
+    return ServerError(**data[_FAILURE]) if isinstance(data, dict) and _FAILURE in data else None
+
+
+def _data_of(failure: ServerError) -> dict[str, Json]:
+    return {_FAILURE: {"message": failure.message, "kind": failure.kind, "remedy": failure.remedy}}
+
+
+def _answer_of(error: types.ErrorData) -> ServerError:
     """An error that a server answered, which says nothing about the connection."""
     return ServerError(f"it answered with an error: {one_line(error.message, 1000)} ({error.code})", kind="answer")
 
@@ -60,7 +75,11 @@ class Mail:
         if isinstance(message, types.JSONRPCRequest):
             self._waiting[message.id] = message.method
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._waiting.pop((message.params or {}).get("requestId", ""), None)
+            self.forget((message.params or {}).get("requestId", ""))
+
+    def forget(self, request: RequestId) -> None:
+        """Waits for no reply to a request any more."""
+        self._waiting.pop(request, None)
 
     def received(self, text: bytes | str, *, reply_to: RequestId | None = None) -> list[types.JSONRPCMessage]:
         """The messages in a text; none if it is not meant as one. A broken reply becomes the failure of its request.
@@ -94,7 +113,7 @@ class Mail:
             is_meant = is_object and "method" not in loaded and {"result", "error", "jsonrpc"} & set(loaded)
             return self._broken(request, _first_misfit(error)) if is_meant or reply_to is not None else []
         if isinstance(message, types.JSONRPCError) and message.error.code in _ALREADY_KNOWN:
-            message.error.data = answer_of(message.error)
+            message.error.data = _data_of(_answer_of(message.error))
         if isinstance(message, types.JSONRPCError | types.JSONRPCResponse):
             self._taken(message.id)
         return [message]
@@ -205,10 +224,10 @@ def failure_of(error: BaseException) -> ServerError:
 
 
 def _failure_of_protocol(error: types.ErrorData) -> ServerError:
-    if isinstance(error.data, ServerError):
-        return error.data
+    if (failure := _failure_in(error)) is not None:
+        return failure
     if error.code == REQUEST_TIMEOUT:
         return ServerError("it did not answer in time", kind="timeout")
     if error.code == CONNECTION_CLOSED:
         return ServerError("it ended the connection", kind="gone")
-    return answer_of(error)
+    return _answer_of(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 import time
@@ -90,6 +91,7 @@ class Link:
         limit = min(self._server.entry.limits.call_seconds, most)
         try:
             validate_arguments(tool.name, tool.input_schema, arguments)
+            _check_text(arguments)
             async with self._calls:
                 reply = await self._called(tool, arguments, limit, most)
         except ArgumentsError as misfit:
@@ -349,6 +351,21 @@ class Servers:
                 self._late.add(name)
                 self._notes.append(f"the server {name} is still starting; its tools count once it is there")
         self._tools = {tool.name: (tool, link) for link in reversed(self._links) for tool in reversed(link.known)}
+
+
+def _check_text(arguments: dict[str, Json]) -> None:
+    """Looks for text that no message can carry.
+
+    Raises:
+        ArgumentsError: There is some.
+    """
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ArgumentsError(
+            f"The arguments hold half a character, {half!r}.", remedy="Send whole characters."
+        ) from None
 
 
 def _indexed(tool: ExternalTool) -> Tool:

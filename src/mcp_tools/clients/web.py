@@ -1,7 +1,7 @@
-"""A server at an address: the streamable HTTP transport of a client.
+"""A server at an address: the SDK's streamable HTTP transport, over a client of HTTP that keeps faults apart.
 
-The SDK's transport ends the whole connection when one request fails, keeps to itself what HTTP said, and does not tell
-its own errors from those of the server.
+The SDK ends the whole connection when one request fails, reads answers of any length, and keeps to itself what HTTP
+said. From this client it gets, for each request, a stream of events that it can read; whatever goes wrong is the reply.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
 from typing import Any
 
-import anyio
 import httpx2
 import mcp_types as types
-from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from httpx2 import EventSource
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp.shared.message import ClientMessageMetadata, SessionMessage
+from mcp_types.jsonrpc import jsonrpc_message_adapter
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.clients.config_files import Expanded
@@ -28,16 +27,10 @@ from mcp_tools.errors import ServerError
 from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
 
-Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
-
 _WRITE_SECONDS = 30.0
 _NOTICE_SECONDS = 5.0
 """How long a message that wants no reply may take."""
-_FIRST_DELAY, _LONGEST_DELAY = 1.0, 60.0
-"""Seconds before a stream that ended is asked for again."""
-_MOST_RESUMPTIONS = 2
-_SESSION = "mcp-session-id"
-_TYPES = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+_EVENTS = "text/event-stream"
 _NO_SESSION = re.compile(r"session|not (?:been )?initiali[sz]ed|before initiali[sz]ation", re.IGNORECASE)
 """What servers that answer 400 to a lost session say."""
 
@@ -48,21 +41,16 @@ class Web:
     def __init__(self, server: Expanded) -> None:
         self._server = server
         self.mail = Mail()
-        self._session = ""
-        self._version = ""
-        self._posts: dict[types.RequestId, anyio.CancelScope] = {}
         self.ended = asyncio.Event()
         """Never set: each request fails by itself."""
         self.account = ""
 
     @contextlib.asynccontextmanager
-    async def open(self) -> AsyncIterator[Streams]:
+    async def open(self) -> AsyncIterator[Any]:
         """Connects with the first request; leaving ends the server's session."""
-        self._inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
         try:
             client = network_client(
-                httpx2.AsyncClient,
+                partial(_Client, self.mail),
                 headers=self._server.headers,
                 follow_redirects=False,  # they would carry the headers to another place
                 # no call may wait here: each has its own limit
@@ -70,177 +58,145 @@ class Web:
             )
         except NetworkError as error:
             raise ServerError(f"{error.message.rstrip('.')}. {error.remedy}", kind="unreachable") from None
-        async with client as self._client:
+        async with client, streamable_http_client(self._server.url, http_client=client) as streams:
+            yield streams
+
+
+class _Client(httpx2.AsyncClient):
+    def __init__(self, mail: Mail, **options: Any) -> None:
+        super().__init__(**options)
+        self._mail = mail
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Sends a request of the SDK's transport. The response to a request of MCP always has its reply."""
+        message = jsonrpc_message_adapter.validate_json(request.content) if request.method == "POST" else None
+        if message is not None:
+            self._mail.sent(message)
+        if isinstance(message, types.JSONRPCRequest):
+            failure = None
             try:
-                async with anyio.create_task_group() as group:
-                    group.start_soon(self._send_all, outbound, group)
-                    try:
-                        yield read, write
-                    finally:
-                        group.cancel_scope.cancel()
-                        await self._end_session()
-            finally:
-                for stream in (self._inbound, read, write, outbound):
-                    stream.close()
+                response = await super().send(request, **options)
+            except Exception as error:  # noqa: BLE001 - told in the reply
+                response, failure = httpx2.Response(502, request=request), error
+            return _as_events(response, self._replied(response, message, failure))
+        if request.method == "GET":  # the server's own stream, or the rest of one that broke off
+            response = await super().send(request, **options)
+            is_stream = response.status_code == 200 and _kind(response) == _EVENTS
+            return _as_events(response, self._streamed(response, None)) if is_stream else response
+        with contextlib.suppress(httpx2.HTTPError, httpx2.StreamError, OSError):
+            async with asyncio.timeout(_NOTICE_SECONDS):
+                return await super().send(request, **options)
+        return httpx2.Response(202, request=request)
 
-    async def _end_session(self) -> None:
-        with anyio.CancelScope(shield=True), contextlib.suppress(Exception):
-            if self._session:
-                await self._client.delete(self._server.url, headers=self._headers(None), timeout=_NOTICE_SECONDS)
-
-    async def _send_all(self, outbound: MemoryObjectReceiveStream[SessionMessage], group: TaskGroup) -> None:
-        async for item in outbound:
-            message = item.message
-            if isinstance(message, types.JSONRPCRequest) and message.method == "initialize":
-                self._session = self._version = ""
-            headers = self._headers(item.metadata)
-            self.mail.sent(message)
-            if isinstance(message, types.JSONRPCRequest):
-                scope = self._posts[message.id] = anyio.CancelScope()
-                group.start_soon(self._ask, message, headers, scope)
-                continue
-            notice = message.method if isinstance(message, types.JSONRPCNotification) else ""
-            if notice == "notifications/cancelled" and self._version in MODERN_PROTOCOL_VERSIONS:
-                self._give_up(message)  # on this wire, the end of the request is the message
-                continue
-            with contextlib.suppress(httpx2.HTTPError, httpx2.StreamError, OSError):
-                await self._client.post(
-                    self._server.url, content=_body_of(message), headers=headers, timeout=_NOTICE_SECONDS
-                )
-            if notice == "notifications/cancelled":
-                self._give_up(message)
-            elif notice == "notifications/initialized" and self._session:
-                group.start_soon(self._listen)
-
-    def _give_up(self, message: types.JSONRPCMessage) -> None:
-        scope = self._posts.get((getattr(message, "params", None) or {}).get("requestId", ""))
-        if scope is not None:
-            scope.cancel()
-
-    def _headers(self, metadata: Any) -> dict[str, str]:
-        own = (metadata.headers if isinstance(metadata, ClientMessageMetadata) else None) or {}
-        self._version = own.get(MCP_PROTOCOL_VERSION_HEADER, self._version)
-        version = {MCP_PROTOCOL_VERSION_HEADER: self._version} if self._version else {}
-        return {**_TYPES, **({_SESSION: self._session} if self._session else {}), **version, **own}
-
-    async def _ask(self, request: types.JSONRPCRequest, headers: dict[str, str], scope: anyio.CancelScope) -> None:
-        """Sends a request and hands on its reply; whatever goes wrong is the reply."""
+    async def _replied(
+        self, response: httpx2.Response, sent: types.JSONRPCRequest, failure: Exception | None
+    ) -> AsyncGenerator[bytes]:
+        """The events of a response to a request; what goes wrong is the reply."""
         try:
-            with scope:
-                async with self._client.stream(
-                    "POST", self._server.url, content=_body_of(request), headers=headers
-                ) as response:
-                    await self._take_reply(response, request)
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            pass
-        except Exception as error:  # noqa: BLE001 - mapped in one place
-            await self._hand_on([failed(request.id, failure_of(error))])
-        finally:
-            self._posts.pop(request.id, None)
+            if failure is not None:
+                raise failure
+            if response.is_success and response.status_code != 202 and _kind(response) == _EVENTS:
+                async for event in self._streamed(response, sent.id):
+                    yield event
+                return
+            for message in await self._read(response, sent):
+                yield _event(message)
+        except BaseException as error:
+            self._mail.forget(sent.id)
+            if not isinstance(error, Exception):
+                raise
+            yield _event(failed(sent.id, failure_of(error)))
 
-    async def _take_reply(self, response: httpx2.Response, request: types.JSONRPCRequest) -> None:
-        if response.is_redirect:
-            place = response.headers.get("location", "elsewhere")
-            raise ServerError(f"it redirects to {place}: name that address if you trust it", kind="http")
-        if response.status_code in {401, 403}:
-            raise ServerError(f"it answers {response.status_code}: it wants a key, or another one", kind="http")
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if response.status_code >= 400:
-            await self._take_refusal(response, request, is_json=kind == "application/json")
-            return
-        if request.method == "initialize":
-            self._session = response.headers.get(_SESSION, "")
-        if kind == "text/event-stream":
-            await self._take_events(response, request)
-            return
-        if response.status_code == 202 or kind != "application/json":
-            said = "nothing" if response.status_code == 202 else kind or "no content type"
-            raise ServerError(f"it answers with {said}, where JSON or an event stream is due", kind="protocol")
-        if not await self._hand_on(self.mail.received(await _whole(response), reply_to=request.id)):
-            raise ServerError("its answer holds no reply", kind="protocol")
-
-    async def _take_refusal(self, response: httpx2.Response, request: types.JSONRPCRequest, *, is_json: bool) -> None:
-        """A reply with an error status: a lost session, an error of the server in JSON, or only a status."""
-        body = await _whole(response)
-        text = body[:10_000].decode("utf-8", "replace")
-        is_unknown = (response.status_code == 404 and self._session) or (
-            response.status_code == 400 and _NO_SESSION.search(text)
-        )
-        if is_unknown and self._version and self._version not in MODERN_PROTOCOL_VERSIONS:
-            raise ServerError("it does not know the session any more", kind="session")
-        answers = self.mail.received(body, reply_to=request.id) if is_json else []
-        errors = [one for one in answers if isinstance(one, types.JSONRPCError)]
-        if errors and getattr(errors[0].error.data, "kind", "answer") == "answer":
-            await self._hand_on(errors)
-            return
-        said = f": {one_line(text, 200)}" if text.strip() and not text.lstrip().startswith("<") else ""
-        raise ServerError(f"it answers {response.status_code}{said}", kind="http")
-
-    async def _take_events(self, response: httpx2.Response, request: types.JSONRPCRequest) -> None:
-        """Hands on what comes until the reply has come; a stream that ends before is resumed if its events have ids."""
-        last, delay = await self._events(response, "", reply_to=request.id)
-        for _ in range(_MOST_RESUMPTIONS):
-            if not last or request.id not in self._posts or delay is None:
-                break
-            await anyio.sleep(delay)
-            headers = {**self._headers(None), "last-event-id": last}
-            with contextlib.suppress(httpx2.HTTPError, httpx2.StreamError):
-                async with self._client.stream("GET", self._server.url, headers=headers) as more:
-                    if more.status_code == 200:
-                        last, delay = await self._events(more, last, reply_to=request.id)
-        if delay is not None:
-            raise ServerError("its answer broke off", kind="gone")
-
-    async def _events(
-        self, response: httpx2.Response, last: str, *, reply_to: types.RequestId | None
-    ) -> tuple[str, float | None]:
-        """Hands on the messages of a stream: its last event id, and how long to wait; None once the reply has come."""
-        delay: float = _FIRST_DELAY
+    async def _streamed(self, response: httpx2.Response, reply_to: types.RequestId | None) -> AsyncGenerator[bytes]:
+        """The events of a stream. The SDK asks for the rest of one that ends before its reply, if it has ids."""
+        last = ""
         try:
             async for event in EventSource(response, max_event_size=LONGEST_MESSAGE):
                 last = event.id or last
-                delay = delay if event.retry is None else min(event.retry / 1000, _LONGEST_DELAY)
-                if event.event != "message" or not event.data:
-                    continue
-                if await self._hand_on(self.mail.received(event.data, reply_to=reply_to)) and reply_to is not None:
-                    return last, None
+                about = f"id: {event.id}\n" if event.id else ""
+                about += f"retry: {event.retry}\n" if event.retry is not None else ""
+                is_message = event.event == "message" and event.data
+                messages = self._mail.received(event.data, reply_to=reply_to) if is_message else []
+                for message in messages:
+                    yield _event(message, about)
+                if not messages and about:
+                    yield f"{about}data:\n\n".encode()
         except httpx2.SSEError as error:
             if "byte limit" in str(error):
                 raise _too_long() from None
         except (httpx2.HTTPError, httpx2.StreamError):
             pass
-        return last, delay
+        if reply_to is not None and not last:
+            raise ServerError("its answer broke off", kind="gone")
 
-    async def _listen(self) -> None:
-        """Hears what the server says of its own accord, if it offers a stream for that."""
-        last, wait = "", _FIRST_DELAY
-        while True:
-            headers = {**self._headers(None), **({"last-event-id": last} if last else {})}
-            before = last
-            try:
-                async with self._client.stream("GET", self._server.url, headers=headers) as response:
-                    kind = response.headers.get("content-type", "")
-                    if response.status_code != 200 or not kind.startswith("text/event-stream"):
-                        return
-                    last, delay = await self._events(response, last, reply_to=None)
-                    wait = max(delay or _FIRST_DELAY, wait)
-            except (httpx2.HTTPError, httpx2.StreamError, ServerError, OSError):
-                pass
-            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                return
-            await anyio.sleep(wait)
-            wait = _FIRST_DELAY if last != before else min(wait * 2, _LONGEST_DELAY)
+    async def _read(self, response: httpx2.Response, sent: types.JSONRPCRequest) -> list[types.JSONRPCMessage]:
+        """The messages of a response that is no stream.
 
-    async def _hand_on(self, messages: Sequence[types.JSONRPCMessage]) -> bool:
-        """Gives messages to the SDK; True if a reply was among them."""
-        for message in messages:
-            with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                await self._inbound.send(SessionMessage(message))
-        return any(isinstance(message, types.JSONRPCResponse | types.JSONRPCError) for message in messages)
+        Raises:
+            ServerError: They hold no reply.
+        """
+        if response.is_redirect:
+            place = response.headers.get("location", "elsewhere")
+            raise ServerError(f"it redirects to {place}: name that address if you trust it", kind="http")
+        if response.status_code in {401, 403}:
+            raise ServerError(f"it answers {response.status_code}: it wants a key, or another one", kind="http")
+        is_json = _kind(response) == "application/json"
+        if response.status_code >= 400:
+            body = await _whole(response)
+            text = body[:10_000].decode("utf-8", "replace")
+            if _is_session_lost(response, text):
+                raise ServerError("it does not know the session any more", kind="session")
+            if is_json and b'"jsonrpc"' in body:
+                return self._mail.received(body, reply_to=sent.id)
+            said = f": {one_line(text, 200)}" if text.strip() and not text.lstrip().startswith("<") else ""
+            raise ServerError(f"it answers {response.status_code}{said}", kind="http")
+        if response.status_code == 202 or not is_json:
+            said = "nothing" if response.status_code == 202 else _kind(response) or "no content type"
+            raise ServerError(f"it answers with {said}, where JSON or an event stream is due", kind="protocol")
+        messages = self._mail.received(await _whole(response), reply_to=sent.id)
+        if not any(isinstance(message, types.JSONRPCResponse | types.JSONRPCError) for message in messages):
+            raise ServerError("its answer holds no reply", kind="protocol")
+        return messages
 
 
-def _body_of(message: types.JSONRPCMessage) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "replace")
+class _Stream(httpx2.AsyncByteStream):
+    """Events in place of what a response held."""
+
+    def __init__(self, events: AsyncGenerator[bytes], response: httpx2.Response) -> None:
+        self._events = events
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._events
+
+    async def aclose(self) -> None:
+        await self._events.aclose()
+        await self._response.aclose()
+
+
+def _as_events(response: httpx2.Response, events: AsyncGenerator[bytes]) -> httpx2.Response:
+    session = {MCP_SESSION_ID: response.headers[MCP_SESSION_ID]} if MCP_SESSION_ID in response.headers else {}
+    headers = {"content-type": _EVENTS, **session}
+    return httpx2.Response(200, headers=headers, stream=_Stream(events, response), request=response.request)
+
+
+def _event(message: types.JSONRPCMessage, about: str = "") -> bytes:
+    return f"{about}data: {message.model_dump_json(by_alias=True, exclude_unset=True)}\n\n".encode()
+
+
+def _kind(response: httpx2.Response) -> str:
+    """The type of its content; empty if it does not say."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
+
+
+def _is_session_lost(response: httpx2.Response, text: str) -> bool:
+    asked = response.request.headers
+    is_unknown = (response.status_code == 404 and MCP_SESSION_ID in asked) or (
+        response.status_code == 400 and _NO_SESSION.search(text)
+    )
+    version = asked.get(MCP_PROTOCOL_VERSION_HEADER)
+    return bool(is_unknown and version and version not in MODERN_PROTOCOL_VERSIONS)
 
 
 async def _whole(response: httpx2.Response) -> bytes:
