@@ -84,7 +84,7 @@ class Soaked:
         assert self.late is not None
         wrong = sum(count for name, count in self.outcomes.items() if not _is_right(name))
         early, late = self.early, self.late
-        # A spare child more or less at that moment:
+        # A child more or less at that moment:
         processes, files, megabytes = early.processes + 2, early.descriptors + 16, early.memory_mb * 1.1 + 16
         return [
             at_most("", f"calls of {self.calls:,} without an answer", len(self.unanswered), 0),

@@ -24,7 +24,7 @@ from mcp_tools.sandbox.inside import scratch
 CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
 """More have to wait."""
 SCRATCHES = CALLS_AT_ONCE + 8
-"""Folders of calls that an interpreter can have at once: some are prepared ahead, some still being removed."""
+"""Folders of calls that an interpreter can have at once: some are still being removed."""
 LEAVING_SECONDS = 0.05
 """How long a child may stay after its answer before it is killed."""
 GRACE_SECONDS = 2.0

@@ -75,7 +75,7 @@ def descendants(pid: int) -> set[int]:
 
 
 async def settled() -> int:
-    """How many processes there are once no more are prepared."""
+    """How many processes there are once no more of them end."""
     last, count = -1, 0
     while count != last:
         last = count

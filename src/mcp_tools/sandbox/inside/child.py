@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import signal
-import socket
 import sys
 from typing import Any, NoReturn
 
@@ -29,26 +28,13 @@ def f(a: int, b: list) -> dict[str, int]:
 """
 
 
-def live(confinement: Confinement, scratch: str, line: socket.socket) -> NoReturn:
-    """Prepares this freshly forked process, waits on a line for the descriptors of a job, runs it, and ends."""
-    failure = None
-    os.dup2(line.detach(), JOB)
-    try:
-        _enter(confinement, scratch)
-    except BaseException as error:  # noqa: BLE001 - told to the call that comes
-        failure = error
-    line = socket.socket(fileno=JOB)
-    order, descriptors, _, _ = socket.recv_fds(line, 16, 4)
-    line.detach()
-    if not order:
-        os._exit(0)
+def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoReturn:
+    """Confines this freshly forked process, runs the job that its descriptors bring, and ends."""
     for source, target in zip(descriptors, (JOB, RESULT, 1, 2), strict=True):
         os.dup2(source, target, inheritable=False)
-        os.close(source)
     output = [sys.stdout, sys.stderr]
     try:
-        if failure is not None:
-            raise failure
+        _enter(confinement, scratch)
         job = receive()
         confinement.limit(job["limits"])
     except BaseException as error:  # noqa: BLE001 - a child without all its layers must not run
@@ -96,19 +82,13 @@ def _enter(confinement: Confinement, scratch: str) -> None:
         generators.seed()  # forks would share it; `random` reseeds itself
     confinement.filter()
     gc.enable()
-    rehearse(1)
 
 
-def rehearse(times: int) -> None:
-    """Walks the path of a call, for what comes after to be quick.
-
-    In the warm interpreter this warms up the compiler and specialises the code that children share; in a child it
-    copies the pages of memory that its call will write to.
-    """
+def warm_up() -> None:
+    """Runs a call in the warm interpreter: its children share what that leaves in the compiler and in memory."""
     limits = {"result_bytes": 1000, "memory_mb": 1}
     job = {"what": "call", "source": _SAMPLE, "entry": "f", "arguments": {"a": 1, "b": ["x"]}}
-    for _ in range(times):
-        call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
+    call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
     sys.modules.pop("tool", None)
 
 

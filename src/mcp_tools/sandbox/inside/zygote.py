@@ -29,10 +29,6 @@ from . import child
 from .confinement import Confinement, drop_capabilities, landlock_abi, lead_through, show_in_proc, used_address_space
 from .scratch import is_over_quota, remove
 
-_FIRST_CALL_MILLISECONDS = 20
-"""How long to wait for a first call before doing what can be done later."""
-_SPARES = 2
-"""Children that wait for calls."""
 _WATCH_SECONDS = 0.05
 """How often the folders of running calls are looked at."""
 _WATCH_SHARE = 5
@@ -43,13 +39,12 @@ _RESERVED_DESCRIPTORS = 10
 
 
 class _Child:
-    """A child, which waits for a call until it has the number of one."""
+    """The child of a call."""
 
-    def __init__(self, root: str, folder: str, line: socket.socket) -> None:
+    def __init__(self, call: int, root: str, folder: str) -> None:
+        self.call = call
         self.root = root
         self.folder = folder
-        self.line = line
-        self.call = 0
         self.over_quota = False
         self.paused = False
 
@@ -74,7 +69,6 @@ class Zygote:
             # after the grants were opened: a private home above them is closed to the user to be
             self._leave_root(settings["users"])
         sys.modules.update(dict.fromkeys(settings["absent"]))  # None: there is no such module
-        self._later: list[str] = settings["preload"]
         self._children: dict[int, _Child] = {}  # by pid
         self._removers: dict[int, str] = {}  # the root that each process empties
         self._queue: list[tuple[int, list[int]]] = []  # calls with their descriptors
@@ -104,7 +98,7 @@ class Zygote:
             show_in_proc()
 
     def prepare(self, packages: list[str]) -> None:
-        """Loads what calls need at once, tries the layers out, and tells the host."""
+        """Loads what calls need, tries the layers out, and tells the host."""
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
         # fills the listings of `sys.path`, once for all children
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
@@ -116,9 +110,11 @@ class Zygote:
                 importlib.import_module("numpy.random")  # which numpy itself leaves for later
         sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
         child.make_streams()
-        child.rehearse(1)
-        self._settle()
+        child.warm_up()
         gc.disable()
+        gc.collect()
+        gc.freeze()
+        self._confinement.used = used_address_space()
         ready = {
             "layers": self._confinement.layers,
             "landlock_abi": landlock_abi(),
@@ -128,26 +124,14 @@ class Zygote:
         }
         self._control.send(b"R " + json.dumps(ready).encode())
 
-    def _settle(self) -> None:
-        gc.collect()
-        gc.freeze()
-        self._confinement.used = used_address_space()
-
     def serve(self) -> NoReturn:
         """Forks, kills and buries children until the host hangs up."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
-        patience = _FIRST_CALL_MILLISECONDS
         while True:
-            running = sum(one.call != 0 for one in self._children.values())
-            spares = len(self._children) - running
-            idle = not running if self._later else spares < _SPARES and self._roots
-            watching = any(one.call and not one.paused for one in self._children.values())
-            events = dict(poll.poll(patience if idle else _WATCH_SECONDS * 1000 if watching else None))
-            if idle and not events:
-                self._use_leisure()
-                patience = 0
+            watching = not all(one.paused for one in self._children.values())
+            events = dict(poll.poll(_WATCH_SECONDS * 1000 if watching else None))
             if self._woken in events:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
@@ -156,17 +140,6 @@ class Zygote:
                 self._obey()
             if watching and time.monotonic() >= self._next_watch:
                 self._watch()
-
-    def _use_leisure(self) -> None:
-        """Imports the next module; when all are there, forks a child ahead of its call."""
-        if not self._later:
-            self._fork()
-            return
-        with contextlib.suppress(Exception):
-            importlib.import_module(self._later.pop(0))
-        if not self._later:
-            child.rehearse(12)
-            self._settle()
 
     def _obey(self) -> None:
         message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 8)
@@ -179,7 +152,7 @@ class Zygote:
         running = next((pid for pid, one in self._children.items() if one.call == call), 0)
         if verb == "r":
             self._queue.append((call, descriptors))
-            self._hand_over()
+            self._start_calls()
         elif verb == "k":
             self._kill(call, running)
         elif verb == "u":
@@ -191,36 +164,19 @@ class Zygote:
             self._next_watch = 0.0  # what an earlier block made slow to look through must not hide this one
             self._control.send(b"c %d" % call)
 
-    def _hand_over(self) -> None:
-        """Gives the calls that wait to children, as far as there is room."""
-        while self._queue:
-            if all(one.call for one in self._children.values()) and not (self._roots and self._fork()):
-                return
-            spare = next(one for one in self._children.values() if not one.call)
-            call, descriptors = self._queue[0]
-            try:
-                socket.send_fds(spare.line, [b"r"], descriptors)
-            except OSError:
-                spare.call = -1  # it has ended; no call has this number
-                continue
-            finally:
-                spare.line.close()
-            del self._queue[0]
-            spare.call = call
+    def _start_calls(self) -> None:
+        """Forks a child for each call that waits, as far as there is room."""
+        while self._queue and self._roots:
+            call, descriptors = self._queue.pop(0)
+            root = self._roots.pop()
+            folder = os.path.join(root, os.urandom(12).hex())
+            os.mkdir(folder, 0o700)
+            pid = os.fork()
+            if pid == 0:
+                child.live(self._confinement, folder, descriptors)
+            self._children[pid] = _Child(call, root, folder)
             for descriptor in descriptors:
                 os.close(descriptor)
-
-    def _fork(self) -> int:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        root = self._roots.pop()
-        folder = os.path.join(root, os.urandom(12).hex())
-        os.mkdir(folder, 0o700)
-        pid = os.fork()
-        if pid == 0:
-            child.live(self._confinement, folder, theirs)
-        theirs.close()
-        self._children[pid] = _Child(root, folder, ours)
-        return pid
 
     def _kill(self, call: int, running: int) -> None:
         if running:
@@ -235,7 +191,7 @@ class Zygote:
         """Kills the calls whose folders hold too much."""
         started = time.monotonic()
         for pid, one in self._children.items():
-            if not one.call or one.paused or one.over_quota:
+            if one.paused or one.over_quota:
                 continue
             if is_over_quota(one.folder, pid, private=self._private):
                 one.over_quota = True
@@ -257,9 +213,7 @@ class Zygote:
                         self._control.send(b"x")
                 elif (one := self._children.pop(pid, None)) is not None:
                     milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
-                    if one.call > 0:
-                        self._control.send(b"d %d %d %d %d" % (one.call, status, milliseconds, one.over_quota))
-                    one.line.close()
+                    self._control.send(b"d %d %d %d %d" % (one.call, status, milliseconds, one.over_quota))
                     self._clear(one)
 
     def _clear(self, one: _Child) -> None:
@@ -276,7 +230,7 @@ class Zygote:
 
     def _reuse(self, root: str) -> None:
         self._roots.append(root)
-        self._hand_over()
+        self._start_calls()
 
     def _examined(self) -> list[str]:
         folder = os.path.join(self._roots[0], "trial")
@@ -315,12 +269,12 @@ def main() -> NoReturn:
     """Runs the warm interpreter: its argument is the settings as JSON."""
     control = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _RESERVED_DESCRIPTORS + 1))
     os.dup2(os.open("/dev/null", os.O_RDWR), 0)
-    while (spare := os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)) < _RESERVED_DESCRIPTORS:
+    while (last := os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)) < _RESERVED_DESCRIPTORS:
         continue
-    os.close(spare)
+    os.close(last)
     settings = json.loads(sys.argv[1])
     sys.argv = [""]
     os.umask(0o022)
     zygote = Zygote(control, settings)
-    zygote.prepare(settings["packages"])
+    zygote.prepare([*settings["packages"], *settings["preload"]])
     zygote.serve()
