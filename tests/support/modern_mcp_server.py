@@ -1,6 +1,6 @@
 """An MCP server of 2026 made with the SDK: over stdio, or over HTTP with `--http` (it prints its port first).
 
-With `--key KEY` over HTTP it answers 401 without that bearer token; `--redirect` sends every request elsewhere.
+With `--key KEY` over HTTP it answers 401 without that bearer token.
 """
 
 import asyncio
@@ -62,17 +62,14 @@ async def call_tool(ctx, params):
 SERVER = Server("modern", on_list_tools=list_tools, on_call_tool=call_tool, on_subscriptions_listen=ListenHandler(BUS))
 
 
-def guarded(app, key, redirect):
-    """The app behind a key, or only a sign that points elsewhere."""
+def guarded(app, key):
+    """The app behind a key."""
 
     async def asgi(scope, receive, send):
         if scope["type"] == "http":
             authorization = dict(scope["headers"]).get(b"authorization", b"").decode()
-            answer = (307, [(b"location", b"https://elsewhere.example/mcp")]) if redirect else None
             if key and authorization != f"Bearer {key}":
-                answer = (401, [])
-            if answer:
-                await send({"type": "http.response.start", "status": answer[0], "headers": answer[1]})
+                await send({"type": "http.response.start", "status": 401, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
                 return
         await app(scope, receive, send)
@@ -86,7 +83,7 @@ async def serve_http():
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
     key = sys.argv[sys.argv.index("--key") + 1] if "--key" in sys.argv else ""
-    app = guarded(SERVER.streamable_http_app(), key, "--redirect" in sys.argv)
+    app = guarded(SERVER.streamable_http_app(), key)
     await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve(sockets=[listener])
 
 

@@ -2,7 +2,7 @@
 
 The plan is JSON: `tools` or `pages` (what `tools/list` gives), and for each tool the steps of a call. Steps:
 `result`, `error`, `raw` (a text as it is, with ID for the request's id), `notify`, `sleep`, `exit`, `once` (steps of
-the first call alone) and, over HTTP, `status` with `body`, and `cut`. Each call is a line in $MCP_LOG.
+the first call alone) and, over HTTP, `status` with `body` and `headers`, and `cut`. Each call is a line in $MCP_LOG.
 """
 
 import json
@@ -102,7 +102,8 @@ class OddWeb:
                 for step in odd.plan.steps(request):
                     time.sleep(step.get("sleep", 0))
                     if "status" in step:
-                        self.reply(step["status"], step["body"].encode(), kind=step.get("kind", "text/plain"))
+                        kind, headers = step.get("kind", "text/plain"), step.get("headers", {})
+                        self.reply(step["status"], step["body"].encode(), kind=kind, headers=headers)
                         return
                     if "cut" in step:
                         self.close_connection = True
@@ -115,7 +116,7 @@ class OddWeb:
                     body = "".join(f"data: {part}\n\n" for part in parts)
                     self.reply(200, body.encode(), kind="text/event-stream")
                     return
-                self.reply(200, parts[-1].encode(), kind="application/json", session=session)
+                self.reply(200, parts[-1].encode(), kind="application/json", headers={"mcp-session-id": session})
 
             def do_GET(self):
                 self.reply(405, b"")
@@ -123,12 +124,12 @@ class OddWeb:
             def do_DELETE(self):
                 self.reply(200, b"")
 
-            def reply(self, status, body, *, kind="text/plain", session="", length=None):
+            def reply(self, status, body, *, kind="text/plain", headers=None, length=None):
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(body) if length is None else length))
-                if session:
-                    self.send_header("mcp-session-id", session)
+                for name, value in (headers or {}).items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 

@@ -6,8 +6,6 @@ import asyncio
 import base64
 import json
 
-import pytest
-
 from mcp_tools.clients.replies import ServerReply
 from support.external import WebServer, is_alive, modern, plain, starts
 
@@ -153,17 +151,3 @@ async def _grows(servers):
             return
         await asyncio.sleep(0.05)
     raise AssertionError("the change was not seen")
-
-
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (("--key", "x"), "it answers 401: it wants a key"),
-        (("--redirect",), "it redirects to https://elsewhere.example"),
-    ],
-)
-async def test_what_http_says_is_told(start, flags, said):
-    with WebServer(*flags) as server:
-        servers = start(web={"url": server.url})
-        assert await servers.search("double", 3) == []
-        assert said in servers.notes()[0]

@@ -321,6 +321,11 @@ async def test_a_server_that_dies_in_a_call_is_started_again_and_says_so(start, 
 
 
 HTTP: dict[str, tuple[dict[str, Any], str]] = {
+    "401": ({"status": 401, "body": ""}, "it answers 401: it wants a key"),
+    "a redirect": (
+        {"status": 307, "body": "", "headers": {"location": "https://elsewhere.example"}},
+        "it redirects to https://elsewhere.example: name that address if you trust it",
+    ),
     "500": ({"status": 500, "body": "no disk"}, "it answers 500: no disk"),
     "502 of a proxy": ({"status": 502, "body": "<html>Bad gateway</html>", "kind": "text/html"}, "it answers 502"),
     "a page": ({"status": 200, "body": "<html>", "kind": "text/html"}, "it answers with text/html, where JSON or"),
