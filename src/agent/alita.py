@@ -209,7 +209,8 @@ class Alita:
         """
         self._listener = on_event or _silent
         question = usable(question)
-        await asyncio.to_thread(require_readable, files)
+        if files:
+            await asyncio.to_thread(require_readable, files)
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
@@ -250,7 +251,7 @@ class Alita:
             journal_path(self.settings.runs_dir, run.run_id), self._redactor, signer=self._own_runs.signer
         )
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
-        running = self.running
+        running = None if rules else self.running  # nobody looks for the answers of a benchmark
         if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)

@@ -96,6 +96,8 @@ class Resources:
         self._models: dict[tuple[object, ...], Models] = {}
         self._sandbox: Sandbox | None = None
         self._starting: asyncio.Task[Sandbox] | None = None
+        self._lowered = ""
+        """What to tell the user if the sandbox isolates less than an earlier one."""
         self._servers: Servers | None = None
         self._library: Library | None = None
         self._pythons: dict[str, LivePython] = {}
@@ -136,10 +138,11 @@ class Resources:
                 finally:
                     if self._starting.done():
                         self._starting = None
+                self._lowered = isolation_lowered(settings, self._sandbox.isolation)
                 if self._sandbox.isolation.level is Level.WEAK:
                     self._tell(Warned("no isolation: model-written code runs with your permissions (--no-isolation)"))
-        if lowered := isolation_lowered(settings, self._sandbox.isolation):
-            self._tell(Warned(lowered))
+        if self._lowered:
+            self._tell(Warned(self._lowered))
         return self._sandbox
 
     async def python_of(self, conversation: str) -> LivePython:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -64,6 +65,15 @@ _MOST_NAMES = 20
 """Lost variables that the model is told by name."""
 _ACTION_OF = {"create": "create_tool"}
 """Abilities whose action is called otherwise."""
+
+
+def import_ahead(settings: Settings) -> None:
+    """Import what most runs with these settings need, which takes a second."""
+    import_module("agent.graph")
+    model = settings.models_for(Role.COORDINATOR)[0]
+    strategy_for(model, settings.strategy_of(model))
+    if model != EMBEDDED and not model.startswith(SCRIPTED):
+        import_module("openai")
 
 
 @dataclass(eq=False)
@@ -234,7 +244,8 @@ class Running:
             self.tell(Note(halted.message))
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
-        importing = asyncio.create_task(asyncio.to_thread(self._import_ahead))
+        is_first = "agent.graph" not in sys.modules
+        importing = asyncio.create_task(asyncio.to_thread(import_ahead, self.settings)) if is_first else None
         consent = Consent(
             resources.confirm if live else None,
             journal,
@@ -249,7 +260,8 @@ class Running:
         external = resources.external(journal, consent, workspace, live=live)
         with budget.standing_still():
             sandbox = await resources.sandbox(self.settings) if live else None
-            await importing
+            if importing is not None:
+                await importing
         guard = self._guard()
         web = self._journaled_web(guard)
         folders = [self._home / name for name in (FILES, WEB, PICTURES, FOLDER)]
@@ -312,13 +324,6 @@ class Running:
         if records is None and not self.journal.knows(GAPS):
             return None
         return JournaledGaps(records, self.journal, reviewed=self.settings.gaps == "reviewed")
-
-    def _import_ahead(self) -> None:
-        import_module("agent.graph")
-        model = self.settings.models_for(Role.COORDINATOR)[0]
-        strategy_for(model, self.settings.strategy_of(model))
-        if model != EMBEDDED and not model.startswith(SCRIPTED):
-            import_module("openai")
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
         from agent.recorders.journaled_web import JournaledWeb

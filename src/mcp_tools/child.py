@@ -20,7 +20,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import asyncio
-    from multiprocessing.context import ForkServerContext
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
 """The variables of ours that every child may see: where programs and libraries are, and how to write for the user."""
@@ -128,35 +127,11 @@ def popen(
     )
 
 
-def forkserver(*preloaded: str) -> ForkServerContext:
-    """Starts copies of ourselves, forked from one process that has imported what they need.
-
-    Python starts that process, and one that counts resources, with `-c`, which would look for modules in the current
-    folder first.
-
-    That process has imported the preloaded modules.
-    """
-    import multiprocessing
-
-    os.environ["PYTHONSAFEPATH"] = "1"
-    context = multiprocessing.get_context("forkserver")
-    with contextlib.suppress(ValueError):
-        context.set_forkserver_preload(list(preloaded))
-    return context
-
-
-def kill_tree(pid: int, *, spared: Collection[int] = ()) -> None:
-    """Kills a process and all that descend from it, whatever session or group they moved to.
+def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
+    """Kills all that descend from a process, whatever session or group they moved to.
 
     The spared live on, with theirs: other processes use them too.
     """
-    _signal(pid, signal.SIGSTOP)  # it starts no more while its children are counted
-    kill_descendants(pid, spared=spared)
-    _signal(pid, signal.SIGKILL)
-
-
-def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
-    """Kills all that descend from a process, as `kill_tree` does."""
     known: set[int] = set()
     while found := descendants(pid, spared) - known:
         for child in found:

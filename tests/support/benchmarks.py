@@ -63,7 +63,7 @@ def forked(*arguments: object, folder: Path, url: str) -> ForkedCommand:
 
 
 def called(*arguments: object, folder: Path, url: str) -> Ended:
-    """The benchmark in this process, whose workers are forked where everything is imported already."""
+    """The benchmark in this process."""
     return Terminal(folder, folder).call("gaia", *map(str, arguments), "--model", "m", "--base-url", url)
 
 

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import json
 import os
-import runpy
 import stat
 import sys
 from collections.abc import Callable
@@ -152,20 +151,10 @@ def editor() -> None:
     assert _edited("text") == "text"
 
 
-def worker() -> None:
-    from mcp_tools import child
-
-    process = child.forkserver("agent.gaia.forkserver_preload").Process(target=runpy.run_module, args=("this",))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-
-
 KINDS: dict[str, Callable[[], None]] = {
     kind.__name__: kind
     for kind in (
         zygotes, server, reader, drawing, browser, pip, uv, model_server, chromium_fetch, desktop_browser, editor,
-        worker,
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The configuration of a benchmark: what makes attempts comparable, what its workers get, and where its files are."""
+"""The configuration of a benchmark: what makes attempts comparable, what questions get, and where its files are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attempt import Dataset
     from agent.gaia.runner import RunOptions
-    from agent.gaia.worker import Setup
 
 
 LibraryMode = Literal["cold", "warm", "read-only"]
@@ -82,17 +81,25 @@ def fingerprint_of(
     return Fingerprint(dataset.fingerprint, configuration)
 
 
-def worker_settings(options: RunOptions, settings: Settings, at_once: int, workers: int) -> Setup:
-    """What each of so many workers is told, which share so many questions at once."""
-    from agent.gaia.worker import Setup
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The settings, limit and rules of every question of a benchmark."""
 
+    settings: Settings
+    hard_seconds: float
+    """Work after which a question is cancelled; the agent's own limit comes before."""
+    rules: str = ""
+    """For the form of the answers."""
+
+
+def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
+    """Return the setup of the questions, `at_once` of which run in parallel."""
     assert settings.max_seconds is not None
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
-    calls = 2 * at_once if is_default else settings.concurrency
     own = {
         "runs_dir": options.places.runs,
         "keep_runs": "all",
-        "concurrency": max(1, -(-calls // workers)),
+        "concurrency": 2 * at_once if is_default else settings.concurrency,
         "retries": max(settings.retries, _PATIENT_RETRIES),
         "approval": "never" if options.library == "read-only" else "auto",
         "gaps": "off" if options.learning == "off" else settings.gaps,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -218,6 +218,13 @@ class Ledger:
         self._write(*(attempt.as_json() for attempt in attempts))
         self.attempts += attempts
 
+    async def record(self, attempt: Attempt) -> None:
+        """Add the line of an attempt; it is on the disk when this returns, and others went on meanwhile."""
+        with _telling():
+            self._file.append([attempt.as_json()])
+            await self._file.synced()
+        self.attempts += (attempt,)
+
     def select(self, tasks: Sequence[Task], epochs: int, source: str = "") -> None:
         """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen."""
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
@@ -261,13 +268,20 @@ class Ledger:
         self.header = header
 
     def _write(self, *lines: dict[str, Json]) -> None:
-        try:
+        with _telling():
             self._file.append(lines, synced=True)
-        except StorageError as error:
-            raise StorageError(
-                f"The ledger: {error.message}",
-                remedy="Free some space or fix the permissions, then continue with --resume.",
-            ) from error
+
+
+@contextlib.contextmanager
+def _telling() -> Iterator[None]:
+    """Say what to do where a ledger cannot be written."""
+    try:
+        yield
+    except StorageError as error:
+        raise StorageError(
+            f"The ledger: {error.message}",
+            remedy="Free some space or fix the permissions, then continue with --resume.",
+        ) from error
 
 
 def _differences(one: dict[str, Json], other: dict[str, Json]) -> list[str]:

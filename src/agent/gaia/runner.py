@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from agent import events
 from agent.errors import RunError, UsageError
 from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
-from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of, worker_settings
+from agent.gaia.configuration import LearningMode, LibraryMode, Places, Setup, fingerprint_of, setup_of
 from agent.gaia.ledger import CountedTasks, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
-from agent.gaia.pool import AttemptJob, Pool
 from agent.gaia.progress import Display
+from agent.gaia.question_run import AttemptJob, QuestionRun
 from agent.gaia.scorer import Mode, resolution_of, score
 from agent.models.protocol import EMBEDDED
 from mcp_tools.text import did_you_mean
 
 if TYPE_CHECKING:
+    from agent.alita import Alita
     from agent.configuration.settings import Settings
     from agent.gaia.attachments import Attachments
 
@@ -190,7 +190,8 @@ class Benchmark:
         self._made: list[Attempt] = []
         self._how: How = "finished"
         self._message = ""
-        self._pool: Pool | None = None
+        self._running: set[QuestionRun] = set()
+        self._is_stopped = False
         self._lessons: Lessons
 
     def interrupt(self) -> bool:
@@ -201,8 +202,10 @@ class Benchmark:
         """
         first = self._how != "interrupted"
         self._how = "interrupted"
-        if not first and self._pool is not None:
-            self._pool.stop()
+        if not first:
+            self._is_stopped = True
+            for run in self._running:
+                run.cancel()
         return first
 
     async def run(self) -> BenchmarkOutcome:
@@ -269,36 +272,27 @@ class Benchmark:
         return tuple(task for task in self._dataset.tasks if task.task_id in ids), max(epochs)
 
     async def _work(self, ledger: Ledger) -> None:
-        from agent.models.embedded.local_server import running
+        from agent.alita import Alita
+        from agent.running import import_ahead
 
         usual = 1 if self._settings.model == EMBEDDED else USUAL_CONCURRENCY
         at_once = min(self._options.concurrency or usual, len(self._queue))
-        workers = min(at_once, os.cpu_count() or 1)
-        self._pool = Pool(
-            worker_settings(self._options, self._settings, at_once, workers),
-            workers,
-            tell=partial(self._heard, ledger),
-            # The embedded model's servers: other processes use them too.
-            spared=lambda: {state.pid for _, state in running(self._settings.runtime_dir)},
-        )
+        setup = setup_of(self._options, self._settings, at_once)
+        await asyncio.to_thread(import_ahead, setup.settings)  # else it would cost the first questions their time
+        self._began = time.monotonic()
         try:
-            await self._pool.warm()
-            self._began = time.monotonic()
-            async with asyncio.TaskGroup() as slots:
+            async with Alita.open(setup.settings) as alita, asyncio.TaskGroup() as slots:
                 for _ in range(at_once):
-                    slots.create_task(self._slot(ledger))
+                    slots.create_task(self._slot(alita, setup, ledger))
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
-        finally:
-            self._pool.stop()
-            await self._pool.aclose()
 
-    async def _slot(self, ledger: Ledger) -> None:
+    async def _slot(self, alita: Alita, setup: Setup, ledger: Ledger) -> None:
         while self._queue and self._how == "finished":
             if spent := self._spent():
                 self._how, self._message = "limit", f"The benchmark's limit of {spent} is reached."
                 return
-            await self._attempt(self._queue.popleft(), ledger)
+            await self._attempt(self._queue.popleft(), alita, setup, ledger)
 
     def _spent(self) -> str | None:
         used: dict[str, float] = {
@@ -310,29 +304,36 @@ class Benchmark:
         limits = self._options.totals
         return next((name for name, amount in used.items() if (most := getattr(limits, name)) and amount >= most), None)
 
-    async def _attempt(self, todo: Todo, ledger: Ledger) -> None:
+    async def _attempt(self, todo: Todo, alita: Alita, setup: Setup, ledger: Ledger) -> None:
         task, before = todo.task, todo.before
-        found = await asyncio.to_thread(self._attachments.resolve, task)
+        resolve = self._attachments.resolve
+        found = await asyncio.to_thread(resolve, task) if task.file_name else resolve(task)
         if found.status == "missing":
             attempt = Attempt(task.task_id, todo.epoch, status="missing-file", error=found.message, cost=0.0)
             if before is None or before.status != "missing-file":  # else the ledger has it
-                self._keep(self._scored(task, attempt), ledger)
+                await self._keep(self._scored(task, attempt), ledger)
             self._display.end(attempt)
             return
-        file = str(found.path) if found.path else ""
-        own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
+        if self._is_stopped:
+            return
+        own = self._places.library_of(task.task_id, todo.epoch) if self._options.library == "cold" else None
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
-        assert self._pool is not None
-        result = await self._pool.do(AttemptJob(task.task_id, todo.epoch, task.question, file, own, begun))
+        job = AttemptJob(task.task_id, todo.epoch, task.question, found.path, own, begun)
+        run = QuestionRun(alita, job, setup, lambda event: self._hear(event, job, ledger))
+        self._running.add(run)
+        try:
+            result = await run.result()
+        finally:
+            self._running.discard(run)
         if result.stops and self._how == "finished":
             self._how, self._message = "stopped", result.stops
         attempt = self._scored(task, result.attempt)
         if attempt.status != "interrupted" or attempt.run_id:  # otherwise it never began
-            self._keep(attempt, ledger)
+            await self._keep(attempt, ledger)
         self._display.end(attempt)
 
-    def _keep(self, attempt: Attempt, ledger: Ledger) -> None:
-        ledger.append(attempt)
+    async def _keep(self, attempt: Attempt, ledger: Ledger) -> None:
+        await ledger.record(attempt)
         self._made.append(attempt)
         self._lessons.heard(attempt)
 
@@ -355,12 +356,11 @@ class Benchmark:
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))
 
-    def _heard(self, ledger: Ledger, job: AttemptJob, event: dict[str, Any]) -> None:
-        match event["event"]:
-            case "run_started":
-                ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))
-            case "step_started":
-                reason = f" ({event['reason']})" if event["reason"] else ""
-                self._display.tell(job.task_id, event["action"] + reason)
-            case "note" | "warning" | "model_starting":
-                self._display.tell(job.task_id, event["text"])
+    def _hear(self, event: events.Event, job: AttemptJob, ledger: Ledger) -> None:
+        match event:
+            case events.RunStarted():
+                ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event.run_id))
+            case events.StepStarted():
+                self._display.tell(job.task_id, event.action + (f" ({event.reason})" if event.reason else ""))
+            case events.Note() | events.Warned() | events.ModelStarting():
+                self._display.tell(job.task_id, event.text)

@@ -109,6 +109,27 @@ class AppendedLines:
         self._syncing = loop.run_in_executor(None, os.fdatasync, self._descriptor)
         self._syncing.add_done_callback(self._synced)
 
+    async def synced(self) -> None:
+        """Wait until every line so far is on the disk. Those who wait at the same time share a sync.
+
+        Raises:
+            StorageError: The disk is full or broken.
+        """
+        if self._syncing is not None:  # it may have begun before the newest line
+            await asyncio.wait([self._syncing])
+        if self._syncing is None:
+            if self._due is not None:
+                self._due.cancel()
+            self._sync(asyncio.get_running_loop())
+        syncing = self._syncing
+        assert syncing is not None
+        try:
+            with writing(self.path):
+                await asyncio.shield(syncing)
+        except StorageError as error:
+            self._broken = error
+            raise
+
     def _synced(self, future: asyncio.Future[None]) -> None:
         self._syncing = None
         if not future.cancelled():

@@ -1,4 +1,4 @@
-"""A benchmark from the question file to the ledger, with real processes and a real model server."""
+"""A benchmark from the question file to the ledger, with a real model server."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
-from agent.gaia.configuration import Places, fingerprint_of, rules_of, worker_settings
+from agent.gaia.configuration import Places, fingerprint_of, rules_of, setup_of
 from agent.gaia.runner import Selection, Totals
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -20,10 +20,10 @@ from support.openai_server import Step
 async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_server):
     """Those that wait have spent nothing of their limit of time."""
     openai_server.default = lambda body: answers(
-        "7" if asked(body) == "3" else f"FINAL ANSWER: {asked(body)}", delay=0.8
+        "7" if asked(body) == "3" else f"FINAL ANSWER: {asked(body)}", delay=0.2
     )
 
-    outcome = await bench.run(concurrency=1, flags={"max_seconds": 3.0})
+    outcome = await bench.run(concurrency=1)
 
     assert (outcome.how, outcome.left) == ("finished", 0)
     found = {attempt.task_id: attempt for attempt in bench.records.attempts}
@@ -33,7 +33,7 @@ async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_se
         "t2": ("ok", "2", True),
         "t3": ("ok", "7", False),
     }
-    assert all(attempt.seconds < 3 for attempt in found.values())
+    assert sum(attempt.seconds for attempt in found.values()) < outcome.wall
     one = found["t1"]
     assert (one.level, one.routes, one.steps, one.resolution, one.model) == (2, ("answer",), 0, "correct", "m")
     assert (one.input_tokens, one.output_tokens, one.cost) == (10, 5, None)
@@ -234,4 +234,4 @@ async def test_a_library_is_shared_or_each_question_has_its_own(bench, openai_se
 
 @pytest.mark.parametrize(("mode", "approval"), [("read-only", "never"), ("warm", "auto"), ("cold", "auto")])
 def test_nothing_is_added_to_a_library_that_is_only_read(bench, mode, approval):
-    assert worker_settings(bench.options(library=mode), bench.settings(), 1, 1).settings.approval == approval
+    assert setup_of(bench.options(library=mode), bench.settings(), 1).settings.approval == approval

@@ -199,8 +199,8 @@ def learn(
     _give(compared(open_results(before.places.ledger), open_results(after.places.ledger)))
 
 
-_CLOSING = 60.0
-"""Seconds between the order to stop every question and the end; before, processes that hang are killed."""
+_CLOSING = 30.0
+"""Seconds between the order to stop every question and the end of the process, whatever hangs in it."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 _LOOKED_AT = 1 << 16
 

@@ -1,0 +1,187 @@
+"""One question of the benchmark, from its job to an attempt without a score.
+
+Several run in one process, each with an Alita of its own beside the others. A run knows a question and its file, and
+none of the true answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent import events
+from agent.answer import Answer
+from agent.answering.final_answer import final_answer, in_asked_format
+from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
+from agent.gaia.attempt import Attempt, AttemptStatus
+from mcp_tools.errors import IsolationError
+from mcp_tools.library.folder import note_owner, place_of
+
+if TYPE_CHECKING:
+    from agent.alita import Alita
+    from agent.gaia.configuration import Setup
+
+_CHECK_SECONDS = 1.0
+"""Longest time between two looks at the clock of a question, which stands still during rate limits."""
+_CANCEL_SECONDS = 5.0
+"""Time that a cancelled question has to end."""
+_STATUS: dict[str, AttemptStatus] = {
+    "answered": "ok",
+    "no_answer": "ok",
+    "limit": "limit",
+    "interrupted": "interrupted",
+}
+_FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, WeightsError)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptJob:
+    """One attempt to be made."""
+
+    task_id: str
+    epoch: int
+    question: str
+    file: Path | None = None
+    own_folder: Path | None = None
+    """Folder of a library of its own, empty at first; None for the shared library."""
+    run_id: str = ""
+    """An interrupted run to continue."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """The result of a job."""
+
+    attempt: Attempt
+    """Not scored yet."""
+    stops: str = ""
+    """Why no other question can succeed: a wrong key, no sandbox. Empty if others can."""
+
+
+class QuestionRun:
+    """A question under way.
+
+    Args:
+        alita: Shares its models, sandbox and servers with the question.
+        job: The question.
+        setup: The limits and rules of every question.
+        listen: Gets each event of the run.
+    """
+
+    def __init__(self, alita: Alita, job: AttemptJob, setup: Setup, listen: Callable[[events.Event], None]) -> None:
+        own: dict[str, Any] = {}
+        if job.own_folder:
+            # Databases and approvals next to the results may be somebody else's.
+            data = place_of(job.own_folder, setup.settings.data_dir / "benchmarks")
+            own = {"tools_dir": job.own_folder / "tools", "data_dir": data}
+        if setup.settings.seed is not None:  # epochs that repeat each other would tell nothing
+            own["seed"] = setup.settings.seed + 1000 * (job.epoch - 1)
+        self._job = job
+        self._alita = alita.beside(**own)
+        self._setup = setup
+        self._listen = listen
+        self._noted: defaultdict[str, list[str]] = defaultdict(list)
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._work = asyncio.create_task(self._answer())
+
+    def cancel(self) -> None:
+        """Cancel the question. Its result then says how far it came."""
+        self._work.cancel()
+
+    async def result(self) -> AttemptResult:
+        """Wait for the answer, and cancel the question at its limit of time."""
+        limit = self._setup.hard_seconds
+        try:
+            while not self._work.done() and (left := limit - self._alita.seconds) > 0:
+                await asyncio.wait({self._work}, timeout=min(left, _CHECK_SECONDS) + 0.01)
+            is_overdue = not self._work.done()
+        finally:
+            self._work.cancel()
+            await asyncio.wait({self._work}, timeout=_CANCEL_SECONDS)
+        error = stops = ""
+        answer = self._alita.newest or Answer("", "failed")
+        try:
+            if self._work.done():
+                answer = self._work.result()
+                error = "" if answer.status in _STATUS else (answer.error or f"the run {answer.status}")
+        except asyncio.CancelledError:
+            answer = self._alita.newest or Answer("", "interrupted")
+        except AlitaError as failure:
+            error, stops = failure.message, str(failure) if isinstance(failure, _FOR_ALL) else ""
+        except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
+            error = f"a bug: {answer.error or type(bug).__name__}"
+        status = "error" if error else _STATUS.get(answer.status, "error")
+        if is_overdue:
+            status, error = "timeout", f"it did not end within {limit:g} s of work"
+        return AttemptResult(self._attempt(answer, status, error), stops)
+
+    def _attempt(self, answer: Answer, status: AttemptStatus, error: str) -> Attempt:
+        job, noted = self._job, {name: tuple(dict.fromkeys(texts)) for name, texts in self._noted.items()}
+        created = noted.get("tools_created", ())
+        return Attempt(
+            job.task_id,
+            job.epoch,
+            status=status,
+            answer=in_asked_format(final_answer(answer.text, job.question), job.question) if answer.text else "",
+            raw_answer=answer.text,
+            started=self._started,
+            seconds=round(answer.seconds, 3),
+            waited=round(answer.waited, 3),
+            input_tokens=answer.usage.input_tokens,
+            output_tokens=answer.usage.output_tokens,
+            cost=answer.usage.cost,
+            steps=answer.steps,
+            actions=answer.actions,
+            routes=tuple(self._noted["routes"]),
+            tools_created=created,
+            tools_reused=tuple(name for name in noted.get("tools_reused", ()) if name not in created),
+            tools_failed=noted.get("tools_failed", ()),
+            servers_failed=noted.get("servers_failed", ()),
+            confidence=answer.quality.get("confidence", ""),
+            error=error,
+            leaks=noted.get("leaks", ()),
+            set_apart=noted.get("set_apart", ()),
+            run_id=answer.run_id or job.run_id,
+            model=answer.model,
+        )
+
+    async def _answer(self) -> Answer:
+        job = self._job
+        if job.run_id:
+            # Where its folder is gone, or it has its answer, the question is asked anew.
+            with contextlib.suppress(RunError):
+                return await self._alita.resume(job.run_id, on_event=self._hear)
+        if job.own_folder:
+            await asyncio.to_thread(_empty, job.own_folder, self._alita.settings.data_dir)
+        files = [job.file] if job.file else []
+        return await self._alita.ask(job.question, files=files, rules=self._setup.rules, on_event=self._hear)
+
+    def _hear(self, event: events.Event) -> None:
+        noted = self._noted
+        match event:
+            case events.StepStarted():
+                noted["routes"].append(event.action)
+            case events.ToolRegistered():
+                noted["tools_created"].append(event.name)
+            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # which runs programs, and attached ones
+                noted["tools_reused" if event.ok else "tools_failed"].append(event.name)
+                if event.server and not event.ok:
+                    noted["servers_failed"].append(event.server)
+            case events.LeakBlocked():
+                noted["leaks"].append(event.address)
+            case events.ActionRefused() | events.InstructionFound():
+                noted["set_apart"].append(str(event))
+        self._listen(event)
+
+
+def _empty(own_folder: Path, data: Path) -> None:
+    for folder in (own_folder, data):
+        shutil.rmtree(folder, ignore_errors=True)
+    note_owner(data, own_folder)
