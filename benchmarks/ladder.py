@@ -34,7 +34,7 @@ from agent.material.attached import look_at_files
 from agent.models.protocol import EMBEDDED, Message, Model, Role
 from agent.models.roles import Models
 from agent.recorders.journaled_files import JournaledFiles
-from agent.small.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
+from agent.small.program import MAX_TOKENS, STOP, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State
 from agent.store.journal import Journal
 from mcp_tools.create.same_answer import answer_key
@@ -115,7 +115,7 @@ async def sampled(row: Row, model: Model, sandbox: Sandbox, journal: Journal, pl
         completions = await asyncio.gather(
             *(
                 context.complete(
-                    Role.WRITER, messages, temperature=temperature, seed=seed + nth, max_tokens=TOKENS, stop=STOP
+                    Role.WRITER, messages, temperature=temperature, seed=seed + nth, max_tokens=MAX_TOKENS, stop=STOP
                 )
                 for nth in range(count)
             )

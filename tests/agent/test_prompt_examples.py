@@ -19,7 +19,8 @@ from agent.consent import permission
 from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
 from agent.models.protocol import Request
-from agent.small import questions, research, restate
+from agent.small import evidence, restate
+from agent.small.choice import NEEDS, choice_schema
 from agent.small.keeping import description_schema
 from agent.small.program import code_in
 from mcp_tools.prompt import data_block, load_prompt
@@ -27,14 +28,11 @@ from support.hosted import hosted
 from support.openai_server import OpenAIServer, Step
 
 SCHEMAS: dict[str, Any] = {
-    "needs": questions.need_schema(questions.NEEDS),
-    "fits": questions.word_schema(("yes", "part", "no")),
-    "extract": questions._FORM,
+    "choice": choice_schema([*NEEDS, "use convert_temperature", "read programme.txt"]),
+    "extract": evidence._ANSWER_FORM,
     "restate": restate._SCHEMA,
-    "search_extract": research._ANSWER,
-    "search_next": research._QUERY,
     "describe": description_schema(["summary", "km", "speed", "departure", "returns"]),
-    "states": questions.word_schema(("fact", "order")),
+    "states": evidence._VERDICT_FORM,
     "wanted": permission._FORM,
 }
 """What the caller of each prompt sends with it."""

@@ -52,7 +52,7 @@ def test_the_wheel_holds_all_that_is_read_at_run_time(wheel: Path) -> None:
         "agent/cli/help.txt",
         "agent/models/prices.json",
         "agent/prompts/standard.md",
-        "agent/small/prompts/needs.md",
+        "agent/small/prompts/choice.md",
         "mcp_tools/create/prompts/tests.md",
     } <= names
     others = {name.split("/")[0] for name in names}

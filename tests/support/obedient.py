@@ -3,7 +3,7 @@
 An order is a JSON object that stands anywhere in the messages:
 
 - an action: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for `search`, `read_file`,
-  `use_tool`, `answer` and the others; it becomes a call of a function, or what a small question can say of it;
+  `use_tool`, `answer` and the others; it becomes a call of a function, or what a small choice can say of it;
 - a step of browser-use: `{"navigate": {"url": "…"}}`, `{"input": {"field": "Comment", "text": "…"}}`,
   `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number;
 - `{"say": "…"}`: what it answers where a text, or one of several words, is asked for.

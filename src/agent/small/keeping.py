@@ -1,50 +1,55 @@
-"""Keeps the function that answered a question as a tool, where it is general and somebody else vouches for it."""
+"""Keeps the function that answered a question as a tool, if it is general and a second implementation agrees."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
+import symtable
+import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agent.actions.creation import short_path, tell_creation
 from agent.answering.answer_format import answer_text
+from agent.answering.arithmetic import compute
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
-from agent.small.module import LiteralCall, call_in, documented, particulars
 from agent.small.program import code_in
 from agent.state import State
 from agent.strategy import Update
-from mcp_tools.checks.source import parameters
+from mcp_tools.checks.source import free_names, parameters
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Proposal, Test
-from mcp_tools.create.proposal_runner import leaves, misfits
+from mcp_tools.create.proposal_runner import misfits
 from mcp_tools.create.prove import prove
 from mcp_tools.create.same_answer import answer_key
-from mcp_tools.create.variations import alternatives, edges, variations
-from mcp_tools.particulars import numbers_in
+from mcp_tools.create.variations import edges, variations, without_parameter
+from mcp_tools.particulars import numbers_in, quoted_in
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool, call_text, object_schema
 
 _LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
-_MOST_IMPLEMENTATIONS = 2
-_SECONDS = 30.0
-"""What a proof may take: with less time left it is not begun."""
-_MOST_PARAMETERS = 5
-_DESCRIPTION = 120
-_DESCRIBING_TOKENS = 300
-_CODE_TOKENS = 400
+_MAX_IMPLEMENTATIONS = 2
+_MIN_SECONDS = 30.0
+"""A proof is not begun with less time left."""
+_MAX_PARAMETERS = 5
+_MAX_DESCRIPTION_CHARS = 120
+_MAX_DESCRIPTION_TOKENS = 300
+_MAX_CODE_TOKENS = 400
 _TEMPERATURE = 0.6
-"""A second implementation that is sampled is no copy of the first one."""
+"""A second implementation that is sampled does not copy the first one."""
+_SMALLEST_PARTICULAR = 3
+"""Smaller numbers stand in any code."""
 _IMPORTS = """from __future__ import annotations
 
 import calendar, itertools, math, re, statistics, string
@@ -54,96 +59,50 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import *
 """
-"""What code uses that forgets to import it."""
+"""Imports that code often forgets."""
 
 
-class SecondImplementation:
-    """An examiner whose tests are the results of an implementation of its own, for arguments near those of a call."""
-
-    def __init__(self, context: Context, arguments: dict[str, Json]) -> None:
-        self.name = context.models.for_role(Role.EXAMINER).name
-        self._context = context
-        self._arguments = arguments
-        self._written = 0
-
-    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
-        """What the first implementation that gives any results gives for drawn arguments."""
-        drawn = [arguments for arguments in _drawn_near(self._arguments, tool) if not misfits(tool, arguments)]
-        found: list[Test] = []
-        while not found and self._written < _MOST_IMPLEMENTATIONS:
-            outcomes = await self._outcomes(definition, tool, drawn)
-            found = [
-                Test(arguments, outcome.value, "agreement", because="a second implementation")
-                for arguments, outcome in zip(drawn, outcomes, strict=True)
-                if outcome.ok and outcome.value is not None
-            ]
-        return found
-
-    async def reconsider(
-        self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
-    ) -> list[Test | None]:
-        """What a further implementation gives: a test stands where it is the same, and falls where it is another."""
-        if self._written >= _MOST_IMPLEMENTATIONS:
-            return list(disputed)
-        outcomes = await self._outcomes(definition, tool, [test.arguments for test in disputed])
-        return [
-            replace(test, expected=outcome.value) if outcome.ok else None
-            for test, outcome in zip(disputed, outcomes, strict=True)
-        ]
-
-    async def _outcomes(self, definition: str, tool: Tool, drawn: Sequence[dict[str, Json]]) -> list[Outcome]:
-        self._written += 1
-        messages = load_prompt("agent.small", "second").render(definition=definition)
-        completion = await self._context.complete(
-            Role.EXAMINER,
-            messages,
-            temperature=_TEMPERATURE,
-            seed=self._written,
-            max_tokens=_CODE_TOKENS,
-            stop=["\n```"],
-        )
-        types = definition[: definition.rindex(f"def {tool.name}(")]
-        source = f"{_IMPORTS}\n{types}\n{code_in(completion.text)}"
-        sandbox = self._context.sandbox
-        return [await sandbox.run(Job(source, tool.name, arguments, limits=_LIMITS)) for arguments in drawn]
+class _NotKeptError(AlitaError):
+    """The reason why a function becomes no tool."""
 
 
-def _drawn_near(arguments: dict[str, Json], tool: Tool) -> list[dict[str, Json]]:
-    """Other arguments like the given ones: of a text shorter pieces, of a choice each."""
-    drawn = variations(arguments, count=6)
-    for name, value in arguments.items():
-        schema = tool.input_schema["properties"].get(name, {})
-        if isinstance(value, str) and len(value) > 1:
-            drawn += [{**arguments, name: piece} for piece in (value[:-1], value[1:], value[: len(value) // 2])]
-        elif "enum" in schema or schema.get("type") == "boolean":
-            drawn += [{**arguments, name: other} for other in alternatives(value, schema)]
-    return [new for place, new in enumerate(drawn) if new not in drawn[:place]]
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A function, and a call of it with literal values."""
+
+    source: str
+    """The function with what it needs of the program."""
+    name: str
+    arguments: dict[str, Json]
+
+    @property
+    def function(self) -> ast.FunctionDef:
+        found = [node for node in ast.parse(self.source).body if isinstance(node, ast.FunctionDef)]
+        return next(node for node in reversed(found) if node.name == self.name)
 
 
-async def keep(source: str, printed: str, state: State, context: Context) -> Update:
-    """Keeps the function of a program as a tool, after the program has answered.
+async def keep(program: str, printed: str, state: State, context: Context) -> Update:
+    """Keep the function of a program as a tool, after the program has answered.
 
-    Three model calls at most: one describes the parameters, two write implementations that vouch for the function.
+    Makes at most three model calls: one describes the parameters, two write implementations to compare with.
     """
-    call, left = call_in(source), context.budget.seconds_left
+    call, left = _call_in(program), context.budget.seconds_left
     if call is None or state.get("attached"):
         return {}
     try:
-        if left is not None and left < _SECONDS:
+        if left is not None and left < _MIN_SECONDS:
             raise _NotKeptError("too little time is left to prove it")
         return await _kept(call, printed, state["question"], context)
-    except AlitaError as failure:  # the answer is there, whatever becomes of the tool
+    except AlitaError as failure:  # the answer stands, whatever becomes of the tool
         context.emit(Note(f"not kept as a tool: {one_line(failure.message, 300)}"))
         return {}
 
 
-class _NotKeptError(AlitaError):
-    """Why a function becomes no tool."""
-
-
-async def _kept(call: LiteralCall, printed: str, question: str, context: Context) -> Update:
-    if story := next(_only_here(call, question), ""):
-        raise _NotKeptError(story)
+async def _kept(call: _Call, printed: str, question: str, context: Context) -> Update:
+    if len(call.arguments) > _MAX_PARAMETERS:
+        raise _NotKeptError(f"{call.name} takes {len(call.arguments)} values of one question")
+    if found := _particular(call, question):
+        raise _NotKeptError(f"{found} of the question stands in the code")
     outcome = await context.sandbox.run(Job(call.source, call.name, call.arguments))
     answer = in_asked_format(answer_text(outcome.value, question), question) if outcome.ok else ""
     if answer_key(printed) not in {answer_key(outcome.value), answer_key(answer)}:
@@ -152,7 +111,7 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
     creation = await prove(
         Proposal(
             question=question,
-            code=await _described(call, outcome.value, question, context),
+            code=await _described(call, outcome.value, context),
             arguments=call.arguments,
             name=call.name,
             run_id=context.run_id,
@@ -164,9 +123,9 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
         tell=partial(tell_creation, context),
     )
     tool = creation.tool
+    if creation.choice == "refused":
+        return {}
     if tool is None:
-        if creation.choice == "refused":
-            return {}
         raise _NotKeptError(creation.headline)
     if creation.choice == "reuse":
         context.emit(Note(f"the library already has it: {tool.name}"))
@@ -175,77 +134,177 @@ async def _kept(call: LiteralCall, printed: str, question: str, context: Context
     return {"created": [tool.name]}
 
 
-def _only_here(call: LiteralCall, question: str) -> Iterator[str]:
-    """Why a function is of no use to another question."""
-    if len(call.arguments) > _MOST_PARAMETERS:
-        yield f"{call.name} takes {len(call.arguments)} values of one question"
-    known, given = particulars(question), list(leaves(call.arguments))
-    if not known.numbers.isdisjoint(map(Decimal, re.findall(r"\d+", call.name))):
-        yield f"{call.name} is the name of one question"
-    for constant in _constants(call.function):
-        if found := known.found_in(constant, given):
-            yield f"{found} of the question stands in the code"
+def _call_in(program: str) -> _Call | None:
+    """Return the last call with literal arguments that a program makes of its own function."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    statements = list(_statements(tree.body))
+    values: dict[str, Json] = {}
+    for statement in statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                values |= _literals({name: value}, values) or {}
+    for node in (node for statement in reversed(statements) for node in ast.walk(statement)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+            names = [parameter.arg for parameter in parameters(functions[node.func.id])]
+            given = {
+                **dict(zip(names, node.args, strict=False)),
+                **{word.arg or "": word.value for word in node.keywords},
+            }
+            if len(node.args) <= len(names) and (arguments := _literals(given, values)):
+                source = _needed(program, tree, node.func.id)
+                for name in list(arguments)[1:]:
+                    if (shorter := without_parameter(source, node.func.id, name)) is not None:
+                        source = shorter
+                        del arguments[name]
+                return _Call(source, node.func.id, arguments)
+    return None
 
 
-def _constants(node: ast.AST) -> Iterator[Json]:
-    """The constants of a function's code, without tables, and without the decimals to which it rounds."""
-    for child in ast.iter_child_nodes(node):
-        is_table = isinstance(child, ast.Dict | ast.List | ast.Tuple | ast.Set)
-        if isinstance(child, ast.Constant):
-            yield child.value
-        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "round":
-            yield from _constants(ast.Tuple(child.args[:1]))
-        elif not is_table and not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
-            yield from _constants(child)
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield what the program does, without its definitions; `main()` and `if __name__ …` are opened."""
+    for node in body:
+        is_main = isinstance(node, ast.FunctionDef) and node.name == "main" and not parameters(node)
+        is_runner = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+        if isinstance(node, ast.FunctionDef | ast.If) and (is_main or is_runner):
+            yield from _statements(node.body)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
 
 
-def description_schema(wanted: Sequence[str]) -> dict[str, Json]:
-    """A few words on each of some parts of a function."""
-    return object_schema({name: {"type": "string", "minLength": 3, "maxLength": _DESCRIPTION} for name in wanted})
+def _literals(nodes: dict[str, ast.expr], values: dict[str, Json]) -> dict[str, Json] | None:
+    """Return the JSON values of literals, and of variables that hold one; None if one is neither."""
+
+    def value(node: ast.expr) -> Json:
+        if isinstance(node, ast.Name) and node.id in values:
+            return values[node.id]
+        if isinstance(node, ast.List | ast.Tuple):
+            return [value(element) for element in node.elts]
+        if isinstance(node, ast.BinOp) and (exact := compute(ast.unparse(node))) is not None:
+            return json.loads(exact)
+        return json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
+
+    try:
+        return {name: value(node) for name, node in nodes.items()}
+    except (ValueError, TypeError):
+        return None
 
 
-async def _described(call: LiteralCall, value: Json, question: str, context: Context) -> str:
-    """The tool's file, with a docstring that says what each parameter is.
+def _needed(program: str, tree: ast.Module, name: str) -> str:
+    """Return the statements that a function needs, as they are written."""
+    wanted, kept = {name}, list[ast.stmt]()
+    while found := [node for node in tree.body if node not in kept and wanted & _bound(node)]:
+        kept += found
+        for node in found:
+            wanted |= set(free_names(symtable.symtable(ast.unparse(node), "<program>", "exec")))
+    lines = program.splitlines(keepends=True)
+    parts = (lines[node.lineno - 1 : node.end_lineno] for node in tree.body if node in kept)
+    return "".join(line for part in parts for line in [*part, "\n"]).strip() + "\n"
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that a statement binds outside of functions."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return names | {(n.asname or n.name).partition(".")[0] for n in ast.walk(node) if isinstance(n, ast.alias)}
+
+
+def _particular(call: _Call, question: str) -> str:
+    """Return the value of the question that the code or the name contains; empty for none."""
+    numbers = {number for number in numbers_in(question) if abs(number) >= _SMALLEST_PARTICULAR}
+    texts = [text for text in quoted_in(question) if len(text) > _SMALLEST_PARTICULAR]
+    given = {str(value) for value in call.arguments.values()}
+    for constant in [node.value for node in ast.walk(call.function) if isinstance(node, ast.Constant)]:
+        if isinstance(constant, str):
+            found: Any = next((text for text in texts if text in constant), "")
+        else:
+            is_one = type(constant) in (int, float) and str(constant) in given and constant in numbers
+            found = constant if is_one else ""
+        if found:
+            return repr(found) if isinstance(found, str) else str(found)
+    return next((digits for digits in re.findall(r"\d+", call.name) if digits in given), "")
+
+
+async def _described(call: _Call, value: Json, context: Context) -> str:
+    """Return the tool's source with a whole docstring, missing annotations, and checks of the input.
 
     Raises:
-        ModelOutputError: The model did not say it.
+        ModelOutputError: The model gave no description.
         StoppedError: The run was ended, or its budget is spent.
     """
     node = call.function
     names = [parameter.arg for parameter in parameters(node)]
-    summary = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-    if not particulars(question).numbers.isdisjoint(numbers_in(summary)):  # it speaks of one question
-        summary = ""
-    wanted = ([] if summary else ["summary"]) + names + ["returns"]
     messages = load_prompt("agent.small", "describe").render(
         definition=call.source.strip(),
         call=call_text(call.name, call.arguments, longest=200),
         value=json.dumps(value, ensure_ascii=False)[:200],
     )
+    form = description_schema(["summary", *names, "returns"])
     completion = await context.complete(
-        Role.WRITER, messages, schema=description_schema(wanted), temperature=0, max_tokens=_DESCRIBING_TOKENS
+        Role.WRITER, messages, schema=form, temperature=0, max_tokens=_MAX_DESCRIPTION_TOKENS
     )
-    said = completion.parsed
-    about = {name: one_line(said[name], _DESCRIPTION) for name in names}
+    said = {name: one_line(text, _MAX_DESCRIPTION_CHARS) for name, text in completion.parsed.items()}
     refused = await _refused(call, context.sandbox)
-    call = await _wider(call, value, context.sandbox)
-    return documented(call, value, summary or said["summary"], about, one_line(said["returns"], _DESCRIPTION), refused)
+    for parameter in parameters(node):
+        parameter.annotation = parameter.annotation or _annotation(call.arguments.get(parameter.arg))
+    node.returns = node.returns or _annotation(value)
+    raised = [*(f"ValueError: {why}." for why in refused.values()), *_raised(node)]
+    given = ", ".join(f"{name}={argument!r}" for name, argument in call.arguments.items())
+    parts = {
+        "Args": [f"{name}: {said[name]}" for name in names],
+        "Returns": [said["returns"]],
+        "Raises": list(dict.fromkeys(raised)),
+        "Example": [f">>> {call.name}({given})", repr(value)],
+    }
+    sections = ["\n    ".join([f"{title}:", *lines]) for title, lines in parts.items() if lines]
+    text = "\n\n".join([said["summary"], *sections]).replace("\\", "\\\\")
+    lines = call.source.splitlines()
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    first = (node.body[0].end_lineno or 0) if body is not node.body else node.body[0].lineno - 1
+    code = lines[first : node.end_lineno]
+    if not body or node.lineno == node.end_lineno:  # the body is on the line of `def`, or a docstring alone
+        code = textwrap.indent("\n".join(map(ast.unparse, body)) or "return None", "    ").splitlines()
+    head = f"def {call.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}:"
+    checks = [f"    if {when}:\n        raise ValueError({why!r})" for when, why in refused.items()]
+    docstring = textwrap.indent(f'"""{text}\n"""', "    ")
+    return "\n".join([*lines[: node.lineno - 1], head, docstring, *checks, *code, *lines[node.end_lineno :]]) + "\n"
 
 
-async def _wider(call: LiteralCall, value: Json, sandbox: Sandbox) -> LiteralCall:
-    """The call with numbers for whole numbers, where the function takes them too and its result is a number."""
-    arguments = dict(call.arguments)
-    for name, given in call.arguments.items():
-        whole = given if isinstance(given, list) else [given]
-        if isinstance(value, float) and whole and all(type(each) is int for each in whole):
-            near: Json = [each + 0.5 for each in whole] if isinstance(given, list) else given + 0.5
-            if (await sandbox.run(Job(call.source, call.name, {**arguments, name: near}))).ok:
-                arguments[name] = [*map(float, whole)] if isinstance(given, list) else float(given)
-    return replace(call, arguments=arguments)
+def description_schema(wanted: Sequence[str]) -> dict[str, Json]:
+    """Return the form of a few words on each of some parts of a function."""
+    said = {"type": "string", "minLength": 3, "maxLength": _MAX_DESCRIPTION_CHARS}
+    return object_schema(dict.fromkeys(wanted, said))
 
 
-async def _refused(call: LiteralCall, sandbox: Sandbox) -> dict[str, str]:
-    """By their conditions the empty, zero and negative values with which the function crashes."""
+def _raised(node: ast.FunctionDef) -> Iterator[str]:
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(text)), *_])):
+                yield f"{name}: {' '.join(text.split())}"
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)):
+                yield f"{name}: The input cannot be used."
+
+
+def _annotation(value: Json) -> ast.expr:
+    return ast.parse(_type_of(value), mode="eval").body
+
+
+def _type_of(value: Json) -> str:
+    if not isinstance(value, list | dict):
+        return type(value).__name__ if value is not None else "None"
+    inner = {_type_of(each) for each in (value.values() if isinstance(value, dict) else value)}
+    one = inner.pop() if len(inner) == 1 else "float" if inner == {"int", "float"} else "object"
+    return f"dict[str, {one}]" if isinstance(value, dict) else f"list[{one}]"
+
+
+async def _refused(call: _Call, sandbox: Sandbox) -> dict[str, str]:
+    """Return a check for each parameter whose empty, zero or negative values crash the function, with its error."""
     crashing: dict[str, list[Json]] = {}
     for arguments in edges(call.arguments):
         problem = (await sandbox.run(Job(call.source, call.name, arguments))).problem
@@ -261,3 +320,60 @@ async def _refused(call: LiteralCall, sandbox: Sandbox) -> dict[str, str]:
         else:
             found[f"{name} {'==' if values == [0] else '<'} 0"] = f"{name} is {'0' if values == [0] else 'negative'}"
     return found
+
+
+class SecondImplementation:
+    """An examiner whose tests are the results of an implementation that the model writes from the definition alone."""
+
+    def __init__(self, context: Context, arguments: dict[str, Json]) -> None:
+        self.name = context.models.for_role(Role.EXAMINER).name
+        self._context = context
+        self._arguments = arguments
+        self._written = 0
+
+    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
+        """Return the results of the first implementation that gives any."""
+        drawn = variations(self._arguments, count=6)
+        for name, value in self._arguments.items():
+            if isinstance(value, str) and len(value) > 1:
+                drawn += [
+                    {**self._arguments, name: piece} for piece in (value[:-1], value[1:], value[: len(value) // 2])
+                ]
+        drawn = [arguments for arguments in drawn if not misfits(tool, arguments)]
+        found: list[Test] = []
+        while not found and self._written < _MAX_IMPLEMENTATIONS:
+            outcomes = await self._outcomes(definition, tool, drawn)
+            found = [
+                Test(arguments, outcome.value, "agreement", because="a second implementation")
+                for arguments, outcome in zip(drawn, outcomes, strict=True)
+                if outcome.ok and outcome.value is not None
+            ]
+        return found
+
+    async def reconsider(
+        self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
+    ) -> list[Test | None]:
+        """Return the results of a further implementation; None where it fails."""
+        if self._written >= _MAX_IMPLEMENTATIONS:
+            return list(disputed)
+        outcomes = await self._outcomes(definition, tool, [test.arguments for test in disputed])
+        return [
+            replace(test, expected=outcome.value) if outcome.ok else None
+            for test, outcome in zip(disputed, outcomes, strict=True)
+        ]
+
+    async def _outcomes(self, definition: str, tool: Tool, drawn: Sequence[dict[str, Json]]) -> list[Outcome]:
+        self._written += 1
+        messages = load_prompt("agent.small", "second").render(definition=definition)
+        completion = await self._context.complete(
+            Role.EXAMINER,
+            messages,
+            temperature=_TEMPERATURE,
+            seed=self._written,
+            max_tokens=_MAX_CODE_TOKENS,
+            stop=["\n```"],
+        )
+        types = definition[: definition.rindex(f"def {tool.name}(")]
+        source = f"{_IMPORTS}\n{types}\n{code_in(completion.text)}"
+        sandbox = self._context.sandbox
+        return [await sandbox.run(Job(source, tool.name, arguments, limits=_LIMITS)) for arguments in drawn]

@@ -49,9 +49,9 @@ async def test_a_capable_model_chooses_between_the_shown_tools_and_a_new_one() -
     assert (decision.action, decision.tool) == ("use_tool", "nth_fibonacci")
 
 
-@pytest.mark.parametrize(("verdict", "action"), [("yes", "use_tool"), ("no", "create_tool")])
-async def test_a_weak_model_says_whether_a_tool_fits(verdict: str, action: str) -> None:
-    model = Weak([{"json": verdict}, USE])
+@pytest.mark.parametrize(("need", "action"), [("use nth_fibonacci", "use_tool"), ("compute", "create_tool")])
+async def test_a_weak_model_chooses_between_a_tool_and_a_new_one(need: str, action: str) -> None:
+    model = Weak([{"json": {"why": "so", "needs": need}}, USE])
     assert (await choose(wished("The 57th?", tools=[FIBONACCI]), context_with(model))).action == action
 
 

@@ -12,13 +12,11 @@ from agent.material.research import Wanted
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.recorders.journaled_web import JournaledWeb
-from agent.small.research import with_next_query
 from agent.small.small import Small
 from agent.state import CitedSource
 from agent.store.journal import Journal
 from agent.web.evidence import Evidence
 from agent.web.page import Page, Result, WebProblem
-from mcp_tools.prompt import data_block
 from support.decisions import Weak, context_with
 from support.small_web import Pages
 
@@ -206,24 +204,9 @@ class StoppedModel(Weak):
         raise StoppedError("the limit of tokens is reached")
 
 
-async def test_the_next_query_of_a_weak_model_names_what_was_found():
-    model = Weak([{"json": " Tobias  Lund birthplace "}])
-    context = context_with(model)
-    assert (await with_next_query(Wanted("Where was its builder born?"), context)).query == ""
-    found = Wanted("Where was its builder born?", so_far=data_block("step 1 search", "Built by Tobias Lund."))
-    assert (await with_next_query(found, context)).query == "Tobias Lund birthplace"
-    assert (await with_next_query(replace(found, query="given"), context)).query == "given"
-    assert len(model.requests) == 1
-
-
 NONSENSE = ["no JSON"] * 4
 
 
 async def test_nonsense_of_a_weak_model_is_no_answer(searching):
     evidence = await searching.find(web_of(page("https://a.example/x", TOWER)), *NONSENSE)
     assert (evidence.answer, evidence.ok) == ("", True)
-
-
-async def test_nonsense_of_a_weak_model_is_no_query():
-    wanted = Wanted("Where was its builder born?", so_far=data_block("step 1 search", "Built by Tobias Lund."))
-    assert await with_next_query(wanted, context_with(Weak(NONSENSE))) == wanted

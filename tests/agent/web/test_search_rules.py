@@ -3,7 +3,6 @@
 import pytest
 
 from agent.material.research import Hits
-from agent.small.research import labelled
 from agent.web.evidence import credibility_of, relevance_of
 from agent.web.page import Page, Result
 from agent.web.queries import broader, freshness_of, names_in, queries_by_rule, stem_of, stems_of, terms_of, words_of
@@ -121,20 +120,6 @@ def test_of_one_source_two_pages_come_before_others_but_not_more():
         "https://a.example/1",
         "https://b.example/",
     ]
-
-
-def test_rows_of_a_table_name_their_columns():
-    head = "Day | From Oxmere |  | From Callow | \n | first | last | first | last"
-    assert labelled(f"{head}\nSaturday | 08:15 | 21:30 | 09:30 | 22:45") == (
-        "Day: Saturday; From Oxmere first: 08:15; From Oxmere last: 21:30; From Callow first: 09:30; "
-        "From Callow last: 22:45"
-    )
-    days = "Day | Out\nFriday | 21:00\nSaturday | 22:00"
-    assert labelled(days, stems_of("When is it out on Saturday?")) == "Day: Saturday; Out: 22:00"
-    assert labelled(days, stems_of("When is it out?")).count("\n") == 1
-    assert labelled("Ticket | Single\nAdult | 11.40") == "Ticket: Adult; Single: 11.40"
-    assert labelled("The ferry sails. | It is late.") == "The ferry sails. | It is late."
-    assert labelled("Plain text\nof two lines") == "Plain text\nof two lines"
 
 
 def page(url, markdown, title="Grey Point lighthouse"):
