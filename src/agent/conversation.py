@@ -61,8 +61,7 @@ class Turn:
 class Conversation:
     """Turns, oldest first, and a summary that stands for the oldest of them.
 
-    It is changed in place: by whoever asks, with `add`; by `Alita.ask`, which folds old turns of a long
-    conversation into the summary.
+    It is changed in place with `add`. Sessions of earlier versions may have a summary.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -87,10 +86,6 @@ class Conversation:
     def open_turns(self) -> list[Turn]:
         """The turns that the summary does not stand for."""
         return self.turns[self.summarised :]
-
-    def fold(self, count: int, summary: str) -> None:
-        """Lets a new summary stand for the old one and `count` more turns."""
-        self.summary, self.summarised = summary, self.summarised + count
 
     def shown(self, turns: list[Turn]) -> DataText:
         """The summary and some of the turns in a prompt, marked as data."""

@@ -49,14 +49,11 @@ async def understand(
         known: Looks up earlier answers.
         has_files: True if the message brings files.
     """
-    given: Conversation | None = None
 
     async def take() -> Json:
-        nonlocal given
         if earlier is None:
             return None
         conversation, transcript = await asyncio.to_thread(earlier)
-        given = conversation
         turns = Conversation(conversation.open_turns, conversation.summary).as_json()
         return {**turns, "transcript": transcript.as_json()}
 
@@ -66,7 +63,7 @@ async def understand(
         found = FollowUp(message, (message,))
     else:
         turns = Conversation.from_json(recorded)
-        restated = await context.strategy(Role.COORDINATOR).restate(message, turns, given, context)
+        restated = await context.strategy(Role.COORDINATOR).restate(message, turns, context)
         found = FollowUp(restated or message, (message, *(turn.question for turn in turns.turns)))
         if restated is None and "transcript" in recorded:  # a journal of an earlier version has none
             transcript = Transcript.from_json(recorded["transcript"])

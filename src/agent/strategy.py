@@ -130,13 +130,8 @@ class Strategy(Protocol):
         """Keeps as a tool what the run's program computes. The answer is there: nothing here changes it."""
         return {}
 
-    async def restate(
-        self, message: str, earlier: Conversation, source: Conversation | None, context: Context
-    ) -> str | None:
-        """Return a follow-up as a question that stands alone; None if the model is sent the earlier turns instead.
-
-        `source` is the conversation that `earlier` was taken from.
-        """
+    async def restate(self, message: str, earlier: Conversation, context: Context) -> str | None:
+        """Return a follow-up as a question that stands alone; None if the model is sent the earlier turns instead."""
         return None
 
     def transcript(self, state: State, context: Context) -> list[Message]:

@@ -139,7 +139,7 @@ class Settings(BaseModel):
 
     models: dict[str, NamedModel] = Field({}, description="Named models, each in a table `[models.NAME]`.")
 
-    conversation: Names = Field((), description="Models that rewrite follow-ups and summarise conversations.")
+    conversation: Names = Field((), description="Models that rewrite follow-ups for small models.")
     planner: Names = Field((), description="Models that plan.")
     coordinator: Names = Field((), description="Models that decide what to do next.")
     writer: Names = Field((), description="Models that write tools.")

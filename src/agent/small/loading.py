@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +70,21 @@ def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
 def _delimited(path: str, facts: dict[str, Any]) -> Any:
     import pandas as pd
 
-    table = pd.read_csv(
-        path,
-        sep=facts.get("delimiter", ","),
-        encoding=facts.get("encoding", "utf-8"),
-        encoding_errors="replace",
-        skiprows=facts.get("lines_above", 0),
-        header=0 if facts.get("header") else None,
-        on_bad_lines="warn",
-        dtype=str,
-        keep_default_na=False,
-        skipinitialspace=True,
-    )
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        table = pd.read_csv(
+            path,
+            sep=facts.get("delimiter", ","),
+            encoding=facts.get("encoding", "utf-8"),
+            encoding_errors="replace",
+            skiprows=facts.get("lines_above", 0),
+            header=0 if facts.get("header") else None,
+            on_bad_lines="warn",
+            dtype=str,
+            keep_default_na=False,
+            skipinitialspace=True,
+        )
+    table.attrs["skipped"] = sum(str(warning.message).count("Skipping line") for warning in warned)
     for column in table.columns:
         table[column] = _typed(table[column].str.strip(), facts.get("decimal", "."))
     return _named_columns(table, table.columns if facts.get("header") else [""] * len(table.columns))
@@ -172,6 +176,8 @@ def _described(name: str, value: Any) -> str:
     if hasattr(value, "columns"):
         lines = [f"{name}: DataFrame of {len(value)} rows with the columns:"]
         lines += [f"  {column!r}: {_column_told(value[column])}" for column in value.columns[:_SHOWN_COLUMNS]]
+        if count := value.attrs.get("skipped"):
+            lines.append(f"Left out are {count} lines of the file that have more values than the header.")
         first = value.iloc[:_SHOWN_ROWS, :_SHOWN_COLUMNS].to_csv(index=False).strip()
         return "\n".join([*lines, "Its first rows:", *(line[:300] for line in first.splitlines())])
     if isinstance(value, str):

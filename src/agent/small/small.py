@@ -94,7 +94,7 @@ class Small(Strategy):
         done = state["steps"][-1]
         return await keep(state["program"], str(done["value"]), state, context) if done["ok"] else {}
 
-    async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
+    async def restate(self, message: str, earlier: Conversation, context: Context) -> str:
         """Return a follow-up as a question that stands alone."""
         return await restate(message, earlier, context)
 

@@ -122,7 +122,13 @@ def test_the_answer_of_a_program_is_printed_before_its_tool_is_proved_and_asked_
     script = terminal.script(
         {"role": "coordinator", "json": {"why": "Mathematics.", "needs": "compute"}},
         {"role": "writer", "text": f"{CODE}\n\nprint(nth_fibonacci(57))"},
-        {"json": {"n": "Position in the sequence, from 1 on.", "returns": "The number at this position."}},
+        {
+            "json": {
+                "summary": "Compute a Fibonacci number.",
+                "n": "Position, from 1 on.",
+                "returns": "The number there.",
+            }
+        },
         {"text": SECOND},
     )
     arguments = ("--approve", "ask", "--model", script, QUESTION)

@@ -60,6 +60,14 @@ def test_a_sheet_begins_below_its_title_and_each_column_has_a_name_of_its_own(tm
     assert table["Price"].sum() == 16.5
 
 
+def test_lines_with_too_many_values_are_left_out_and_counted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n6,7\n8,9,10,11\n")
+    told = tell(opened(path, "csv", header=["a", "b"]))
+    assert "DataFrame of 2 rows" in told
+    assert "Left out are 2 lines of the file" in told
+
+
 def test_databases_and_several_files_give_a_variable_for_each_table(tmp_path):
     path, other = tmp_path / "trips.db", tmp_path / "Drivers 2.csv"
     with sqlite3.connect(path) as connection:

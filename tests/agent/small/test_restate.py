@@ -104,7 +104,7 @@ async def test_the_newest_turns_that_fit_are_shown(bench):
 
 def test_taking_the_last_turn_away_takes_a_summary_that_stood_for_it(bench):
     source = long_talk(3)
-    source.fold(3, "all three")
+    source.summary, source.summarised = "all three", 3
     assert source.drop_last() == long_talk(3).turns[2]
     assert (source.summary, source.summarised, len(source.turns)) == ("", 0, 2)
     assert Conversation().drop_last() is None
@@ -112,5 +112,5 @@ def test_taking_the_last_turn_away_takes_a_summary_that_stood_for_it(bench):
 
 def test_a_conversation_survives_json():
     source = long_talk(3)
-    source.fold(2, "two")
+    source.summary, source.summarised = "two", 2
     assert Conversation.from_json(json.loads(json.dumps(source.as_json()))) == source

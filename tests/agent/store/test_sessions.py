@@ -75,7 +75,7 @@ def test_any_turns_survive_the_disk(given: list[Turn], summary: str) -> None:
         session = new_session("m")
         for turn in given:
             session.conversation.add(turn)
-        session.conversation.fold(len(given) // 2, summary)
+        session.conversation.summary, session.conversation.summarised = summary, len(given) // 2
         saved = save_session(Path(place), session, NONE)
         loaded = load_session(Path(place), saved.id)
         assert loaded.conversation == session.conversation
