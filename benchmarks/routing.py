@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.configuration.settings_sources import read_settings
-from agent.errors import ModelOutputError
+from agent.errors import ModelError, ModelOutputError
 from agent.material.pages import means_page
 from agent.models.protocol import Role
 from agent.models.roles import Models
@@ -45,6 +45,8 @@ async def decide(row: Row, models: Models | OneModel) -> str:
             state["steps"] = [*state["steps"], read_in_vain(len(state["steps"]) + 1, decision)]
             decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
         return decision.action
+    except ModelError:  # a small model chose a site, which it may not operate
+        return "browse"
     except ModelOutputError:
         return "answer"
 

@@ -48,13 +48,14 @@ def test_the_tuning_set_is_balanced_and_shares_nothing_with_the_other():
 
 
 NEEDS_A_FACT = {"json": {"why": "It must be looked up.", "needs": "fact"}}
+NEEDS_A_SITE = {"json": {"why": "A site must be operated.", "needs": "site"}}
 
 
 @pytest.mark.parametrize(
     ("question", "said", "action"),
     [
         ("Who painted it?", [NEEDS_A_FACT], "search"),
-        ("Which lines does https://maps.example/ show?", [{"json": "unknown"}], "browse"),
+        ("Which lines does https://maps.example/ show?", [{"json": "unknown"}, NEEDS_A_SITE], "browse"),
         ("Who painted it?", ["no decision"], "answer"),
     ],
     ids=["as in a run", "a page was read in vain", "nothing is decided"],
