@@ -10,7 +10,7 @@ import re
 import sys
 from importlib import import_module
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from agent.cli import exits
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import typer
 
-    from agent.cli.placement import Placed
     from mcp_tools.errors import AlitaError
 
 
@@ -69,12 +68,14 @@ _MEANT = {
 _BAD_VALUE = re.compile(r"Invalid value for (?P<names>'[^:]*'): (?P<why>.*)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), unable to parse")
 _BY_NAME = {command.name: command for command in COMMANDS}
+_HELP = ("-h", "--help")
+Before = dict[str, tuple[str, Any]]
+"""Options before a command, as `Invocation` has them."""
 
 
 def main() -> None:
     """Runs the command line of this process and exits."""
     with _exiting(sys.argv[1:]) as arguments:
-        placed = _placed(arguments)
         first = arguments[0] if arguments else ""
         if asked := os.environ.get("_ALITA_COMPLETE"):
             from agent.cli.verbs.completion import complete
@@ -84,44 +85,64 @@ def main() -> None:
             from importlib.metadata import version
 
             print(f"alita {version('alita')}")
-        elif first in {"-h", "--help"} or arguments == ["help"] or (not arguments and _is_alone()):
+        elif (
+            (first in _HELP and _BY_NAME.keys().isdisjoint(arguments))
+            or arguments == ["help"]
+            or (not arguments and _is_alone())
+        ):
             from pathlib import Path
 
             # `docs/generate.py` rendered it beforehand: building it takes ten times as long as printing it
             print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")
-        elif first == "help" and len(arguments) == 2 and arguments[1] in _BY_NAME:
-            _call(_BY_NAME[arguments[1]], ["--help"], f"alita {arguments[1]}")
-        elif first in _BY_NAME:
-            with placed or contextlib.nullcontext():
-                _call(_BY_NAME[first], arguments[1:], f"alita {first}")
         else:
-            if first:
-                _refuse_misspelt(first, arguments[1:])
-            _call(_BY_NAME["ask"], arguments, "alita")
+            _run(arguments)
 
 
-def _placed(arguments: list[str]) -> Placed | None:
-    """Puts options before a command behind it; a command line without any is not looked at."""
-    verb, *rest = arguments if arguments and arguments[0] in _BY_NAME else ["", *arguments]
-    if not (rest and rest[0].startswith("-")) or (
-        rest[0] in {"-h", "--help", "-V", "--version"} and not verb and _BY_NAME.keys().isdisjoint(rest)
-    ):
-        return None
-    from agent.cli.placement import place, question_words
+def _run(arguments: list[str]) -> None:
+    """Runs the command that the words name, else asks them as a question."""
+    before: Before = {}
+    words, is_question = arguments, False
+    if arguments and _is_option(arguments[0]):
+        with _plain_misuse("alita", arguments):
+            before, words = _options_before(arguments)
+        is_question = "--" in arguments[: len(arguments) - len(words)]
+    elif arguments[:1] == ["help"] and len(arguments) == 2 and arguments[1] in _BY_NAME:
+        words = [arguments[1], "--help"]
+    verb = words[0] if words else ""
+    if verb in _BY_NAME and not is_question:
+        if words is not arguments:
+            arguments[:] = [*words, *(flag for flag, _ in before.values())]
+        _call(verb, words[1:], f"alita {verb}", before)
+    if verb and not is_question:
+        _refuse_misspelt(verb, words[1:])
+    _call("ask", arguments, "alita")
 
-    with _plain_misuse("alita", arguments):
-        placed = place(arguments) if verb or not _BY_NAME.keys().isdisjoint(rest) else None
-    if placed is not None:
-        arguments[:] = placed.arguments
-    elif not verb and "--" not in arguments and (words := question_words(arguments)):
-        _refuse_misspelt(words[0], words[1:])
-    return placed
+
+def _options_before(arguments: list[str]) -> tuple[Before, list[str]]:
+    """The options of a question with which a command line begins, and the words behind them."""
+    from typer.main import get_command
+
+    question: Any = get_command(load("ask"))
+    parser = question.make_parser(question.context_class(question))
+    parser.allow_interspersed_args = False
+    given, _, _ = parser.parse_args(list(arguments))
+    words = list(given["question"])
+    leading = arguments[: len(arguments) - len(words)]
+    if words and given.get("help"):
+        words, leading = [*words, "--help"], [word for word in leading if word not in _HELP]
+    context = question.make_context("alita", [word for word in leading if word != "--"])
+    before: Before = {}
+    for param in question.params:
+        if words and context.get_parameter_source(param.name).name == "COMMANDLINE":
+            flag = next((flag for flag in param.opts if any(word.startswith(flag) for word in leading)), param.opts[0])
+            before[param.name] = flag, context.params[param.name]
+    return before, words
 
 
 def main_of(verb: str, name: str) -> None:
     """Runs one verb as a program of its own, and exits."""
     with _exiting(sys.argv[1:]) as arguments:
-        _call(_BY_NAME[verb], arguments, name)
+        _call(verb, arguments, name)
 
 
 @contextlib.contextmanager
@@ -165,15 +186,26 @@ def _is_alone() -> bool:
     return sys.stdin.isatty() and not sys.stdout.isatty() and not sys.stderr.isatty()
 
 
-def _call(command: Command, arguments: list[str], name: str) -> None:
+def _call(verb: str, arguments: list[str], name: str, before: Before | None = None) -> NoReturn:
     gc.set_threshold(50_000, 20, 20)  # what is imported stays: looking for garbage takes a tenth of the start
+    from typer.main import get_command
+
+    from agent.cli.options import Invocation, invoked
+    from agent.cli.output import choose_color
     from mcp_tools.errors import UsageError, os_errors_as
 
     with os_errors_as(UsageError, "The current folder cannot be used", "Change to another one: cd"):
         os.getcwd()  # noqa: PTH109 - `Path` is not imported for it
-    app = load(command)
+    app: Any = get_command(load(verb))
+    before, commands = before or {}, getattr(app, "commands", {})
     with _plain_misuse(name, arguments):
-        code = app(arguments, prog_name=name, standalone_mode=False)
+        if arguments and _is_option(arguments[0]) and not commands.keys().isdisjoint(arguments):
+            more, words = _options_before(arguments)
+            if words[:1] and words[0] in commands:
+                before, arguments = {**before, **more}, words
+        choose_color(before.get("color", ("", "auto"))[1])
+        with invoked(Invocation(before)):
+            code = app(arguments, prog_name=name, standalone_mode=False)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -213,9 +245,9 @@ def _plainer(said: str, arguments: Sequence[str]) -> str:
     return f"{name} needs {wanted}, got {value!r}."
 
 
-def load(command: Command) -> typer.Typer:
+def load(verb: str) -> typer.Typer:
     """The typer app of a verb."""
-    module, attribute = command.place.split(":")
+    module, attribute = _BY_NAME[verb].place.split(":")
     app: typer.Typer = getattr(import_module(f"agent.cli.verbs.{module}"), attribute)
     return app
 

@@ -1,13 +1,13 @@
-"""Options that several commands share: one definition each, so that they read the same everywhere."""
+"""Options that several commands share, one definition each, and the classes of all commands."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -43,51 +43,75 @@ Colour = Annotated[
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
 
-SETTINGS: dict[str, Any] = {
-    "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
-    "model": Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)],
-    "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
-    "base_url": Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)],
-    "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps (one model reply each).", _LIMITS)],
-    "max_seconds": Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)],
-    "max_cost": Annotated[
-        float | None, opt("--max-cost USD", "Stop before the cost exceeds this many US dollars.", _LIMITS)
-    ],
-    "max_tokens": Annotated[int | None, opt("--max-tokens N", "Stop after N tokens.", _LIMITS)],
-    "tools_dir": Annotated[Path | None, opt("--tools-dir DIR", "Keep created tools in this folder.", _SAFETY)],
-    "approval": Annotated[
-        Literal["ask", "auto", "never"] | None,
-        opt("--approve MODE", "Keep new tools: ask, auto or never.", _SAFETY),
-    ],
-    "no_cache": Annotated[bool, opt("--no-cache", "Ask again even if the answer is cached.", _SAFETY)],
-    "no_isolation": Annotated[bool, opt("--no-isolation", "Run tools even if no sandbox is available.", _SAFETY)],
-    "yes": Annotated[bool, opt("-y --yes", "Download missing models and browsers without asking.", _SAFETY)],
-    "allow_private": Annotated[
-        bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)
-    ],
-}
-LIMITS = ("max_steps", "max_seconds", "max_cost", "max_tokens")
+Plain = Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)]
+Model = Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)]
+Agent = Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)]
+BaseUrl = Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)]
+MaxSteps = Annotated[int | None, opt("--max-steps N", "Stop after N steps (one model reply each).", _LIMITS)]
+MaxSeconds = Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)]
+MaxCost = Annotated[float | None, opt("--max-cost USD", "Stop before the cost exceeds this many US dollars.", _LIMITS)]
+MaxTokens = Annotated[int | None, opt("--max-tokens N", "Stop after N tokens.", _LIMITS)]
+ToolsDir = Annotated[Path | None, opt("--tools-dir DIR", "Keep created tools in this folder.", _SAFETY)]
+Approval = Annotated[
+    Literal["ask", "auto", "never"] | None, opt("--approve MODE", "Keep new tools: ask, auto or never.", _SAFETY)
+]
+NoCache = Annotated[bool, opt("--no-cache", "Ask again even if the answer is cached.", _SAFETY)]
+NoIsolation = Annotated[bool, opt("--no-isolation", "Run tools even if no sandbox is available.", _SAFETY)]
+Yes = Annotated[bool, opt("-y --yes", "Download missing models and browsers without asking.", _SAFETY)]
+AllowPrivate = Annotated[bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)]
+
+_NAMED = {"no_isolation": ("isolation", "none"), "no_cache": ("use_cache", False), "yes": ("download", "always")}
+"""Options that set a setting of another name, with its value."""
+SETTINGS = (
+    *("plain", "model", "agent", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens"),
+    *("tools_dir", "approval", "allow_private", *_NAMED),
+)
+"""Parameters that are settings: a command only declares them, and `settings` and `flags` give them."""
+_EVERYWHERE = {*SETTINGS, "quiet", "verbose", "color"}
+"""Parameters of a question that may precede any command."""
 
 
-def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as settings; None means not given."""
-    flags = dict(given)
-    named = (("no_isolation", "isolation", "none"), ("no_cache", "use_cache", False), ("yes", "download", "always"))
-    for option, name, value in named:
-        if option in flags:
-            flags[name] = value if flags.pop(option) else None
-    return {name: None if value is False and name != "use_cache" else value for name, value in flags.items()}
+class Invocation(NamedTuple):
+    """What applies to a command beside its own words."""
+
+    before: Mapping[str, tuple[str, Any]] = {}
+    """Options that precede the command: by parameter the flag and the value."""
+    flags: Mapping[str, Any] = {}
+    """The settings of the session that runs the command."""
+    results: list[Result] | None = None
+    """Gets the result instead of standard output."""
 
 
-before_command: dict[str, Any] = {}
-"""Settings from options that precede a command without these options; `main` sets them."""
+_invocation: ContextVar[Invocation] = ContextVar("invocation", default=Invocation())  # noqa: B039 - it is immutable
+_flags: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa: B039 - nothing changes it
 
 
-def settings(flags: Mapping[str, Any] | None = None) -> Settings:
+@contextmanager
+def invoked(invocation: Invocation) -> Iterator[None]:
+    """Lets an invocation apply to the commands that the block runs."""
+    token = _invocation.set(invocation)
+    try:
+        yield
+    finally:
+        _invocation.reset(token)
+
+
+def flags() -> dict[str, Any]:
+    """The settings that the options of the running command give."""
+    return dict(_flags.get())
+
+
+def settings(**more: Any) -> Settings:
     """The settings, read when a command needs them: importing them takes longer than the rest of a short command."""
     from agent.configuration.settings_sources import read_settings
 
-    return read_settings({**before_command, **(flags or {})})
+    return read_settings({**_flags.get(), **more})
+
+
+def _flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    is_given = {name: value is not None and value is not False for name, value in given.items()}
+    found = {name: value for name, value in given.items() if name in SETTINGS and is_given[name]}
+    return dict(_NAMED.get(name, (name, value)) for name, value in found.items())
 
 
 def period(text: str | None, option: str) -> float | None:
@@ -101,42 +125,66 @@ def period(text: str | None, option: str) -> float | None:
         raise UsageError(f"{option}: {error}.", remedy=f"For example: {option} 30d") from None
 
 
-class Grouped(TyperCommand):
-    """A command whose help shows examples, and its options in groups."""
+_TYPES = re.compile(r" <[^>]*>| ?\[(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]")
+"""What typer says of the type and the range of a value."""
+
+
+class Command(TyperCommand):
+    """A command: prints the `Result` that its function returns, and takes options that precede it.
+
+    Its help has no types of values; one with examples also has groups of options.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the options before the command as its own."""
+        before, own = _invocation.get().before, set[str]()
+        for name, (flag, _) in before.items():
+            if any(param.name == name and flag in param.opts for param in self.params):
+                own.add(name)
+            elif name not in _EVERYWHERE:
+                from agent.errors import UsageError
+
+                path = ctx.command_path
+                as_question = f"To ask “{path.partition(' ')[2]} …” as a question, put -- before it."
+                raise UsageError(f"{path} has no option {flag}.", remedy=f"{path} --help\n       {as_question}")
+        ctx.default_map = {name: value for name, (_, value) in before.items() if name in own}
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Calls the function, and returns the exit code."""
+        invocation = _invocation.get()
+        before = {name: value for name, (_, value) in invocation.before.items()}
+        token = _flags.set({**invocation.flags, **_flags_of({**before, **ctx.params})})
+        try:
+            result = super().invoke(ctx)
+        finally:
+            _flags.reset(token)
+        if not isinstance(result, Result):
+            return result
+        if invocation.results is None:
+            result.print(ctx.params["as_json"], quiet="quiet" in before)
+        else:
+            invocation.results.append(result)
+        return result.code
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes the examples, a section for each group, and one for the rest."""
+        """Writes the examples, the arguments and the options."""
         if self.epilog:
             with formatter.section("Examples"):
                 formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
         groups: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                groups.setdefault(getattr(parameter, "rich_help_panel", None) or "Other", []).append(record)
-        longest = max(len(option) for records in groups.values() for option, _ in records)
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                group = getattr(param, "rich_help_panel", None) or "Other" if self.epilog else "Options"
+                name = "Arguments" if param.param_type_name == "argument" else group
+                groups.setdefault(name, []).append((_TYPES.sub("", record[0]), _TYPES.sub("", record[1])))
+        longest = max(len(option) for records in groups.values() for option, _ in records) if self.epilog else 0
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl([(option.ljust(longest), text) for option, text in records])
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Nothing: the examples are there already."""
-
-
-_TYPES = re.compile(r" <[^>]*>| ?\[(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]")
-"""What typer says of the type and the range of a value."""
-
-
-class Plain(TyperCommand):
-    """A command whose help names arguments and options without the types of their values."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes the arguments and the options."""
-        for kind in ("argument", "option"):
-            params = [each for each in self.get_params(ctx) if each.param_type_name == kind]
-            records = [record for each in params if (record := each.get_help_record(ctx)) is not None]
-            if records:
-                with formatter.section(f"{kind.capitalize()}s"):
-                    formatter.write_dl([(_TYPES.sub("", name), _TYPES.sub("", text)) for name, text in records])
 
 
 class Commands(TyperGroup):
@@ -166,41 +214,6 @@ class App(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(self, name: str | None = None, *, settings: Sequence[str] = (), **more: Any) -> Callable[[F], F]:
-        """Makes a function a command.
-
-        One that gives a `Result` has the option `--json`. One with `settings` has their options, and gets what these
-        set as its first argument, `flags`.
-        """
-
-        def add(function: F) -> F:
-            super(App, self).command(name, **{"cls": Plain, **more})(_printing(function, settings))
-            return function
-
-        return add
-
-
-def _printing(function: Callable[..., Result | None], settings: Sequence[str]) -> Callable[..., None]:
-    """The function as typer wants it: every option in its signature, and what it gives is printed."""
-    signature = inspect.signature(function, eval_str=True)
-    has_result = signature.return_annotation is Result
-
-    @functools.wraps(function)
-    def command(**given: Any) -> None:
-        as_json = has_result and given.pop("as_json")
-        flags = [before_command | flags_of({name: given.pop(name) for name in settings})] if settings else []
-        if (result := function(*flags, **given)) is not None:
-            result.print(as_json)
-            if result.code:
-                raise typer.Exit(result.code)
-
-    own = [*signature.parameters.values()][1 if settings else 0 :]
-    added = {name: SETTINGS[name] for name in settings} | ({"as_json": AsJson} if has_result else {})
-    kind = inspect.Parameter.KEYWORD_ONLY
-    everything = [parameter.replace(kind=kind) for parameter in own]
-    for name, annotation in added.items():
-        default = False if annotation.__origin__ is bool else None
-        everything.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
-    command.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]  # read by inspect.signature
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
-    return command
+    def command(self, name: str | None = None, *, cls: type[TyperCommand] = Command, **more: Any) -> Callable[[F], F]:
+        """Makes a function a command. One that returns a `Result` has the parameter `as_json: AsJson = False`."""
+        return super().command(name, cls=cls, **more)

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Isolation
 
 
-quiet = False
-"""Results are printed without their notes: `alita -q COMMAND`."""
-
-
 def choose_color(when: str) -> None:
     """Turns colour on (`always`) or off (`never`) in all that this process prints; `auto` changes nothing."""
     if when != "auto":
@@ -73,8 +69,8 @@ class Result:
     code: int = 0
     """With which the command exits."""
 
-    def print(self, as_json: bool = False) -> None:
-        """Prints it."""
+    def print(self, as_json: bool = False, *, quiet: bool = False) -> None:
+        """Prints it; `quiet` leaves its note out."""
         if as_json:
             print_json(self.form() if callable(self.form) else self.form)
         else:

@@ -12,10 +12,14 @@ from agent.configuration.settings_sources import read_settings
     ("variable", "value", "found"),
     [
         ("ALITA_ALLOW_PRIVATE", "true", [(True, "all of this machine")]),
-        ("ALITA_ALLOW_ADDRESSES", "", []),
-        ("ALITA_ALLOW_ADDRESSES", "10.1.0.0/16, localhost:80", [(True, "10.1.0.0/16"), (True, "localhost:80 (")]),
-        ("ALITA_ALLOW_ADDRESSES", "nowhere.invalid", [(False, "There is no host nowhere.invalid")]),
-        ("ALITA_ALLOW_ADDRESSES", "http://169.254.169.254", [(False, "never opened")]),
+        (
+            "ALITA_ALLOW_ADDRESSES",
+            "10.1.0.0/16, localhost:80, nowhere.invalid, http://169.254.169.254",
+            [
+                *((True, "10.1.0.0/16"), (True, "localhost:80 (")),
+                *((False, "There is no host nowhere.invalid"), (False, "never opened")),
+            ],
+        ),
     ],
 )
 def test_allowed_addresses_are_shown(

@@ -14,17 +14,12 @@ from support.hot_journal import plant
 
 COMMANDS = {
     "a question": ("ask", "What is 2+2 of the fibonacci tool?", "--model", "scripted:none.jsonl"),
-    "tools list": ("tools", "list"),
-    "tools show": ("tools", "show", "double"),
     "tools search": ("tools", "search", "double"),
     "tools run": ("tools", "run", "double", '{"n": 2}'),
-    "tools check": ("tools", "check", "double"),
     "tools approve": ("tools", "approve", "--all"),
-    "tools delete": ("tools", "delete", "double", "--yes"),
     "doctor": ("doctor",),
     "serve": ("serve",),
     "gaps list": ("gaps", "list"),
-    "stats": ("stats",),
 }
 DATABASES = ("generated_tools/.alita/index.sqlite", "generated_tools/.alita/calls.sqlite", "gaps.sqlite")
 DOUBLE = 'def double(n: int) -> int:\n    """Double a number.\n\n    >>> double(2)\n    4\n    """\n    return 2 * n\n'

@@ -35,15 +35,21 @@ def put(terminal, run_id, text):
     return folder
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_damaged_run_is_named_and_the_others_are_listed(terminal, damage):
+def test_damaged_runs_are_named_and_the_others_are_listed(terminal):
     put(terminal, GOOD, json.dumps(WHOLE))
-    put(terminal, BAD, json.dumps(WHOLE)[:-1] + f", {damage}}}")
+    bad = [f"261121-1040{number}-k3f9" for number in range(56, 56 + len(DAMAGES))]
+    for run_id, damage in zip(bad, DAMAGES.values(), strict=True):
+        put(terminal, run_id, json.dumps(WHOLE)[:-1] + f", {damage}}}")
     listed = terminal.call("runs", "list")
     assert listed.code == 0
     assert GOOD in listed.out
-    assert f"{BAD}/run.json is damaged" in listed.out + listed.err
-    for command in (("runs", "show", BAD), ("resume", BAD), ("runs", "export", BAD), ("stats",)):
+    told = listed.out + listed.err
+    assert [
+        name for run_id, name in zip(bad, DAMAGES, strict=True) if f"{run_id}/run.json is damaged" not in told
+    ] == []
+    for run_id in bad:
+        assert terminal.call("runs", "show", run_id).code == 2
+    for command in (("resume", bad[0]), ("runs", "export", bad[0]), ("stats",)):
         assert terminal.call(*command).code in (0, 1, 2)
 
 

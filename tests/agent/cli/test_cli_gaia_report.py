@@ -134,15 +134,3 @@ def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
     assert "Name the ledger of a benchmark" in raised.value.remedy
     with pytest.raises(StorageError, match="cannot be written"):
         gaia("report", ledger, "-o", tmp_path / "no" / "such" / "folder.txt")
-
-
-def test_in_a_terminal_it_has_its_width(ledger):
-    from agent.gaia.report.figures import open_results, report_of
-    from agent.gaia.report.tables import as_terminal
-
-    for width in (120, 80):
-        text = as_terminal(report_of(open_results(ledger)), width=width)
-        lines = text.splitlines()
-        assert lines[0].startswith("25.0 % right")
-        assert max(map(len, lines)) <= width
-        assert any(line.split()[:4] == ["1", "1", "of", "4"] for line in lines)

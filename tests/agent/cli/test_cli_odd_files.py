@@ -40,9 +40,14 @@ def odd(path: Path, kind: str) -> None:
         path.mkdir()
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 @pytest.mark.parametrize(
-    "place", [f"runs/{RUN}/run.json", f"runs/{RUN}/journal.jsonl", f"runs/{RUN}/trace.html", f"sessions/{RUN}.json"]
+    ("place", "kind"),
+    [
+        (f"runs/{RUN}/run.json", "pipe"),
+        (f"runs/{RUN}/journal.jsonl", "device"),
+        (f"runs/{RUN}/trace.html", "folder"),
+        (f"sessions/{RUN}.json", "pipe"),
+    ],
 )
 def test_no_command_waits_for_what_is_not_a_file(terminal, place, kind):
     data = terminal.home / "data"

@@ -1,16 +1,14 @@
 """The account of a run on stderr: the same lines everywhere, movement only on a terminal."""
 
 import io
-import re
 
 import pytest
 from inline_snapshot import snapshot
-from rich.console import Console
 
 from agent import events as e
 from agent.answer import Answer
 from agent.cli.exits import EXIT_CODES, exit_code
-from agent.cli.screen import LONGEST_SPOKEN, Screen, line_of, summary
+from agent.cli.screen import Screen, line_of, summary
 from agent.models.protocol import Usage
 
 STORY = [
@@ -77,49 +75,12 @@ def test_quiet_shows_warnings_only():
     assert told(lambda stream: Screen(stream, quiet=True), story) == "alita: nothing isolates\n"
 
 
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_no_line_is_wider_than_the_terminal(width, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(width))
-    story = [*STORY, e.StepStarted(3, 12, "use_tool", "because " * 50), e.SpecWritten("f(" + "x" * 300, "")]
-    assert max(map(len, told(lambda stream: Screen(stream, folds=True), story).splitlines())) <= width
-
-
-def test_a_terminal_sees_the_same_lines_and_the_run_in_the_last_one():
-    def moving(stream):
-        console = Console(file=stream, force_terminal=True, width=60, highlight=False, markup=False)
-        return Screen(stream, console=console, folds=True)
-
-    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told(moving))
-    assert "  call    fibonacci(n=57) → 365435296162 (2 ms)" in shown
-    assert "● done    answered" in shown
-    assert "run 261121-104055-k3f9" in " ".join(shown.split())
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        e.StepStarted(1, 2, "\x1b[31mred", "\x1b]0;title\x07"),
-        e.ToolCalled("f", {"x": "\x1b[2J"}, True, "\u202egnp.exe", 0.1),
-        e.Note("a\rb\x9b31m"),
-        e.CodeChecked(False, ("\x1b[1m", "two\nlines")),
-    ],
-)
-def test_what_models_and_tools_say_cannot_steer_the_terminal(event):
-    shown = told(story=[event])
-    assert shown.count("\n") == 1
-    assert not set(shown) & set("\x1b\x9b\u202e\r\x07")
-
-
 def test_an_unknown_cost_is_said_and_never_zero():
     line = summary(Answer("x", "limit", steps=1, usage=Usage(1, 1, 0, 1, None), limit="steps")).text
     assert "cost unknown" in line
     assert "limit (steps)" in line
     assert "1 step " in line
     assert "$" not in line
-
-
-def test_no_movement_without_a_terminal():
-    assert not Screen(io.StringIO()).animated
 
 
 class Terminal(io.StringIO):
@@ -185,28 +146,12 @@ def test_each_event_is_a_sentence_without_signs(event):
     assert not set("●│┌─→✗✓·—") & set(line.spoken)
 
 
-def test_model_calls_are_for_those_who_ask_for_them():
-    called = e.ModelCalled("writer", "m", Usage(1, 2), 0.5)
-    assert line_of(called) is None
-    told = line_of(called, verbose=True)
-    assert told is not None
-    assert told.spoken == "Model: writer: m, 1 + 2 tokens (500 ms)."
-
-
 def test_signs_are_said_in_words():
     step, called, ended = (line_of(EVERY_EVENT[at]) for at in (0, 10, -1))
     assert step is not None and called is not None and ended is not None  # noqa: PT018
     assert step.spoken == "Decide: create_tool, because: no tool does it."
     assert called.spoken == "Call: area(r=1) gives 3.14 (0 ms)."
     assert ended.spoken == "Done: answered, 1 step, 2 model calls, 15 tokens, 1.2 s, cost unknown."
-
-
-def test_text_of_others_is_one_line_of_limited_length():
-    told = line_of(e.Note("a\x1b[2J\nalita (ask)> b" + "x" * 1000))
-    assert told is not None
-    assert "\n" not in told.spoken
-    assert "\x1b" not in told.spoken
-    assert len(told.spoken) <= LONGEST_SPOKEN + 10
 
 
 def test_every_event_has_a_line_or_is_shown_otherwise():

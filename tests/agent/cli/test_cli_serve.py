@@ -285,7 +285,7 @@ def test_a_client_that_reads_slowly_gets_everything(library: Library) -> None:
 def test_flags_that_cannot_be_meant_are_refused(library: Library, wanted: dict[str, Any], said: str) -> None:
     try:
         with pytest.raises(UsageError, match=said):
-            serve({}, **wanted)
+            serve(**wanted)
     finally:
         gc.enable()
 

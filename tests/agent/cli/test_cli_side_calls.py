@@ -14,13 +14,11 @@ from support.pictures import as_bytes, written
 
 FAILURES = {
     "broken": Step(status=500, body={"error": {"message": "it broke"}}),
-    "busy": Step(status=429, body={"error": {"message": "slow down"}}),
     "refused": Step(status=400, body={"error": {"message": "this is not for us"}}),
-    "filtered": Step(status=400, body={"error": {"message": "blocked", "code": "content_filter"}}),
     "no-json": Step(text='{"tests": [{'),
     "declined": Step(text="", message={"refusal": "I cannot help with that"}),
 }
-few = pytest.mark.parametrize("failure", ["broken", "refused", "no-json"])
+few = pytest.mark.parametrize("failure", ["refused", "no-json"])
 
 
 def results(body: dict[str, Any]) -> list[str]:
@@ -95,17 +93,9 @@ def test_summarising(terminal: Terminal, openai_server: OpenAIServer, failure: s
     assert "Earlier calls:" in json.dumps(openai_server.requests[-1])
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Invalid request: Your request exceeded model token limit: 131072 (requested: 140211)",
-        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-        "the request exceeds the available context size, try increasing it",
-    ],
-    ids=["moonshot", "xai", "llama.cpp"],
-)
-def test_a_run_goes_on_after_an_overflow(terminal: Terminal, openai_server: OpenAIServer, said: str) -> None:
+def test_a_run_goes_on_after_an_overflow(terminal: Terminal, openai_server: OpenAIServer) -> None:
     """Old results shrink until the endpoint takes the request."""
+    said = "This model's maximum prompt length is 131072 but the request contains 537812 tokens."
 
     def reply(body: dict[str, Any]) -> Step:
         if sum(map(len, results(body))) > 20_000:

@@ -12,10 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from typer.main import get_command
+
 from agent.cli import confirmations
 from agent.cli.interactive.completion import MODES
 from agent.cli.interactive.pastes import in_short
-from agent.cli.output import date_text
+from agent.cli.main import load
+from agent.cli.options import Invocation, invoked
+from agent.cli.output import Result, date_text
 from agent.configuration.settings import wish_of
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
@@ -79,16 +83,13 @@ async def clear(terminal: Terminal, argument: str) -> None:
 
 async def config(terminal: Terminal, argument: str) -> None:
     """Show the settings, or show or change one."""
-    from agent.cli.verbs.config import set_, shown
-
     name, _, value = argument.partition(" ")
+    words = ("set", "--", name, value.strip()) if value else ("show", *filter(None, [name]))
+    terminal.screen.result(await _verb(terminal, "config", *words))
     if value:
-        terminal.screen.result(set_(name, value.strip()))
         settings = await asyncio.to_thread(with_named_model, read_settings(terminal.flags))
         if settings.explain() != terminal.settings.explain():
             await terminal.switch(settings)
-        return
-    terminal.screen.rows(shown(terminal.settings, name).rows)
 
 
 async def files(terminal: Terminal, argument: str) -> None:
@@ -144,17 +145,13 @@ async def route(terminal: Terminal, argument: str) -> None:
 
 async def tools(terminal: Terminal, argument: str) -> None:
     """List the tools, or those that match the words."""
-    from agent.cli.verbs.tools import list_, search
-
-    flags, words = terminal.flags, argument.split()
-    terminal.screen.result(search(flags, words, FOUND) if words else list_(flags))
+    words = ("search", "-n", str(FOUND), "--", argument) if argument else ("list",)
+    terminal.screen.result(await _verb(terminal, "tools", *words))
 
 
 async def show_tool(terminal: Terminal, argument: str) -> None:
     """Show a tool: its record and source."""
-    from agent.cli.verbs.tools import show
-
-    found = show(terminal.flags, argument)
+    found = await _verb(terminal, "tools", "show", "--", argument)
     terminal.screen.result(replace(found, text=""))
     terminal.screen.code(found.form["source"])
 
@@ -212,9 +209,7 @@ async def trace(terminal: Terminal, argument: str) -> None:
 
 async def sessions(terminal: Terminal, argument: str) -> None:
     """List the sessions, the newest first."""
-    from agent.cli.verbs.runs import list_sessions as verb
-
-    terminal.screen.result(found := verb())
+    terminal.screen.result(found := await _verb(terminal, "sessions", "list"))
     if found.rows:
         terminal.screen.note("To continue one: /resume ID")
 
@@ -358,17 +353,25 @@ async def verbose(terminal: Terminal, argument: str) -> None:
 
 async def mcp(terminal: Terminal, argument: str) -> None:
     """List the configured MCP servers."""
-    from agent.cli.verbs.mcp import list_
-
-    terminal.screen.result(await asyncio.to_thread(list_))
+    terminal.screen.result(await _verb(terminal, "mcp", "list"))
 
 
 async def check(terminal: Terminal, argument: str) -> None:
     """Check that alita has everything it needs."""
-    from agent.cli.verbs.doctor import doctor
-
     terminal.screen.note("Checking …")
-    terminal.screen.result(await asyncio.to_thread(doctor, terminal.flags))
+    terminal.screen.result(await _verb(terminal, "doctor"))
+
+
+async def _verb(terminal: Terminal, *words: str) -> Result:
+    """The result of a command of `alita` with the settings of the session."""
+    results: list[Result] = []
+
+    def run() -> None:
+        with invoked(Invocation(flags=terminal.flags, results=results)):
+            get_command(load(words[0]))(words[1:], standalone_mode=False)
+
+    await asyncio.to_thread(run)
+    return results[0]
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:

@@ -46,15 +46,8 @@ STDIN = "-"
 """In place of words: the question is read from standard input."""
 
 
-_SETTINGS = (
-    *("plain", "model", "agent", "base_url", *options.LIMITS),
-    *("tools_dir", "approval", "no_cache", "no_isolation", "yes", "allow_private"),
-)
-
-
-@app.command(cls=options.Grouped, epilog=EXAMPLES, settings=_SETTINGS)
+@app.command(epilog=EXAMPLES)
 def ask(
-    flags: dict[str, Any],
     question: Question = None,
     file: options.Files = None,
     continue_: options.Continue = False,
@@ -66,11 +59,26 @@ def ask(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     color: options.Colour = "auto",
+    plain: options.Plain = False,
+    model: options.Model = None,
+    agent: options.Agent = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    tools_dir: options.ToolsDir = None,
+    approval: options.Approval = None,
+    no_cache: options.NoCache = False,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
+    allow_private: options.AllowPrivate = False,
 ) -> None:
     """Answers a question. Text piped in is the question, or is appended to it. Without a question, opens a session."""
     if (as_json and json_stream) or (quiet and verbose):
         both = "--json and --json-stream" if as_json and json_stream else "--quiet and --verbose"
         raise UsageError(f"{both} cannot be used together.", remedy="Use only one of them.")
+    flags = options.flags()
     choose_color(color)
     words = question or []
     files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
@@ -120,9 +128,8 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
         return checked_schema(read_small(path, RECORD).decode(), str(path))
 
 
-@resume_app.command(settings=(*options.LIMITS, "no_isolation", "yes", "allow_private"))
+@resume_app.command()
 def resume(
-    flags: dict[str, Any],
     run: Annotated[
         str | None,
         typer.Argument(metavar="RUN", help="Run id (default: the last unfinished run).", autocompletion=run_ids),
@@ -131,10 +138,17 @@ def resume(
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
+    allow_private: options.AllowPrivate = False,
 ) -> None:
     """Continues a run that was interrupted or hit a limit. Finished calls are not repeated."""
     shown = Output(as_json, json_stream, quiet, verbose)
-    raise typer.Exit(answer(flags, lambda alita, listen: alita.resume(run, on_event=listen), shown))
+    raise typer.Exit(answer(options.flags(), lambda alita, listen: alita.resume(run, on_event=listen), shown))
 
 
 def _at_keyboard() -> bool:

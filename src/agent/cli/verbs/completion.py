@@ -38,14 +38,13 @@ class _Verbs(TyperGroup):
         return [command.name for command in COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        found = next((command for command in COMMANDS if command.name == cmd_name), None)
-        return get_command(load(found)) if found else None
+        return get_command(load(cmd_name)) if cmd_name in self.list_commands(ctx) else None
 
 
 def complete(instruction: str) -> None:
     """Prints the script of a shell (`source_zsh`), or what fits the words that it has set (`complete_zsh`)."""
     get_completion_inspect_parameters()  # makes typer's shells known
-    question = get_command(load(COMMANDS[0]))
+    question = get_command(load("ask"))
     options_of_it = [each for each in question.params if each.param_type_name == "option"]
     sys.exit(shell_complete(_Verbs(name="alita", params=options_of_it), {}, "alita", VARIABLE, instruction))
 

@@ -40,7 +40,10 @@ app = options.App("Show and change settings.")
 
 
 @app.command()
-def show(name: Annotated[str | None, typer.Argument(help="Only this setting.")] = None) -> Result:
+def show(
+    name: Annotated[str | None, typer.Argument(help="Only this setting.")] = None,
+    as_json: options.AsJson = False,
+) -> Result:
     """Prints every setting, its value and its source. Keys are masked."""
     return shown(options.settings(), name or "")
 
@@ -58,6 +61,7 @@ def shown(settings: Settings, name: str = "") -> Result:
 def set_(
     name: Annotated[str, typer.Argument(help="Name of the setting; alita config show lists all.")],
     value: Annotated[str, typer.Argument(help='Value as in TOML: 12, true, "text", ["a", "b"]; or plain text.')],
+    as_json: options.AsJson = False,
 ) -> Result:
     """Writes a setting to your own settings file. Comments are kept."""
     if name in KEYS:
@@ -68,7 +72,7 @@ def set_(
         wanted = value
     require_known([name])
     try:
-        options.settings({name: wanted})  # an invalid value is reported before it is written
+        options.settings(**{name: wanted})  # an invalid value is reported before it is written
     except SettingsError as error:
         flag = f" (flag --{name.replace('_', '-')})"
         raise SettingsError(error.message.replace(flag, ""), remedy=error.remedy) from None
@@ -78,7 +82,7 @@ def set_(
 
 
 @app.command()
-def unset(name: Annotated[str, typer.Argument(help="The setting.")]) -> Result:
+def unset(name: Annotated[str, typer.Argument(help="The setting.")], as_json: options.AsJson = False) -> Result:
     """Removes a setting from your own settings file."""
     document = _document()
     if name not in document:
@@ -139,7 +143,7 @@ def _write(document: TOMLDocument, note: str) -> Result:
 
 
 @app.command()
-def path() -> Result:
+def path(as_json: options.AsJson = False) -> Result:
     """Prints the paths of the settings files, yours first."""
     files = [_file(), Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
     form = {"files": [{"path": str(file), "exists": file.is_file()} for file in files]}
@@ -147,7 +151,10 @@ def path() -> Result:
 
 
 @app.command()
-def trust(yes: Annotated[bool, opt("--yes -y", "Allow without asking.")] = False) -> Result:
+def trust(
+    yes: Annotated[bool, opt("--yes -y", "Allow without asking.")] = False,
+    as_json: options.AsJson = False,
+) -> Result:
     """Shows which model this folder's settings choose, and asks whether to allow it."""
     settings = options.settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
@@ -168,7 +175,7 @@ Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="Name of the key's
 
 
 @keys_app.command("set")
-def set_key(name: Name = "OPENAI_API_KEY") -> Result:
+def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> Result:
     """Asks for a key without showing it, or reads it from a pipe, and stores it."""
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in options.settings().models.values() if model.key}
@@ -191,7 +198,7 @@ def set_key(name: Name = "OPENAI_API_KEY") -> Result:
 
 
 @keys_app.command("list")
-def list_keys() -> Result:
+def list_keys(as_json: options.AsJson = False) -> Result:
     """Lists which keys are stored, and where. The keys are not shown."""
     keys = _keys()
     places = keys.places()
@@ -201,7 +208,7 @@ def list_keys() -> Result:
 
 
 @keys_app.command("delete")
-def delete_key(name: Name) -> Result:
+def delete_key(name: Name, as_json: options.AsJson = False) -> Result:
     """Deletes a stored key."""
     if not _keys().drop(name):
         raise UsageError(f"No key is stored for {name}.", remedy="alita keys list")

@@ -40,6 +40,7 @@ def questions(
     output: Annotated[Path | None, opt("-o --output FILE", "Write the questions to this file.")] = None,
     files: Annotated[Path | None, opt("--files DIR", "Save the attached files in this folder.")] = None,
     course: Address = COURSE_URL,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Lists the questions of the course."""
     api = CourseApi(course)
@@ -54,9 +55,8 @@ def questions(
     return Result(form, rows)
 
 
-@app.command(settings=("model", "base_url", *options.LIMITS, "no_isolation"))
+@app.command()
 def run(
-    flags: dict[str, Any],
     output: Annotated[
         Path, opt("-o --output FILE", "Results file (default: course.json); questions and ledger go next to it.")
     ] = Path("course.json"),
@@ -68,6 +68,13 @@ def run(
     agent_code: AgentCode = "",
     send: Submit = False,
     course: Address = COURSE_URL,
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    no_isolation: options.NoIsolation = False,
 ) -> None:
     """Answers the questions as a benchmark. Limits apply to each question. With --submit, also submits."""
     if send:
@@ -90,7 +97,7 @@ def run(
         resume=resume,
         verbose=verbose,
     )
-    code = benchmark({**flags, "leak_guard": True}, choices)
+    code = benchmark({**options.flags(), "leak_guard": True}, choices)
     if code or not send:
         print_note(f"Nothing was submitted. To preview: alita course submit {ledger} --username … --agent-code …")
         raise typer.Exit(code)
@@ -104,6 +111,7 @@ def submit(
     agent_code: AgentCode = "",
     send: Submit = False,
     course: Address = COURSE_URL,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Submits answers. Without --submit, only shows what would be sent. Both are kept in submission_payload.log."""
     api = CourseApi(course)

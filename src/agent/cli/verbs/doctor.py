@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli import exits, options
 from agent.cli.output import Result
@@ -271,10 +271,14 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 app = options.App("Checks that alita has everything it needs.")
 
 
-@app.command(settings=("model", "base_url"))
-def doctor(flags: dict[str, Any]) -> Result:
+@app.command()
+def doctor(
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    as_json: options.AsJson = False,
+) -> Result:
     """Checks packages, model, isolation, browser and folders. Exits with 0 if alita can answer questions."""
-    settings = options.settings(flags)
+    settings = options.settings()
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
     lines = []

@@ -29,6 +29,7 @@ def show(
     page: Annotated[int | None, opt("--page N", "Show this page only.", min=1)] = None,
     to: Annotated[int | None, opt("--to N", "Show pages up to this one.", min=1)] = None,
     find: Annotated[str, opt("--find WORDS", "Show lines that contain all these words.")] = "",
+    as_json: options.AsJson = False,
 ) -> Result:
     """Shows a summary and the beginning of a file, some of its pages, or lines with given words."""
     if to is not None and to < (page or 1):

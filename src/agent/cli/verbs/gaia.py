@@ -74,9 +74,8 @@ _LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong 
 _LIBRARY = "cold: each question starts without tools; warm: one library grows; read-only: use it unchanged."
 
 
-@app.command(settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "yes"))
+@app.command()
 def run(
-    flags: dict[str, Any],
     jsonl_file: Annotated[
         Path,
         typer.Argument(
@@ -116,6 +115,15 @@ def run(
     mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Scoring rules: gaia or course.")] = "gaia",
     learning: Annotated[Literal["off", "use", "grow"], opt("--learning MODE", _LEARNING)] = "off",
     servers: Annotated[str, opt("--servers NAMES", "Use these MCP servers, separated by commas, or all.")] = "",
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
 ) -> None:
     """Runs a question file and records every attempt in a ledger. Limits apply to each question (30 minutes).
 
@@ -140,13 +148,12 @@ def run(
         resume=resume,
         verbose=verbose,
     )
-    flags |= {"without": ",".join(without) if without else None, "seed": seed, "servers": servers or "none"}
-    raise typer.Exit(benchmark({**flags, "leak_guard": leak_guard == "on"}, choices))
+    more = {"without": ",".join(without) if without else None, "seed": seed, "servers": servers or "none"}
+    raise typer.Exit(benchmark({**options.flags(), **more, "leak_guard": leak_guard == "on"}, choices))
 
 
-@app.command(settings=("model", "base_url", *options.LIMITS, "no_isolation", "yes"))
+@app.command()
 def learn(
-    flags: dict[str, Any],
     jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with true answers.")],
     attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder with the questions' files.")] = None,
     output: Annotated[Path | None, opt("-o --output FILE", "Prefix for the names of all output files.")] = None,
@@ -159,6 +166,14 @@ def learn(
     concurrency: Concurrency = None,
     resume: Resume = False,
     verbose: Verbose = False,
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
 ) -> None:
     """Measures how much learning helps: learns from some questions, answers the rest with and without what it learned.
 
@@ -169,7 +184,7 @@ def learn(
     def named(part: str) -> Path:
         return stem.with_name(f"{stem.name}.{part}")
 
-    settings = read_settings(flags)
+    settings = options.settings()
     digest = hashlib.sha256(os.fsencode(stem.resolve())).hexdigest()[:24]  # no database of a folder is opened
     gaps_file = settings.data_dir / "learning" / f"{digest}.sqlite"
     ids = [task.task_id for task in load_questions(jsonl_file, settings).tasks]
@@ -186,7 +201,7 @@ def learn(
     learned = Selection(ids=parts.learned)
     taught = replace(before, output=named("learning.json"), selection=learned, library="warm", learning="grow")
     after = replace(before, output=named("with.json"), library="read-only", learning="use")
-    own = {**flags, "servers": "none", "seed": seed, "leak_guard": True, "gaps_file": gaps_file}
+    own = {**options.flags(), "servers": "none", "seed": seed, "leak_guard": True, "gaps_file": gaps_file}
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
         print_note(f"— {title}: {len(choices.selection.ids)} questions")
         if choices.library == "read-only":

@@ -39,6 +39,7 @@ def _records() -> GapRecords:
 def list_(
     status: Annotated[Literal["new", "approved", "rejected"] | None, opt("--status STATUS", _STATUS)] = None,
     limit: options.Limit = 50,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Lists the records, the newest first."""
     found = [record for record in _records().all() if status in (None, record.status)][:limit]
@@ -48,7 +49,7 @@ def list_(
 
 
 @app.command()
-def show(record: Id) -> Result:
+def show(record: Id, as_json: options.AsJson = False) -> Result:
     """Shows a record, and how questions planned with it turned out."""
     records = _records()
     found = records.get(record)
@@ -73,13 +74,13 @@ def _told(known: Help) -> str:
 
 
 @app.command()
-def approve(records: Ids) -> Result:
+def approve(records: Ids, as_json: options.AsJson = False) -> Result:
     """Approves records: the planner sees them even with gaps = "reviewed"."""
     return _marked(records, "approved")
 
 
 @app.command()
-def reject(records: Ids) -> Result:
+def reject(records: Ids, as_json: options.AsJson = False) -> Result:
     """Rejects records: the planner no longer sees them, and they are not learned again."""
     return _marked(records, "rejected")
 
@@ -98,6 +99,7 @@ def edit(
     situation: Annotated[str | None, opt("--situation TEXT", "When it applies.")] = None,
     pattern: Annotated[str | None, opt("--pattern TEXT", "What goes wrong.")] = None,
     advice: Annotated[str | None, opt("--advice TEXT", "What to do instead.")] = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Changes what a record says."""
     given = {"situation": situation, "pattern": pattern, "advice": advice}
@@ -110,14 +112,14 @@ def edit(
 
 
 @app.command()
-def merge(record: Id, others: Ids) -> Result:
+def merge(record: Id, others: Ids, as_json: options.AsJson = False) -> Result:
     """Merges records into the first, keeping its wording and adding up the counts."""
     kept = _records().merge(record, others)
     return done(f"Merged into {kept.id}, which was found {kept.seen} times.", **fields(kept, _FIELDS))
 
 
 @app.command()
-def delete(records: Ids) -> Result:
+def delete(records: Ids, as_json: options.AsJson = False) -> Result:
     """Deletes records. The overseer may write them again; `alita gaps reject` prevents that."""
     store = _records()
     found = [store.get(name).id for name in records]
@@ -142,6 +144,7 @@ def export(
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines as written by export; - for stdin.")],
+    as_json: options.AsJson = False,
 ) -> Result:
     """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
     with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
@@ -166,7 +169,7 @@ def import_(
 
 
 @app.command()
-def stats() -> Result:
+def stats(as_json: options.AsJson = False) -> Result:
     """Shows, for each record, whether questions planned with it did better than others of its kind."""
     records = _records()
     found = records.all()

@@ -44,7 +44,7 @@ Yes = Annotated[bool, opt("--yes -y", "Allow without asking.")]
 _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL"
 
 
-class AddCommand(options.Plain):
+class AddCommand(options.Command):
     """What follows the server's name and our options is the server's command, with its own options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -75,6 +75,7 @@ def add(
         Literal["user", "project"], opt("--scope user|project", "user: for you alone; project: in .mcp.json.")
     ] = "user",
     timeout: Annotated[float | None, opt("--timeout S", "Time limit for one call, in seconds.")] = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Adds a server: NAME and its command, or NAME and --url."""
     own = {"callSeconds": timeout} if timeout is not None else {}
@@ -140,7 +141,7 @@ def _file(settings: Settings, scope: Scope) -> Path:
 
 
 @app.command("list")
-def list_() -> Result:
+def list_(as_json: options.AsJson = False) -> Result:
     """Lists the configured servers, and says why some are not started."""
     configured = _configured()
     problems = [fields(problem, "where message") for problem in configured.problems]
@@ -167,7 +168,7 @@ def list_() -> Result:
 
 
 @app.command("test")
-def try_(name: Name) -> Result:
+def try_(name: Name, as_json: options.AsJson = False) -> Result:
     """Connects to a server and lists its tools, or says what failed."""
     configured = _configured()
     found = _found(name, configured)
@@ -216,7 +217,7 @@ async def _tested(standing: Standing) -> dict[str, Any]:
 
 
 @app.command()
-def remove(name: Name) -> Result:
+def remove(name: Name, as_json: options.AsJson = False) -> Result:
     """Removes a server from your file, or from the project's .mcp.json."""
     entry = _found(name, _configured()).entry
     _require_ours(entry, f"Leave it there and run: alita mcp disable {name}")
@@ -225,14 +226,14 @@ def remove(name: Name) -> Result:
 
 
 @app.command()
-def disable(name: Name) -> Result:
+def disable(name: Name, as_json: options.AsJson = False) -> Result:
     """Disables a server until you enable it again. For a project's server, this affects you alone."""
     _switch(name, _configured(), off=True)
     return done(f"{name} is now disabled.", disabled=name)
 
 
 @app.command()
-def enable(name: Name, yes: Yes = False) -> Result:
+def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Result:
     """Enables a server. Shows what a project defines or a server changed, and asks you to allow it."""
     configured = _configured()
     entry = _found(name, configured).entry
@@ -259,7 +260,7 @@ def enable(name: Name, yes: Yes = False) -> Result:
 
 
 @app.command()
-def allowed() -> Result:
+def allowed(as_json: options.AsJson = False) -> Result:
     """Lists the tools and folders that you allowed for good."""
     grants = _configured().grants
     tools, folders = grants.tools, grants.folders
@@ -274,6 +275,7 @@ def allowed() -> Result:
 @app.command()
 def forget(
     what: Annotated[str, typer.Argument(metavar="TOOL|FOLDER", help="As `alita mcp allowed` lists it.")],
+    as_json: options.AsJson = False,
 ) -> Result:
     """Takes back what you allowed a tool, or in a folder, for good."""
     if not _configured().grants.forget(what):
@@ -329,18 +331,19 @@ AsName = Annotated[str, opt("--name NAME", "Name of the server in the client (de
 Tools = Annotated[str | None, opt("--tools PATTERN", "Tools to offer, as in alita serve --tools.")]
 
 
-@app.command(settings=("tools_dir",))
+@app.command()
 def install(
-    flags: dict[str, Any],
     client: Client,
     print_only: Annotated[bool, opt("--print", "Print the entry without writing it.")] = False,
     scope: InScope = "user",
     name: AsName = "alita",
     tools: Tools = None,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Adds alita to a client's settings. A backup of the old file is kept next to it."""
     host, path = _host(client, scope)
-    entry = host.entry(_server(flags, tools), _valid(name))
+    entry = host.entry(_server(tools), _valid(name))
     if print_only:
         form = {"ok": True, "client": client, "path": str(path), "entry": {host.key: {name: entry}}}
         return Result(form, text=snippet(host, name, entry), note=f"{host.title} reads this from {path}.")
@@ -355,7 +358,12 @@ def install(
 
 
 @app.command()
-def uninstall(client: Client, scope: InScope = "user", name: AsName = "alita") -> Result:
+def uninstall(
+    client: Client,
+    scope: InScope = "user",
+    name: AsName = "alita",
+    as_json: options.AsJson = False,
+) -> Result:
     """Removes alita from a client's settings. A backup of the old file is kept next to it."""
     host, path = _host(client, scope)
     unchanged = f"{host.title} has no {name} in {path}. Nothing was changed."
@@ -370,15 +378,15 @@ def _change(host: Host, change: Change, told: str, unchanged: str, **more: Any) 
     return done(note, **form, backup=backup and str(backup), **more)
 
 
-@app.command("json", settings=("tools_dir",))
-def json_(flags: dict[str, Any], name: AsName = "alita", tools: Tools = None) -> None:
+@app.command("json")
+def json_(name: AsName = "alita", tools: Tools = None, tools_dir: options.ToolsDir = None) -> None:
     """Prints the mcpServers JSON that most other clients accept."""
-    print_json({"mcpServers": {_valid(name): _server(flags, tools).as_json()}})
+    print_json({"mcpServers": {_valid(name): _server(tools).as_json()}})
 
 
-def _server(flags: dict[str, Any], tools: str | None) -> ServerCommand:
+def _server(tools: str | None) -> ServerCommand:
     """The command, with the library of this folder: the client starts it in another."""
-    settings = options.settings(flags)
+    settings = options.settings()
     is_usual = settings.tools_dir == settings.data_dir / TOOLS_FOLDER
     return server_command(None if is_usual else settings.tools_dir, tools=tools)
 

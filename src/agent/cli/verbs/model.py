@@ -61,7 +61,7 @@ def _weights(name: Name = Name.EMBEDDED) -> Weights | WhisperWeights:
 
 
 @app.command()
-def pull(name: Which = Name.EMBEDDED, quiet: options.Quiet = False) -> Result:
+def pull(name: Which = Name.EMBEDDED, quiet: options.Quiet = False, as_json: options.AsJson = False) -> Result:
     """Downloads and verifies the weights. Resumes an interrupted download."""
     weights = _weights(name)
     new = name is Name.EMBEDDED and not weights.path.exists()
@@ -96,13 +96,14 @@ def _pull(weights: Weights) -> Path:
         return weights.pull(show)
 
 
-@app.command("list", settings=("base_url",))
+@app.command("list")
 def list_(
-    flags: dict[str, Any],
     forget: Annotated[bool, opt("--forget", "Forget what endpoints refused, then list.")] = False,
+    base_url: options.BaseUrl = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Lists the configured models, the models that their endpoints offer, and the weights on this machine."""
-    settings = options.settings(flags)
+    settings = options.settings()
     traits = TraitsCache(settings.cache_dir / TRAITS)
     if forget:
         traits.forget()
@@ -176,14 +177,14 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
 
 
 @app.command()
-def path(name: Which = Name.EMBEDDED) -> Result:
+def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> Result:
     """Prints where the weights are, or will be."""
     where = _weights(name).path
     return Result({"path": str(where), "exists": where.exists()}, text=str(where))
 
 
 @app.command()
-def rm(name: Which = Name.EMBEDDED) -> Result:
+def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> Result:
     """Removes the weights, partial downloads, and the cache computed with them."""
     weights = _weights(name)
     removed = weights.remove()
@@ -194,7 +195,10 @@ def rm(name: Which = Name.EMBEDDED) -> Result:
 
 
 @app.command()
-def serve(stop: Annotated[bool, opt("--stop", "Stop the server instead of starting it.")] = False) -> Result:
+def serve(
+    stop: Annotated[bool, opt("--stop", "Stop the server instead of starting it.")] = False,
+    as_json: options.AsJson = False,
+) -> Result:
     """Starts the embedded model's server in the background, so the next question does not wait for it."""
     if stop:
         ended = stop_servers(options.settings().runtime_dir)
@@ -210,7 +214,7 @@ def _server(weights: Path) -> LocalServer:
 
 
 @app.command()
-def status() -> Result:
+def status(as_json: options.AsJson = False) -> Result:
     """Shows whether the embedded model's server is running."""
     servers = [state for _, state in running(options.settings().runtime_dir)]
     known = [
@@ -247,13 +251,14 @@ _FUNCTIONS = {
 _STRUCTURED = {"schema": "JSON Schema", "text": "as JSON in its text"}
 
 
-@app.command("test", settings=("base_url",))
+@app.command("test")
 def try_out(
-    flags: dict[str, Any],
     name: Annotated[str, typer.Argument(help="Model to test (default: the one that answers).")] = "",
+    base_url: options.BaseUrl = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Asks a model three short questions to measure its speed, abilities and cost."""
-    settings = options.settings({**flags, "model": name or None})
+    settings = options.settings(model=name or options.flags().get("model"))
     require_allowed(settings)
     settings = with_named_model(settings)
     report = exits.run(_tested(settings, settings.model))

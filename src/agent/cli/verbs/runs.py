@@ -51,7 +51,7 @@ RunId = Annotated[
 
 
 @app.command("list")
-def list_(limit: options.Limit = 20) -> Result:
+def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists runs, newest first."""
     flaws: list[RunError] = []
     return _listed(list_runs(options.settings().runs_dir, limit=limit, flaws=flaws), "There are no runs yet.", flaws)
@@ -61,6 +61,7 @@ def list_(limit: options.Limit = 20) -> Result:
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Words to search for; all must match.")],
     limit: options.Limit = 20,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Finds runs by words in the question or answer, newest first."""
     wanted = " ".join(words).casefold().split()
@@ -79,7 +80,7 @@ def _listed(runs: list[Run], none: str, flaws: Sequence[RunError] = ()) -> Resul
 
 
 @app.command()
-def show(run: RunId = None) -> Result:
+def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
     """Shows a run: question and answer; with --json, every call too."""
     folder = options.settings().runs_dir
     run_id = find_run(folder, run)
@@ -115,11 +116,17 @@ def replay(
     run_id = find_run(options.settings().runs_dir, run)
 
     shown = Output(as_json, json_stream, quiet, verbose)
-    raise typer.Exit(answer({}, lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), shown))
+    raise typer.Exit(
+        answer(options.flags(), lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), shown)
+    )
 
 
 @app.command()
-def trust(run: RunId = None, yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False) -> Result:
+def trust(
+    run: RunId = None,
+    yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False,
+    as_json: options.AsJson = False,
+) -> Result:
     """Shows what a run that came from elsewhere would do if it went on, and asks whether to trust it."""
     settings = options.settings()
     found, own = load_run(settings.runs_dir, find_run(settings.runs_dir, run)), OwnRuns(settings)
@@ -140,6 +147,7 @@ def trust(run: RunId = None, yes: Annotated[bool, opt("--yes -y", "Trust it with
 def export_run(
     run: RunId = None,
     output: Annotated[Path | None, opt("-o --output FILE", "Archive to write (default: RUN.tar.gz).")] = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Exports a run as one archive. Unpack it into another `runs` folder to replay it there."""
     folder = options.settings().runs_dir
@@ -153,6 +161,7 @@ def prune(
     keep: Annotated[int | None, opt("--keep N", "Keep the N newest runs.", min=0)] = None,
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
     dry_run: Annotated[bool, opt("--dry-run", "Remove nothing; say what would be removed.")] = False,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Removes old runs: by default all that keep_runs does not cover. Runs in use or resumable are kept.
 
@@ -183,7 +192,7 @@ SessionId = Annotated[
 
 
 @sessions_app.command("list")
-def list_sessions(limit: options.Limit = 20) -> Result:
+def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists sessions, most recently used first."""
     folder = options.settings().sessions_dir
     found = sessions.list_sessions(folder, limit=limit)
@@ -194,7 +203,7 @@ def list_sessions(limit: options.Limit = 20) -> Result:
 
 
 @sessions_app.command("show")
-def show_session(session: SessionId = None) -> Result:
+def show_session(session: SessionId = None, as_json: options.AsJson = False) -> Result:
     """Shows a session: every question and its answer."""
     found = _session(session)
     rows = [
@@ -225,7 +234,9 @@ def export(
 
 @sessions_app.command("trust")
 def trust_session(
-    session: SessionId = None, yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False
+    session: SessionId = None,
+    yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Shows a session that came from elsewhere, and asks whether to trust it. Continuing it needs that."""
     found = _session(session)
@@ -244,6 +255,7 @@ def trust_session(
 @sessions_app.command()
 def delete(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="Session ids, or their starts or ends.")],
+    as_json: options.AsJson = False,
 ) -> Result:
     """Deletes sessions. Their runs are kept."""
     folder = options.settings().sessions_dir
@@ -271,7 +283,7 @@ cache_app = options.App("The answer cache, which answers a question repeated wit
 
 
 @cache_app.command("list")
-def list_cache(limit: options.Limit = 20) -> Result:
+def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists the cached answers, newest first."""
     found = AnswerCache(options.settings().cache_dir / "answers").all()[:limit]
     form = [
@@ -292,6 +304,7 @@ def list_cache(limit: options.Limit = 20) -> Result:
 @cache_app.command("clear")
 def clear_cache(
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Removes cached answers, and programs kept for similar questions. Runs are kept."""
     folder, seconds = options.settings().cache_dir, options.period(older, "--older") or 0.0
@@ -310,6 +323,7 @@ def stats(
         str | None,
         opt("--since PERIOD", "Start: 7d or 12h ago, or a day such as 2026-11-01 (default: all kept runs)."),
     ] = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Shows questions, answers, calls, tokens, cost, tools, failures and times of a period."""
     settings = options.settings()
@@ -342,6 +356,7 @@ def show_trace(
     run: RunId = None,
     step: Annotated[int | None, opt("--step N", "Show only this step, with its prompts and outputs.", min=0)] = None,
     full: Full = False,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Shows a run as a tree of its steps, with each call's time, tokens, cost, prompt and output."""
     trace = read_trace(options.settings().runs_dir, run)
@@ -356,6 +371,7 @@ def table_(
     ] = None,
     limit: options.Limit = 50,
     as_csv: Annotated[bool, opt("--csv", "Print every column as CSV.")] = False,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Shows a row for each attempt: brief, plans, calls, raw, final and true answer, resolution, diagnosis, record."""
     from agent.gaia.report import attempts

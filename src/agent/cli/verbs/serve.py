@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 app = options.App("Serves the tool library to MCP clients.")
 
 
-@app.command(
-    settings=("model", "base_url", *options.LIMITS, "tools_dir", "no_isolation", "yes", "allow_private", "no_cache")
-)
+@app.command()
 def serve(
-    flags: dict[str, Any],
     http: Annotated[
         str | None, opt("--http HOST:PORT", "Serve over HTTP instead of stdio; port 0 picks a free one.")
     ] = None,
@@ -48,13 +45,24 @@ def serve(
     tools: Annotated[
         str, opt("--tools WHICH", "Tools to serve: all, meta, or patterns such as 'convert_*,is_*'.")
     ] = "all",
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
+    allow_private: options.AllowPrivate = False,
+    no_cache: options.NoCache = False,
 ) -> None:
     """Serves the tool library to MCP clients over stdin and stdout, or over HTTP with --http.
 
     Clients get every approved tool, and also search_tools, describe_tool, call_tool, create_tool, ask and
     run_code. Limits apply to each question.
     """
-    from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
+    from agent.configuration.settings_sources import SERVE_TOKEN
 
     if http is None and sys.stdin is not None and sys.stdin.isatty():
         print_note("Serving MCP on stdin and stdout, for an MCP client to start. Press Ctrl-C to stop.")
@@ -62,7 +70,7 @@ def serve(
             "To add alita to a client: alita mcp install CLIENT. To serve over HTTP: alita serve --http HOST:PORT"
         )
     gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
-    settings = read_settings(flags)
+    settings = options.settings()
     if not tools.strip():
         raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
     door = None

@@ -46,10 +46,10 @@ TestsMayRead = Annotated[
 ]
 
 
-@app.command("list", settings=("tools_dir",))
-def list_(flags: dict[str, Any]) -> Result:
+@app.command("list")
+def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
     """Lists the tools, and says which are withheld from MCP clients and why."""
-    library = _library(options.settings(flags))
+    library = _library(options.settings())
     tools, withheld = library.list(), {one.name: one for one in library.withheld()}
     reasons = {name: fields(one, "reason remedy") for name, one in withheld.items()}
     form = [{**_brief(tool), "withheld": reasons.get(tool.name)} for tool in tools]
@@ -59,10 +59,10 @@ def list_(flags: dict[str, Any]) -> Result:
     return listing(form, rows, f"No tools are in {library.folder} yet." if not notes else "", notes)
 
 
-@app.command(settings=("tools_dir",))
-def show(flags: dict[str, Any], name: Name) -> Result:
+@app.command()
+def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
     """Shows a tool: its parameters, its record and its source."""
-    library = _library(options.settings(flags))
+    library = _library(options.settings())
     standing, path, warnings = library.standing(name), str(library.path(name)), []
     if isinstance(standing, Flaw):  # its source may be what is wrong with it
         try:
@@ -91,30 +91,33 @@ def show(flags: dict[str, Any], name: Name) -> Result:
     return Result({**form, "source": source, "path": path}, rows, "\n" + source, warnings=warnings)
 
 
-@app.command(settings=("tools_dir",))
+@app.command()
 def search(
-    flags: dict[str, Any],
     query: Annotated[list[str], typer.Argument(metavar="WORDS", help="What the tool should do.")],
     limit: options.Limit = 5,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Finds tools that match a description."""
-    hits = _library(options.settings(flags)).search(" ".join(query), limit)
+    hits = _library(options.settings()).search(" ".join(query), limit)
     rows = [(hit.tool.name, f"{hit.score:.2f}", one_line(hit.tool.description, 80)) for hit in hits]
     return listing([{**_brief(hit.tool), "score": hit.score} for hit in hits], rows, "No tool matches.")
 
 
-@app.command(settings=("tools_dir", "no_isolation"))
+@app.command()
 def run(
-    flags: dict[str, Any],
     tool: NameOrFile,
     arguments: Annotated[str, typer.Argument(metavar="JSON", help="The arguments as a JSON object.")] = "{}",
     grant_read: Annotated[
         list[Path] | None, opt("--grant-read PATH", "File or folder that the tool may read; repeatable.", exists=True)
     ] = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Runs a tool in the sandbox. A file is checked first."""
     try:
-        result = exits.run(_call(options.settings(flags), tool, arguments, tuple(grant_read or ())))
+        result = exits.run(_call(options.settings(), tool, arguments, tuple(grant_read or ())))
     except AlitaError as error:
         form = {**_result(error=(type(error).__name__, error.message)), "remedy": error.remedy}
         return Result(form, warnings=[error_text(error)], code=error.exit_code)
@@ -159,15 +162,21 @@ def _result(
     return {"ok": not error, "value": value, "error": told, "seconds": round(seconds, 6), "isolation": level}
 
 
-@app.command(settings=("tools_dir", "no_isolation"))
-def check(flags: dict[str, Any], tool: NameOrFile, grant_read: TestsMayRead = None) -> Result:
+@app.command()
+def check(
+    tool: NameOrFile,
+    grant_read: TestsMayRead = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
+) -> Result:
     """Checks source code without running it. For a tool in the library, also runs its tests in the sandbox."""
 
     async def tested(tool: Tool) -> Tests:
         async with aclosing(await open_for(settings)) as sandbox:
             return await run_tests(tool, sandbox, grant_read or ())
 
-    settings, tests = options.settings(flags), Tests()
+    settings, tests = options.settings(), Tests()
     library = _library(settings)
     if _is_file(tool):
         report = apply(_read(Path(tool)))
@@ -185,18 +194,20 @@ def check(flags: dict[str, Any], tool: NameOrFile, grant_read: TestsMayRead = No
     return Result(form, text="\n".join(lines), note=note, code=0 if ok else 1)
 
 
-@app.command(settings=("tools_dir", "no_isolation"))
+@app.command()
 def approve(
-    flags: dict[str, Any],
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Tools to approve.", autocompletion=tool_names),
     ] = None,
     everything: Annotated[bool, opt("--all", "Approve every withheld tool.")] = False,
     grant_read: TestsMayRead = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
 ) -> Result:
     """Shows what changed in tools, checks and tests them, and approves them for agents and MCP clients."""
-    settings = options.settings(flags)
+    settings = options.settings()
     library = _library(settings)
     if bool(names) == everything:
         raise UsageError(
@@ -209,10 +220,10 @@ def approve(
     return Result(form, text=text, code=1 if refused else 0)
 
 
-@app.command(settings=("tools_dir",))
-def delete(flags: dict[str, Any], name: Name) -> Result:
+@app.command()
+def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
     """Deletes a tool. Its files are kept with the library's old versions."""
-    library = _library(options.settings(flags))
+    library = _library(options.settings())
     library.delete(name)
     return done(f"Deleted {name} from {library.folder}.", deleted=name)
 

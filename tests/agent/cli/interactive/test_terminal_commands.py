@@ -2,42 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.cli.interactive.commands import COMMANDS, KEYS, command_of, find_command
+from agent.cli.interactive.commands import COMMANDS, KEYS, command_of
 from agent.errors import UsageError
-
-PAGE = Path(__file__).parents[4] / "docs" / "terminal.md"
-WANTED = {
-    "help",
-    "exit",
-    "new",
-    "model",
-    "route",
-    "tools",
-    "show",
-    "create",
-    "approve",
-    "cost",
-    "trace",
-    "sessions",
-    "resume",
-    "attach",
-    "copy",
-    "save",
-    "retry",
-    "undo",
-    "verbose",
-    "mcp",
-    "doctor",
-}
-
-
-def test_every_command_that_was_promised_is_there() -> None:
-    assert {command.name for command in COMMANDS} >= WANTED
 
 
 def test_names_are_unique_and_summaries_short() -> None:
@@ -89,12 +59,6 @@ async def test_help_tells_about_one_command(sitting: Any) -> None:
     assert "There is no command /retri." in await sitting.types("/help /retri")
 
 
-def test_the_page_has_every_command_and_every_key() -> None:
-    text = PAGE.read_text()
-    assert [command.name for command in COMMANDS if f"| `{command.usage}` | {command.summary} |" not in text] == []
-    assert [keys for keys, does in KEYS if f"| {keys} | {does.replace('|', chr(92) + '|')} |" not in text] == []
-
-
 @pytest.mark.parametrize(
     ("typed", "name", "argument"),
     [
@@ -139,7 +103,3 @@ def test_a_slip_is_told_with_the_way_out(typed: str, message: str, remedy: str) 
         command_of(typed)
     assert raised.value.message == message
     assert remedy in raised.value.remedy
-
-
-def test_commands_are_found_with_and_without_their_slash() -> None:
-    assert find_command("help") is find_command("/help")

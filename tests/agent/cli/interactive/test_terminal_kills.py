@@ -16,9 +16,7 @@ from support.openai_server import OpenAIServer, Step
 from support.tmux import Terminal
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
-SLOW = Step(text="Never said.", delay=60.0)
 STREAM = Step(text="word " * 400, pace=0.2)
-PROGRAM = Step(tools=[("run_python", {"code": "print('begun')\nimport time\ntime.sleep(5)", "why": "Waits."})])
 CALL = Step(tools=[("calc__echo", {"text": "/etc/hostname"})])
 
 
@@ -58,9 +56,7 @@ def well_formed(messages: list[dict[str, Any]]) -> bool:
 @pytest.mark.parametrize(
     ("step", "sign"),
     [
-        pytest.param(SLOW, None, id="thinking"),
         pytest.param(STREAM, None, id="streaming"),
-        pytest.param(PROGRAM, "run_code", id="running a program"),
         pytest.param(CALL, "Run it?", id="approval"),
     ],
 )
@@ -102,24 +98,3 @@ def test_a_killed_turn_is_shown_and_goes_on(
     users = [str(message["content"]) for message in sent if message["role"] == "user"]
     for question in ("Which colour is first?", "And which is second?", "And third?"):
         assert sum(question in text for text in users) == 1
-
-
-def test_a_session_resumed_by_its_id_sends_its_own_turns(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    openai_server.steps += [Step(text="Skagen."), Step(text="Gedser."), Step(text="Helsingborg.")]
-    with opened(tmp_path, openai_server.url) as terminal:
-        terminal.enter("Which harbour is north?")
-        terminal.wait_for("Skagen.")
-        terminal.enter("/new")
-        terminal.wait_for("New session")
-        terminal.enter("Which harbour is south?")
-        terminal.wait_for("Gedser.")
-        terminal.enter("/exit")
-        terminal.wait_for("alita --resume")
-    files = (tmp_path / "home").rglob("sessions/*.json")
-    (first,) = [file.stem for file in files if "Which harbour is north?" in file.read_text()]
-    with opened(tmp_path, openai_server.url, "--resume", first) as terminal:
-        terminal.enter("And which is east?")
-        terminal.wait_for("Helsingborg.")
-    sent = [(message["role"], message["content"]) for message in openai_server.requests[-1]["messages"][1:]]
-    assert sent[:2] == [("user", "Which harbour is north?"), ("assistant", "Skagen.")]
-    assert "south" not in str(sent)

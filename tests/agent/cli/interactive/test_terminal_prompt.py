@@ -10,7 +10,6 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from agent.cli.interactive.commands import KEYS
 from agent.cli.interactive.completion import Suggestion, Suggestions
 from agent.cli.interactive.pastes import Pastes
 from agent.cli.interactive.prompt import History, Interrupted, PromptReader
@@ -127,7 +126,3 @@ async def test_an_editor_that_fails_leaves_the_entry(desk: Desk, monkeypatch: py
     desk.keyboard.send_text("\r")
     assert await asyncio.wait_for(reading, 10) == "draft"
     assert "status 1" in desk.errors[0].message
-
-
-def test_every_key_of_the_registry_is_told_once() -> None:
-    assert len(set(KEYS)) == len(KEYS)

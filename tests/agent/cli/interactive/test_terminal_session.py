@@ -119,22 +119,10 @@ async def test_an_empty_session_leaves_nothing(sitting: Any) -> None:
     assert list_sessions(sitting.terminal.settings.sessions_dir) == []
 
 
-async def test_new_begins_another_session(sitting: Any) -> None:
-    await sitting.plays(says("one", when="a?"), says("two", when="b?")).types("a?", "/new", "b?")
-    found = list_sessions(sitting.terminal.settings.sessions_dir)
-    assert sorted(turn.answer for session in found for turn in session.turns) == ["one", "two"]
-
-
 async def test_retry_asks_again_and_replaces_the_turn(sitting: Any) -> None:
     shown = await sitting.plays(says("one"), says("two")).types("Which?", "/retry")
     assert "Asking again:\n  Which?" in shown
     assert [turn.answer for turn in sitting.turns] == ["two"]
-
-
-async def test_without_retry_the_cache_answers(sitting: Any) -> None:
-    shown = await sitting.plays(says("one"), says("two")).types("Which?", "/new", "Which?")
-    assert "answered from the cache" in shown
-    assert [turn.answer for turn in sitting.turns] == ["one"]
 
 
 async def test_a_retry_whose_file_is_gone_says_so_and_keeps_the_turn(sitting: Any, tmp_path: Path) -> None:
@@ -161,13 +149,6 @@ async def test_undo_forgets_the_last_turn(sitting: Any) -> None:
     assert "Removed from the session:\n  a?" in shown
     assert "There is no turn to remove." in shown
     assert list(sitting.turns) == []
-
-
-async def test_retry_after_undo_asks_the_turn_that_was_removed(sitting: Any) -> None:
-    sitting.plays(*(decide("answer", answer=text) for text in ("one", "two", "three")))
-    shown = await sitting.types("First?", "Second?", "/undo", "/retry")
-    assert "Removed from the session:\n  Second?\n/retry asks it again." in shown
-    assert [(turn.question, turn.answer) for turn in sitting.turns][:2] == [("First?", "one"), ("Second?", "three")]
 
 
 async def test_the_output_of_a_command_comes_with_the_next_question(
@@ -280,12 +261,6 @@ async def test_route_and_trace_show_the_last_run(sitting: Any) -> None:
     assert "step 1" in shown
 
 
-async def test_the_route_of_a_resumed_session_comes_from_its_journal(sitting: Any) -> None:
-    await sitting.plays(*STORY).types(QUESTION, "y")
-    shown = await sitting.types("/resume", "/route")
-    assert "  1  create_tool" in shown
-
-
 @pytest.mark.parametrize("command", ["/route", "/trace"])
 async def test_without_a_run_there_is_no_route(sitting: Any, command: str) -> None:
     assert "This session has no run yet." in await sitting.types(command)
@@ -342,13 +317,6 @@ async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any
     assert shown.count(f"The model is scripted:{tmp_path}/script.jsonl (flag --model).") == 2
     assert f"the model stays scripted:{tmp_path}/script.jsonl" in shown.replace("\n  ", " ")
     assert [turn.answer for turn in sitting.turns] == ["new one"]
-
-
-async def test_a_script_that_is_none_is_refused(sitting: Any, tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text("prose\n")
-    shown = await sitting.plays(says("old one")).types(f"/model scripted:{tmp_path}/bad.jsonl", "a?")
-    assert "is not a JSON object" in shown
-    assert [turn.answer for turn in sitting.turns] == ["old one"]
 
 
 async def test_a_model_that_is_not_reached_is_refused(sitting: Any) -> None:
@@ -419,10 +387,6 @@ async def test_ctrl_c_at_the_prompt_leaves_the_second_time(sitting: Any) -> None
     shown = await sitting.plays(says("one")).types(Interrupted, "a?", Interrupted, Interrupted, "b?")
     assert shown.count("Press Ctrl-C again or Ctrl-D to leave") == 2
     assert [turn.question for turn in sitting.turns] == ["a?"]
-
-
-async def test_exit_leaves(sitting: Any) -> None:
-    assert "Which?" not in await sitting.types("/exit", "Which?")
 
 
 async def test_two_terminals_on_one_session_lose_no_turn(sitting: Any) -> None:

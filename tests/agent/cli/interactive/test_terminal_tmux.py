@@ -230,17 +230,6 @@ def test_ctrl_c_at_an_approval_stops_at_once_and_shows_the_result(start: Start, 
     terminal.wait_for("alita (ask) ›", count=2)
 
 
-def test_ctrl_c_again_soon_after_a_stop_leaves(start: Start) -> None:
-    terminal = start(script=[decide("answer", answer="x") | {"delay": 300}])
-    terminal.enter("slow")
-    terminal.wait_for("thinking ·")
-    terminal.press("C-c")
-    terminal.wait_for("Stopped.")
-    terminal.wait_for("alita (ask) ›", count=2)
-    terminal.press("C-c")
-    assert terminal.ended() == 0
-
-
 def test_ctrl_c_at_the_prompt_clears_warns_and_leaves(start: Start) -> None:
     terminal = start()
     terminal.type("not this")
@@ -276,20 +265,6 @@ def test_lines_shift_tab_editor_and_history(start: Start, tmp_path: Path) -> Non
     terminal.press("Up")
     terminal.wait_for("(auto) › /undoo", count=2)
     assert "\n+/undoo\n" in (tmp_path / "home" / "data" / "history").read_text()
-
-
-def test_a_session_is_resumed(start: Start) -> None:
-    terminal = start(script=[decide("answer", answer="forty-two")])
-    terminal.enter("What is it?")
-    terminal.wait_for("1 turn ·")
-    terminal.enter("/exit")
-    shown = terminal.wait_for("[ended 0]")
-    session = re.search(r"--resume ([0-9a-z-]+)", shown)
-    assert session
-    terminal.close()
-    again = start("--resume", session[1], script=[])
-    shown = again.wait_for("The answer was:")
-    assert "You asked:\n  What is it?\nThe answer was:\n  forty-two" in shown
 
 
 def test_answers_go_to_a_redirected_standard_output(tmp_path: Path) -> None:
