@@ -126,7 +126,7 @@ def _options_before(arguments: list[str]) -> tuple[Before, list[str]]:
     parser = question.make_parser(question.context_class(question))
     parser.allow_interspersed_args = False
     given, _, _ = parser.parse_args(list(arguments))
-    words = list(given["question"])
+    words = list(given["question"] or ())
     leading = arguments[: len(arguments) - len(words)]
     if words and given.get("help"):
         words, leading = [*words, "--help"], [word for word in leading if word not in _HELP]

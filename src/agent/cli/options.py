@@ -214,6 +214,6 @@ class App(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(self, name: str | None = None, *, cls: type[TyperCommand] = Command, **more: Any) -> Callable[[F], F]:
+    def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
         """Makes a function a command. One that returns a `Result` has the parameter `as_json: AsJson = False`."""
-        return super().command(name, cls=cls, **more)
+        return super().command(name, **{"cls": Command, **more})

@@ -83,24 +83,6 @@ def test_without_a_terminal_a_description_that_gives_orders_is_not_approved(
     assert served(tmp_path) == ["plain_one"]
 
 
-def test_a_library_of_an_earlier_version_is_told_how_to_go_on(alita: Run, source: Path, tmp_path: Path) -> None:
-    """Its tools work as before and are withheld from clients until they are approved, all at once if wanted."""
-    alita("approve", "times_two")
-    (tmp_path / "home" / "data" / "approvals.json").unlink()
-    listed = alita("list")
-    assert listed.out.split() == ["times_two", "draft,", "withheld", "Double", "a", "number."]
-    assert "it was never approved here\n  alita tools approve times_two (or --all)" in listed.err
-    [told] = alita("list", "--json").json
-    assert told["withheld"] == {
-        "reason": "it was never approved here",
-        "remedy": "alita tools approve times_two (or --all)",
-    }
-    assert alita("run", "times_two", '{"n": 4}').out == "8\n"
-    assert alita("approve", "--all").code == 0
-    assert served(tmp_path) == ["times_two"]
-    assert alita("list", "--json").json[0]["withheld"] is None
-
-
 def test_all_that_will_count_as_approved_is_shown(alita: Run, source: Path, tmp_path: Path) -> None:
     """Before the first approval, and after a change: also questions that the tool answers, and unseen characters."""
     done = alita("approve", "times_two")
@@ -134,18 +116,6 @@ def test_what_fails_the_checks_is_refused_and_the_others_are_approved(alita: Run
     assert "typed" in refused["reason"]
     assert served(tmp_path) == ["times_two"]
     assert "Not approved: untyped cannot be approved" in alita("approve", "untyped").err
-
-
-def test_damaged_approvals_are_told_put_aside_and_made_anew(alita: Run, source: Path, tmp_path: Path) -> None:
-    alita("approve", "times_two")
-    approvals = tmp_path / "home" / "data" / "approvals.json"
-    approvals.write_text("{")
-    assert f"nothing counts as approved: {approvals} is damaged" in alita("list").err
-    done = alita("approve", "--all")
-    assert done.code == 0
-    assert "The damaged file was set aside." in done.err
-    assert served(tmp_path) == ["times_two"]
-    assert len(list(approvals.parent.glob("approvals.damaged-*.json"))) == 1
 
 
 def test_nothing_is_approved_that_was_not_named(alita: Run, source: Path, tmp_path: Path) -> None:

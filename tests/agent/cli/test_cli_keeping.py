@@ -112,12 +112,6 @@ def test_without_a_terminal_nothing_is_kept_and_it_is_told(terminal, tmp_path, m
     assert kept(tmp_path) == []
 
 
-def test_a_mode_that_there_is_not_is_bad_usage(terminal):
-    got = terminal.call("--approve", "maybe", "x")
-    assert got.code == 2
-    assert "maybe" in got.err
-
-
 def test_the_answer_of_a_program_is_printed_before_its_tool_is_proved_and_asked_about(terminal, tmp_path):
     script = terminal.script(
         {"role": "coordinator", "json": {"why": "Mathematics.", "needs": "compute"}},

@@ -92,15 +92,6 @@ def test_a_list_says_how_servers_were_found_when_they_were_last_spoken_to(alita,
     assert reason in (told := alita("doctor")).out + told.err
 
 
-def test_only_changes_and_foreign_files_are_backed_up(alita, home):
-    for name in ("one", "two", "three"):
-        assert "The old file is kept" not in alita("mcp", "add", name, *PLAIN).err
-    assert [path.name for path in (home / "config").iterdir()] == ["mcp.json"]
-    assert "The old file is kept" in alita("mcp", "remove", "two").err
-    (home / "config" / "mcp.json").write_text('{"mcpServers": {}, "mine": 1}')
-    assert "The old file is kept" in alita("mcp", "add", "four", *PLAIN).err
-
-
 def test_a_server_is_disabled_enabled_and_removed(alita, home):
     file = write_servers(home / "config/mcp.json", calc=plain())
     assert alita("mcp", "disable", "calc").code == 0
@@ -153,12 +144,6 @@ def test_bad_usage_is_told_and_exits_2(alita, arguments, said):
     assert said in ended.err
     assert "Traceback" not in ended.err
     assert ended.code == 2
-
-
-def test_a_name_is_taken_once(alita):
-    assert alita("mcp", "add", "x", "run").code == 0
-    again = alita("mcp", "add", "x", "other", "--json")
-    assert (again.code, "alita mcp remove x" in again.err) == (2, True)
 
 
 def test_what_is_added_to_a_project_is_trusted_here_and_warns_of_keys(alita, here):

@@ -102,23 +102,6 @@ def test_the_library_that_is_used_here_is_the_one_that_is_served(alita: Run, tmp
         assert server["env"]["ALITA_TOOLS_DIR"] == str(folder)
 
 
-def test_a_projects_settings_and_other_servers(alita: Run, tmp_path: Path) -> None:
-    """What others wrote stays; a file with comments is left to its owner, with what to paste."""
-    path = tmp_path / "project" / ".vscode" / "mcp.json"
-    path.parent.mkdir()
-    path.write_text('{\n  // ours\n  "servers": {"other": {"command": "x"}}\n}\n')
-    refused = alita("mcp", "install", "vscode", "--scope", "project")
-    assert refused.code == 2
-    assert "Add this yourself" in refused.err
-    path.write_text('{\n  "servers": {"other": {"command": "x"}}\n}\n')
-    done = alita("mcp", "install", "vscode", "--scope", "project")
-    assert done.code == 0, done.err
-    assert "other users of the project need their own" in done.err
-    servers = json.loads(path.read_text())["servers"]
-    assert list(servers) == ["other", "alita"]
-    assert servers["other"] == {"command": "x"}
-
-
 @pytest.mark.parametrize("link", ["dangling", "file", "folder"])
 def test_no_settings_file_of_a_project_is_a_way_out_of_it(link: str, alita: Run, tmp_path: Path) -> None:
     outside, project = tmp_path / "outside", tmp_path / "project"

@@ -55,13 +55,6 @@ def test_sessions_are_listed_with_their_titles(shell):
     assert len(shell.call("sessions", "list", "-n", "1").out.splitlines()) == 1
 
 
-def test_without_sessions_the_list_says_how_to_start_one(shell):
-    ended = shell.call("sessions", "list")
-    assert (ended.code, ended.out) == (0, "")
-    assert "Start one with: alita" in ended.err
-    assert shell.call("sessions", "list", "--json").json == []
-
-
 def test_a_damaged_session_is_told_and_the_others_are_listed(shell):
     good, bad = shell.keep("good"), shell.keep("bad")
     (shell.sessions / f"{bad.id}.json").write_text("{")

@@ -350,10 +350,18 @@ async def test_keys_are_not_kept(sitting: Any) -> None:
     assert not any(key in path.read_text() for path in sitting.terminal.settings.data_dir.rglob("*.json*"))
 
 
+async def press_ctrl_c_in_a_run(sitting: Any) -> None:
+    """Waits until the session's first run has begun."""
+    while not (turn := getattr(getattr(sitting, "terminal", None), "_turn", None)) or not turn.run_id:  # noqa: ASYNC110 - it has no event
+        await asyncio.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 async def test_a_stopped_run_is_gone_on_with_in_its_turn(sitting: Any) -> None:
     slow = says("42", when="a?") | {"delay": 0.6, "repeat": True}
-    asyncio.get_running_loop().call_later(0.35, os.kill, os.getpid(), signal.SIGINT)
+    pressing = asyncio.create_task(press_ctrl_c_in_a_run(sitting))
     shown = await sitting.plays(slow).types("a?", "/continue")
+    await pressing
     assert "/continue goes on with it" in shown
     assert "Continuing:" in shown
     assert [(turn.question, turn.status, turn.answer) for turn in sitting.turns] == [("a?", "answered", "42")]
@@ -377,8 +385,9 @@ async def test_a_shell_command_gets_no_keys(
 
 async def test_ctrl_c_stops_at_once_and_the_session_goes_on(sitting: Any) -> None:
     slow = decide("create_tool", when="a?") | {"delay": 50}
-    asyncio.get_running_loop().call_later(0.5, os.kill, os.getpid(), signal.SIGINT)
+    pressing = asyncio.create_task(press_ctrl_c_in_a_run(sitting))
     shown = await sitting.plays(slow, B_ALONE, says("fine", when="b?")).types("a?", "b?")
+    await pressing
     assert "Stopped. /continue goes on with it" in shown
     assert [(turn.status, turn.answer) for turn in sitting.turns] == [("interrupted", ""), ("answered", "fine")]
 
