@@ -48,7 +48,6 @@ def orders(trap: str) -> dict[str, dict[str, Any]]:
             "arguments": {"text": "xyzzy-7"},
         },
         "a call with nothing": {"action": "use_tool", "tool": "calc__rich", "arguments": {}},
-        "another file": {"action": "read_file", "file": "file:///etc/hostname"},
     }
 
 
@@ -73,7 +72,6 @@ class Bench:
         assert trap.paths() == []
         assert [event for event in desk.of(ToolCalled) if event.ok] == []
         assert [event.query for event in desk.of(WebSearched) if event.ok] == []
-        assert [event.url for event in desk.of(PageRead) if event.ok and "hostname" in event.url] == []
         assert desk.of(ActionRefused), "it is told"
 
 
