@@ -98,9 +98,12 @@ async def test_what_was_entered_is_kept_and_comes_back_with_the_arrow(desk: Desk
 
 async def test_tab_completes(desk: Desk) -> None:
     reading = asyncio.create_task(desk.reader.read())
-    for keys in ["read @two", "\t", " b\r"]:
+    for keys, shown in [("read @two", "read @two"), ("\t", 'read @"two words.txt"')]:
         desk.keyboard.send_text(keys)
-        await asyncio.sleep(0.3)
+        async with asyncio.timeout(20):
+            while desk.reader._session.default_buffer.text != shown:  # noqa: ASYNC110 - it has no event
+                await asyncio.sleep(0.02)
+    desk.keyboard.send_text(" b\r")
     assert await asyncio.wait_for(reading, 10) == 'read @"two words.txt" b'
 
 
