@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from agent.models.embedded.model import EmbeddedModel
 
 gc.disable()  # while tests are collected, a quarter of the time would go into objects that all stay
-# How long an example takes says nothing where other work shares the processors.
-hypothesis.settings.register_profile("alita", deadline=None)
+# How long an example takes says nothing where other work shares the processors. What 30 miss, another run may find.
+hypothesis.settings.register_profile("alita", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("alita")
 
 _PRIVATE = re.compile(

@@ -1,7 +1,7 @@
 """The protocol over stdin and stdout: one JSON message on each line, nothing else on stdout.
 
-The SDK's own transport takes a thread for each line in both directions, which costs more than a call in the sandbox,
-and a thread that waits for stdin cannot be ended by a signal. This one lives on the event loop.
+The SDK's own transport waits for stdin in a thread, which no signal can end, reads lines of any length, leaves a line
+that it cannot read without an answer, and drops calls under way when stdin ends. This one lives on the event loop.
 """
 
 from __future__ import annotations
