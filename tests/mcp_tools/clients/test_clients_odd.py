@@ -130,29 +130,37 @@ async def test_a_server_without_tools_is_no_failure(start):
     assert servers.notes() == ["the server parts: it offers no tools"]
 
 
+def tools_of(rows: dict[str, Any]) -> list[Any]:
+    """A tool for each row, whose call takes the steps of the row."""
+    return [{"name": name.replace(" ", "_")} for name in rows]
+
+
+ERRORS = {
+    "down": (-32000, "Part database is down"),
+    "closed": (-32000, "Connection closed"),
+    "late": (-32001, "Request timed out"),
+    "login": (-32042, "Log in first"),
+    "order": (-32099, "Out of order"),
+    "session": (-32600, "Session terminated"),
+    "unknown": (-32602, "No such part"),
+    "failed": (-32603, "Failed"),
+    "nothing": (0, "Nothing"),
+    "teapot": (418, "A teapot"),
+}
+
+
 @pytest.mark.parametrize("web", [False, True], ids=["stdio", "http"])
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        (-32000, "Part database is down"),
-        (-32000, "Connection closed"),
-        (-32001, "Request timed out"),
-        (-32042, "Log in first"),
-        (-32099, "Out of order"),
-        (-32600, "Session terminated"),
-        (-32602, "No such part"),
-        (-32603, "Failed"),
-        (0, "Nothing"),
-        (418, "A teapot"),
-    ],
-)
-async def test_an_error_of_a_server_is_its_answer(start, log, code, message, web):
-    plan = {"calls": {"lookup": [{"error": {"code": code, "message": message, "data": {"x": 1}}}]}}
+async def test_an_error_of_a_server_is_its_answer(start, log, web):
+    calls = {
+        name: [{"error": {"code": code, "message": message, "data": {"x": 1}}}]
+        for name, (code, message) in ERRORS.items()
+    }
+    plan = {"tools": tools_of(ERRORS), "calls": calls}
     with OddWeb(plan) as server:
         servers = start(parts={"url": server.url} if web else odd(**plan))
-        for _ in range(4):
-            reply = await call(servers)
-            assert (reply.ok, reply.kind) == (False, "answer")
+        for name, (code, message) in ERRORS.items():
+            reply = await call(servers, f"parts__{name}")
+            assert (reply.ok, reply.kind) == (False, "answer"), name
             assert reply.text == f"it answered with an error: {message} ({code})"
         assert servers.notes() == []
         assert len(set(starts(log))) == (0 if web else 1), "the server was not started again"
@@ -171,18 +179,19 @@ UNREADABLE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("web", [False, True], ids=["stdio", "http"])
-@pytest.mark.parametrize(("raw", "said"), UNREADABLE.values(), ids=UNREADABLE.keys())
-async def test_a_reply_that_cannot_be_read_fails_at_once_and_says_why(start, raw, said, web):
-    plan = {"tools": [LOOKUP, {"name": "fine"}], "calls": {"lookup": [{"raw": raw}]}}
+async def test_a_reply_that_cannot_be_read_fails_at_once_and_says_why(start, web):
+    calls = {name.replace(" ", "_"): [{"raw": raw}] for name, (raw, _) in UNREADABLE.items()}
+    plan = {"tools": [*tools_of(UNREADABLE), {"name": "fine"}], "calls": calls}
     with OddWeb(plan) as server:
         servers = start(parts={"url": server.url} if web else odd(**plan))
-        before = time.monotonic()
-        reply = await call(servers)
-        assert time.monotonic() - before < 20
-        assert (reply.ok, reply.kind) == (False, "protocol")
-        assert "its reply cannot be read" in reply.text
-        assert said in reply.text
-        assert (await call(servers, "parts__fine")).text == "12.50 EUR"
+        for name, (_, said) in UNREADABLE.items():
+            before = time.monotonic()
+            reply = await call(servers, f"parts__{name.replace(' ', '_')}")
+            assert time.monotonic() - before < 20
+            assert (reply.ok, reply.kind) == (False, "protocol"), name
+            assert "its reply cannot be read" in reply.text
+            assert said in reply.text
+            assert (await call(servers, "parts__fine")).text == "12.50 EUR"
         await servers.aclose()
 
 
@@ -229,11 +238,11 @@ ACCEPTED: dict[str, tuple[list[dict[str, Any]], str]] = {
 }
 
 
-@pytest.mark.parametrize(("steps", "said"), ACCEPTED.values(), ids=ACCEPTED.keys())
-async def test_a_result_in_an_unusual_form_is_told_whole(start, steps, said):
-    servers = start(parts=odd(calls={"lookup": steps}))
-    reply = await call(servers)
-    assert said in reply.text
+async def test_a_result_in_an_unusual_form_is_told_whole(start):
+    calls = {name.replace(" ", "_"): steps for name, (steps, _) in ACCEPTED.items()}
+    servers = start(parts=odd(tools=tools_of(ACCEPTED), calls=calls))
+    for name, (_, said) in ACCEPTED.items():
+        assert said in (await call(servers, f"parts__{name.replace(' ', '_')}")).text, name
     assert servers.notes() == []
 
 
