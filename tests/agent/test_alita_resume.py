@@ -15,7 +15,7 @@ from agent.errors import ModelError, RunError
 from agent.events import ModelCalled, RunStarted, StepStarted, ToolCalled
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
-from agent.traces.read import read_trace
+from agent.traces.trace import read_trace
 from mcp_tools.library.library import Library
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply, write_script
 from support.forked import Forked

@@ -11,8 +11,8 @@ import pytest
 
 from agent.consent.consent import CallProposal
 from agent.events import ActionRefused, PageRead, ToolCalled, WebSearched
-from agent.traces.read import read_trace
-from agent.traces.trace import trace_facts
+from agent.traces.render import trace_facts
+from agent.traces.trace import read_trace
 from support.external import plain, write_servers
 from support.obedient import Obedient, shown
 from support.web_server import WebServer

@@ -16,8 +16,8 @@ from agent.learning.overseer import WrongAttempt, learn
 from agent.learning.planner import kind_of
 from agent.models.protocol import Role
 from agent.models.roles import Models
-from agent.traces.read import read_trace
 from agent.traces.render import render
+from agent.traces.trace import read_trace
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

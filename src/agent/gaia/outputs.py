@@ -18,8 +18,7 @@ from agent.gaia.report.figures import counted, group_of
 from agent.records import json_lines
 from agent.store.jsonl_log import AppendedLines
 from agent.store.redact import Redactor
-from agent.traces.read import trace_of
-from agent.traces.trace import TraceStep
+from agent.traces.trace import TraceStep, trace_of
 from agent.user_files import write_file
 from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import JOURNAL, read_small

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from agent.gaia.attempt import DONE, Attempt, Task
-from agent.gaia.report.tables import cost_text, seconds_text
+from agent.gaia.report.report import price, seconds_text
 from mcp_tools.text import count_of, one_line
 
 _ANSWER_WIDTH = 60
@@ -69,7 +69,7 @@ class Display:
         so_far = score_text(self._latest.values(), of)
         return (
             f"[{self._made}/{self._todo}] {attempt.task_id}{epoch}: {verdict}: {said}"
-            f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {cost_text(attempt.cost)})"
+            f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {price(attempt.cost, 'cost unknown')})"
             f"; {so_far}{self._left()}"
         )
 

@@ -1,6 +1,6 @@
 """One question of the benchmark, from its job to an attempt without a score.
 
-Several run in one process, each with an Alita of its own beside the others. A run knows a question and its file, and
+Several run in one process, each with its own Alita. A run knows a question and its file, and
 none of the true answers.
 """
 

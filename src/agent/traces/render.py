@@ -1,19 +1,24 @@
-"""A trace as lines for the terminal, a tree of steps and their calls; and as one HTML page that needs no network."""
+"""A trace as lines for the terminal, a tree of steps and their calls; and as one HTML page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from importlib.resources import files
-from typing import Any
+import time
+from collections.abc import Iterator
 
 from agent.errors import UsageError
+from agent.learning.planner import brief_text
+from agent.models.protocol import Usage
 from agent.steps import preview
-from agent.traces.trace import FORMS, Seen, Trace, TraceStep, call_facts, sized_line, step_facts, trace_facts
-from mcp_tools.text import duration, one_line, printable
+from agent.traces.page import Fold, Item, Page, Section
+from agent.traces.trace import RecordedCall, Trace, TraceStep
+from mcp_tools.text import count_of, duration, one_line, printable
 
 _PREVIEWED = 1_500
 _LABEL = 12
+_WORTH_SHARING = 300
 LONGEST_TEXT = 20_000
+_FORMS = {"schema", "tools"}
+"""Labels of the form of a reply, which says little of a call."""
 
 
 def render(trace: Trace, *, width: int, step: int | None = None, full: bool = False) -> str:
@@ -34,10 +39,10 @@ def render(trace: Trace, *, width: int, step: int | None = None, full: bool = Fa
         raise UsageError(f"The run {trace.run.run_id} has no step {step}.", remedy=f"It has: {numbers}")
     lines = []
     for name, value in trace_facts(trace) if step is None else ():
-        first, *more = printable(value).split("\n") if full else [sized_line(value, width - _LABEL)]
+        first, *more = printable(value).split("\n") if full else [_sized_line(value, width - _LABEL)]
         lines += [f"{name:<{_LABEL}}{first}", *(f"{'':{_LABEL}}{line}" for line in more)]
     lines += [f"! {printable(flaw)}" for flaw in trace.flaws]
-    seen = Seen()
+    seen = _Seen()
     for each in shown:
         lines += ["", *_step_lines(each, width, seen, is_outline=step is None and not full, full=full)]
     if trace.traceback and step is None:
@@ -45,28 +50,101 @@ def render(trace: Trace, *, width: int, step: int | None = None, full: bool = Fa
     return "\n".join(lines)
 
 
-def _step_lines(step: TraceStep, width: int, seen: Seen, *, is_outline: bool, full: bool) -> Iterator[str]:
-    facts = f"  ({step_facts(step)})"
+def _step_lines(step: TraceStep, width: int, seen: _Seen, *, is_outline: bool, full: bool) -> Iterator[str]:
+    facts = f"  ({_step_facts(step)})"
     name = f"step {step.number}{step.action and f': {one_line(step.action)}'}{step.why and f' — {step.why}'}"
     yield f"● {one_line(name, max(width - len(facts) - 2, 30))}{facts}"
     for call in step.calls:
         branch, margin = ("└─", "   ") if call is step.calls[-1] else ("├─", "│  ")
-        facts = f"  {call_facts(call)}"
+        facts = f"  {_call_facts(call)}"
         head = f"{branch} {call.number} {call.kind}{'' if call.ok else ' ✗'}  "
         yield head + one_line(call.title, max(width - len(head) - len(facts), 20)) + facts
         given, came = call.given, call.came
         if is_outline:
-            given, came = tuple(p for p in given if p.label not in FORMS)[-1:], came[:1]
+            given, came = tuple(p for p in given if p.label not in _FORMS)[-1:], came[:1]
         for sign, passage in [*(("◂", p) for p in given), *(("▸", p) for p in came)]:
             head = f"{margin}  {sign} {one_line(passage.label)}"
             before = None if full else seen.before(call, passage.text)
             if before is not None:
                 yield f"{head}: the same as in call {before}"
             elif is_outline:
-                yield f"{head}: {sized_line(passage.text, width - len(head) - 2)}"
+                yield f"{head}: {_sized_line(passage.text, width - len(head) - 2)}"
             else:
                 yield f"{head} ({len(passage.text):,} characters)"
                 yield from (f"{margin}    {line}".rstrip() for line in _block(passage.text, full=full))
+
+
+def _call_facts(call: RecordedCall) -> str:
+    parts = [duration(call.seconds)]
+    if call.usage is not None:
+        cached = f" ({call.usage.cached_tokens:,} cached)" if call.usage.cached_tokens else ""
+        parts.append(f"{call.usage.input_tokens:,}{cached} + {call.usage.output_tokens:,} tokens")
+        parts += [call.usage.cost_text] if call.usage.cost != 0 else []
+    return " · ".join(parts)
+
+
+def _step_facts(step: TraceStep) -> str:
+    tokens = step.usage.input_tokens + step.usage.output_tokens
+    parts = [duration(step.seconds), count_of(len(step.calls), "call")]
+    return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
+
+
+def trace_facts(trace: Trace) -> list[tuple[str, str]]:
+    """Name and value of what is known of the whole run."""
+    run, answer = trace.run, trace.run.answer
+    usage = answer.usage if answer else sum((step.usage for step in trace.steps), Usage())
+    models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
+    took = duration(answer.seconds if answer else sum(call.seconds for call in trace.calls))
+    tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
+    found = [("run", f"{run.run_id} ({run.status.replace('_', ' ')})"), ("question", run.question)]
+    if answer:
+        quality = answer.quality
+        found += [
+            ("understood", answer.restated or ""),
+            ("answer", answer.text or answer.error or ""),
+            (
+                "quality",
+                f"{quality['confidence']} confidence ({quality['basis']}): {quality['why']}" if quality else "",
+            ),
+            ("brief", brief_text(answer.brief) if answer.brief else ""),
+        ]
+        found += [
+            ("new plan", f"after step {plan['step']}, because {plan['why']}: {'; '.join(plan['plan'])}")
+            for plan in answer.plans
+        ]
+    found += [
+        ("model", run.model),
+        ("started", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))),
+        ("took", f"{took} · {count_of(models, 'model call')} · {boxes} in the sandbox · {tokens} · {usage.cost_text}"),
+        *(("file", file.path) for file in run.files),
+    ]
+    if answer:
+        found += [("tools made", ", ".join(answer.tools_created)), ("tools used", ", ".join(answer.tools_used))]
+        found.append(("set apart", "; ".join(answer.set_apart)))
+    found.append(("forked from", run.parent or ""))
+    return [(name, value) for name, value in found if value]
+
+
+def _sized_line(text: str, width: int) -> str:
+    """The text on one line; where that cannot hold it, with its size."""
+    width = max(width, 20)
+    short = one_line(text, width)
+    if not short.endswith("…") or len(" ".join(text.split())) <= width:
+        return short
+    size = f" ({len(text):,} characters)"
+    return one_line(text, max(width - len(size), 20)) + size
+
+
+class _Seen:
+    """Remembers long texts while calls are shown in their order."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, int] = {}
+
+    def before(self, call: RecordedCall, text: str) -> int | None:
+        """Return the number of the earlier call that has the same long text, or None."""
+        first = self._first.setdefault(text, call.number) if len(text) >= _WORTH_SHARING else call.number
+        return None if first == call.number else first
 
 
 def _block(text: str, *, full: bool) -> list[str]:
@@ -74,26 +152,31 @@ def _block(text: str, *, full: bool) -> list[str]:
 
 
 def render_page(trace: Trace, *, full: bool = False) -> str:
-    """The trace as a page without scripts, everything escaped; with `full`, every text whole, whatever its size."""
+    """The trace as a page; with `full`, every text whole, whatever its size."""
+    seen = _Seen()
 
     def sized(text: str) -> str:
         if full or len(text) <= LONGEST_TEXT:
             return text
         return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full has it whole)"
 
-    filters: dict[str, Callable[..., Any]] = {"sized": sized, "sized_line": sized_line, "duration": duration}
-    longest = max((call.seconds for call in trace.calls), default=0.0) or 1.0
-    facts = {"facts": trace_facts(trace), "step_facts": step_facts, "call_facts": call_facts}
-    return filled_page("agent.traces", filters, trace=trace, seen=Seen().before, longest=longest, **facts)
+    def section(step: TraceStep) -> Section:
+        return Section(f"Step {step.number} {step.action} {step.why}", _step_facts(step), [*map(item, step.calls)])
 
+    def item(call: RecordedCall) -> Item:
+        folds = []
+        for passage in (*call.given, *call.came):
+            before, came = seen.before(call, passage.text), passage in call.came
+            is_open, same = came or len(call.given) == 1, f"call-{before}" if before else ""
+            folds.append(
+                Fold(one_line(passage.label, 60), sized(passage.text), len(passage.text), "came" * came, is_open, same)
+            )
+        brief = _sized_line(call.came[0].text, 110) if call.came else ""
+        mood = "" if call.ok else "bad"
+        return Item(call.kind, call.title, _call_facts(call), brief, mood, f"call-{call.number}", passages=folds)
 
-def filled_page(package: str, filters: Mapping[str, Callable[..., Any]] | None = None, **values: Any) -> str:
-    """The `page.html` of a package with these values; nothing in a text is markup, and nothing is invisible."""
-    from jinja2 import Environment
-
-    page = Environment(  # every value that is shown passes through `finalize`, and is escaped after it
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=lambda v: printable(v) if type(v) is str else v
-    )
-    page.filters |= {"line": one_line, **(filters or {})}
-    template = files(package).joinpath("page.html").read_text(encoding="utf-8")
-    return page.from_string(template).render(**values)
+    sections = [*map(section, trace.steps)] or [Section("The journal of this run holds no call.")]
+    if trace.traceback:
+        sections.append(Section("Where it broke", texts=[trace.traceback]))
+    facts = [(name, sized(value)) for name, value in trace_facts(trace)]
+    return Page(trace.run.question, facts, sections, notices=trace.flaws).as_html()

@@ -1,4 +1,4 @@
-"""What the runs of a period came to: questions, answers, calls, tokens, money, tools, failures and time."""
+"""Figures of the runs of a period: questions, answers, calls, tokens, money, tools, failures and time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from agent.errors import RunError
 from agent.models.protocol import Usage
@@ -29,12 +28,12 @@ CALLS = {
 }
 """Kinds of the journal that can fail for a reason outside the run, in words."""
 _CALL = b'{"seq":'
-"""What a line of the journal begins with that records a call."""
+"""The beginning of a line of the journal that records a call."""
 _MOST_USED = 5
 
 
 def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool], cache_hits: int) -> dict[str, Json]:
-    """The figures of the runs of a period, as `--json` prints them. What is not known is None, never 0.
+    """Return the figures of the runs of a period, as `--json` prints them. What is not known is None, never 0.
 
     Args:
         runs: Their folder.
@@ -42,14 +41,12 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
         scores: Whether a run's answer was right, where that is known, by its id.
         cache_hits: How many questions of the period were answered from the cache.
     """
-
-    def is_of_the_period(run_id: str) -> bool:
-        return since is None or begun(run_id) >= since
-
     statuses, used, made, failed = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     usage, costs, seconds = Usage(), list[float](), list[float]()
     unreadable = created = 0
-    for run_id in filter(is_of_the_period, ids_in(runs)):
+    for run_id in ids_in(runs):
+        if since is not None and begun(run_id) < since:
+            continue
         try:
             run = load_run(runs, run_id)
         except RunError:
@@ -67,7 +64,7 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
         created += len(answer.tools_created)
         if answer.usage.cost is not None:
             costs.append(answer.usage.cost)
-    scored = [right for run_id, right in scores.items() if is_of_the_period(run_id)]
+    scored = [right for run_id, right in scores.items() if since is None or begun(run_id) >= since]
     return {
         "since": since,
         "questions": statuses.total(),  # neither plain arithmetic nor an answer from the cache makes a run
@@ -85,19 +82,21 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
         "calls": {kind: made[kind] for kind in CALLS if made[kind]},
         "failed": {kind: failed[kind] for kind in CALLS if made[kind]},
         "median_seconds": statistics.median(seconds) if seconds else None,
-        "p95_seconds": _p95(seconds),
+        "p95_seconds": sorted(seconds)[-(-len(seconds) * 95 // 100) - 1] if seconds else None,
     }
 
 
 def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
-    """The figures for people."""
+    """Return the figures for people."""
     asked, priced, cost, usage = (found[name] for name in ("questions", "priced", "cost", "usage"))
     right = "unknown (nothing scored in this period)"
     if found["scored"]:
         right = f"{_share(found['right'], found['scored'])} that a benchmark with learning scored"
-    known = [("accuracy", right), ("answered before", f"{found['cache_hits']} from the cache")]
+    rows = [("accuracy", right), ("answered before", f"{found['cache_hits']} from the cache")]
+    if found["unreadable"]:
+        rows.insert(0, ("unreadable", f"{found['unreadable']}: alita runs list shows the others"))
     if not asked:
-        return [("questions", "0"), *known]
+        return [("questions", "0"), *rows]
     by_status = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["statuses"].items())
     tools = [f"{name} {count} ×" for name, count in found["tools_used"].items()]
     more = f" and {len(tools) - _MOST_USED} more" if len(tools) > _MOST_USED else ""
@@ -109,11 +108,9 @@ def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
     lasted = "unknown"
     if found["median_seconds"] is not None:
         lasted = f"median {found['median_seconds']:.1f} s, 95th percentile {found['p95_seconds']:.1f} s"
-    lost = found["unreadable"]
     return [
         ("questions", f"{asked}: {by_status}"),
-        *([("unreadable", f"{lost}: alita runs list shows the others")] if lost else []),
-        *known,
+        *rows,
         ("model calls", f"{usage['calls']:,}, {usage['calls'] / asked:.1f} per question"),
         ("tokens", f"{tokens}; {per_question:,.0f} per question"),
         ("cost", price),
@@ -133,14 +130,14 @@ def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
     for line in lines:
         if line.startswith(_CALL):
             try:
-                call: dict[str, Any] = json.loads(line)
+                call = json.loads(line)
             except (ValueError, RecursionError):
                 continue
             yield call["kind"], "error" in call or _has_failed(call.get("output"))
 
 
 def _has_failed(output: Json) -> bool:
-    """Whether an output tells of a failure: of a tool, a program, a file, or another server."""
+    """True if an output tells of a failure: of a tool, a program, a file, or another server."""
     if not isinstance(output, dict):
         return False
     return bool(output.get("problem")) or output.get("ok") is False or _has_failed(output.get("outcome"))
@@ -149,11 +146,6 @@ def _has_failed(output: Json) -> bool:
 def _ranked(counted: Counter[str]) -> dict[str, int]:
     """The most frequent first, the others by name."""
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
-
-
-def _p95(seconds: list[float]) -> float | None:
-    """The shortest time within which 95 of 100 runs ended."""
-    return sorted(seconds)[-(-len(seconds) * 95 // 100) - 1] if seconds else None
 
 
 def _share(count: int, of: int) -> str:

@@ -1,20 +1,48 @@
-"""A run as a tree: its steps, the calls of each, and what went in and came out."""
+"""A run as a tree: its steps, the calls of each, and what went in and came out, read from the run's folder.
+
+Damage is reported, and everything before it is shown.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+import contextlib
+import json
+from collections import defaultdict
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from agent.learning.planner import brief_text
+from agent.errors import RunError
 from agent.models.protocol import Usage
-from agent.store.runs import Run
-from mcp_tools.text import count_of, duration, one_line
-from mcp_tools.tool import Json
+from agent.records import from_plain
+from agent.store.journal import Journal, Record
+from agent.store.jsonl_log import whole_lines
+from agent.store.redact import Redactor
+from agent.store.runs import TRACEBACK, Run, find_run, journal_path, load_run
+from mcp_tools.small_files import JOURNAL, RECORD, read_small
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, call_text
 
 SCHEMA = 1
-FORMS = {"schema", "tools"}
-"""Labels of the form of a reply, which says little of a call."""
+_TITLE = 120
+_MEMBERS = {
+    "sandbox": ("read arguments source", "value problem message stdout stderr input_schema output_schema"),
+    "session": ("modules code", "value problem stdout stderr"),
+    "library": ("search source", "found name source"),
+    "external": ("search arguments", "reply tools"),
+    "approval": ("source", "approved reason"),
+    "conversation": ("message", "found"),
+    "answers": ("question", "answer"),
+    "file": ("path", "problem text summary beginning lost"),
+    "web": ("search read", "problem results title markdown told"),
+    "browse": ("task", "text problem steps files"),
+}
+"""Of each kind, the members of its request that are shown, the main one last, and of its output, the main one first.
+Of other kinds, and of what has none of these, everything is shown."""
+_LABELS = {"source": "code", "value": "result", "results": "found"}
+_TITLES = {"conversation": "earlier turns", "answers": "answers given before"}
+_SIGNS = str.maketrans("", "", '{}"')
+_MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +91,8 @@ class TraceStep:
 
     @property
     def usage(self) -> Usage:
-        """What its model calls cost together."""
-        return _total(self.calls)
+        """What its model calls used together."""
+        return sum((call.usage for call in self.calls if call.usage), Usage())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,86 +111,144 @@ class Trace:
         return tuple(call for step in self.steps for call in step.calls)
 
     def as_json(self) -> dict[str, Json]:
-        """The object that `alita traces show --json` prints."""
+        """Return the object that `alita traces show --json` prints."""
         sums = ({"seconds": round(step.seconds, 6), "usage": asdict(step.usage)} for step in self.steps)
         steps: list[Json] = [{**asdict(step), **more} for step, more in zip(self.steps, sums, strict=True)]
         told = {"flaws": list(self.flaws), "traceback": self.traceback}
         return {"schema": SCHEMA, "run": self.run.as_json(), "steps": steps, **told}
 
 
-def _total(calls: Iterable[RecordedCall]) -> Usage:
-    return sum((call.usage for call in calls if call.usage is not None), Usage())
+def read_trace(runs: Path, run_id: str | None = None) -> Trace:
+    """Return the trace of a run, named by its id or the beginning or end of it; without one, of the newest.
+
+    Raises:
+        RunError: There is no such run, or its `run.json` is damaged.
+    """
+    return trace_of(runs, find_run(runs, run_id))
 
 
-def call_facts(call: RecordedCall) -> str:
-    """What one call took."""
-    parts = [duration(call.seconds)]
-    if call.usage is not None:
-        cached = f" ({call.usage.cached_tokens:,} cached)" if call.usage.cached_tokens else ""
-        parts.append(f"{call.usage.input_tokens:,}{cached} + {call.usage.output_tokens:,} tokens")
-        parts += [call.usage.cost_text] if call.usage.cost != 0 else []
-    return " · ".join(parts)
+def trace_of(runs: Path, run_id: str) -> Trace:
+    """Return the trace of the run with exactly this id.
+
+    Raises:
+        RunError: There is no such run, or its `run.json` is damaged.
+    """
+    run = load_run(runs, run_id)
+    path = journal_path(runs, run.run_id)
+    lines, flaws = _whole_lines(path)
+    steps: list[TraceStep] = []
+    try:
+        journal = Journal(path, Redactor(), lines)
+        by_step: dict[int, list[Record]] = defaultdict(list)
+        for record in journal.records():
+            by_step[record.step].append(record)
+        for number in sorted({*by_step, *journal.marks}):
+            mark, found = journal.marks.get(number), journal.found.get(number)
+            action = mark.action if mark else "plan" if number == 0 else ""
+            came = (found.input, found.found) if found else ()
+            steps.append(
+                TraceStep(number, action, mark.why if mark else "", tuple(map(call_of, by_step[number])), *came)
+            )
+    except RunError as error:
+        flaws.append(error.message)
+    except _MISSHAPEN:
+        flaws.append("the lines of the journal do not fit together: they are not shown")
+    broke = ""
+    with contextlib.suppress(OSError):
+        broke = read_small(runs / run.run_id / TRACEBACK, RECORD).decode(errors="replace")
+    return Trace(run, tuple(steps), tuple(flaws), broke)
 
 
-def step_facts(step: TraceStep) -> str:
-    """What one step took."""
-    tokens, count = step.usage.input_tokens + step.usage.output_tokens, len(step.calls)
-    parts = [duration(step.seconds), f"{count} call{'' if count == 1 else 's'}"]
-    return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
+def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
+    """The lines of a journal up to the first that is damaged, and what is wrong with the rest."""
+    if not path.exists():
+        return [], ["the run has no journal"]
+    try:
+        raw = read_small(path, JOURNAL)
+    except OSError as error:
+        return [], [f"the journal cannot be read: {error.strerror}"]
+    lines, damaged = whole_lines(raw)
+    if damaged:
+        return lines, [f"line {damaged} of the journal is damaged: it and what stands behind it are not shown"]
+    is_torn = raw and not raw.endswith(b"\n")
+    return lines, ["the journal ends within a line: the run was stopped while it wrote"] if is_torn else []
 
 
-def trace_facts(trace: Trace) -> list[tuple[str, str]]:
-    """Name and value of what is known of the whole run."""
-    run, answer = trace.run, trace.run.answer
-    plans = answer.plans if answer else ()
-    usage = answer.usage if answer else _total(trace.calls)
-    models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
-    took = duration(answer.seconds if answer else sum(call.seconds for call in trace.calls))
-    tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
-    quality = answer.quality if answer else None
-    found = [
-        ("run", f"{run.run_id} ({run.status.replace('_', ' ')})"),
-        ("question", run.question),
-        ("understood", answer.restated or "" if answer else ""),
-        ("answer", (answer.text or answer.error or "") if answer else ""),
-        ("quality", f"{quality['confidence']} confidence ({quality['basis']}): {quality['why']}" if quality else ""),
-        ("brief", brief_text(answer.brief) if answer and answer.brief else ""),
-        *(
-            ("new plan", f"after step {plan['step']}, because {plan['why']}: {'; '.join(plan['plan'])}")
-            for plan in plans
-        ),
-        ("model", run.model),
-        ("started", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))),
-        ("took", f"{took} · {count_of(models, 'model call')} · {boxes} in the sandbox · {tokens} · {usage.cost_text}"),
-        *(("file", file.path) for file in run.files),
-        ("tools made", ", ".join(answer.tools_created) if answer else ""),
-        ("tools used", ", ".join(answer.tools_used) if answer else ""),
-        ("set apart", "; ".join(answer.set_apart) if answer else ""),
-        ("forked from", run.parent or ""),
-    ]
-    return [(name, value) for name, value in found if value]
+def call_of(record: Record) -> RecordedCall:
+    """Return a record as a call. One of an unknown kind, or of an unknown shape, is shown as it stands."""
+    usage, ok = None, True
+    try:
+        if record.kind == "model":
+            title, given, came, usage = _model(record)
+        else:
+            title, given, came, ok = _other(record)
+    except _MISSHAPEN:
+        title, given, came = record.kind, _all("request", record.request), _all("output", record.output)
+    if record.error is not None:
+        came = [Passage("error", "\n".join(filter(None, (record.error["message"], record.error.get("remedy")))))]
+        ok = False
+    went_in, came_out = (tuple(passage for passage in passages if passage.text) for passages in (given, came))
+    title = one_line(title, _TITLE)
+    return RecordedCall(record.seq, record.kind, title, went_in, came_out, ok, record.seconds, usage, record.at)
 
 
-def sized_line(text: str, width: int) -> str:
-    """The text on one line; where that cannot hold it, with its size."""
-    width = max(width, 20)
-    short = one_line(text, width)
-    if not short.endswith("…") or len(" ".join(text.split())) <= width:
-        return short
-    size = f" ({len(text):,} characters)"
-    return one_line(text, max(width - len(size), 20)) + size
+def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:
+    request, output = record.request, record.output
+    completions = output if isinstance(output, list) else [output] if output else []
+    usage = sum((from_plain(Usage, c["usage"]) for c in completions), Usage())
+    if record.error and record.error.get("usage"):
+        usage = from_plain(Usage, record.error["usage"])
+    first = completions[0] if completions else {}
+    title = f"{first.get('role') or ''} {first.get('by') or request.get('model', '')}".strip()
+    given = [Passage(str(message["role"]), _said(message, "content")) for message in request["messages"]]
+    given += [Passage(name, _text(request[name])) for name in ("tools", "schema") if request.get(name)]
+    return title, given, [Passage("reply", _said(completion, "text")) for completion in completions], usage
 
 
-_WORTH_SHARING = 300
+def _said(message: dict[str, Any], content: str) -> str:
+    return "\n".join(_text(message[name]) for name in (content, "tool_calls") if message.get(name))
 
 
-class Seen:
-    """Remembers long texts while calls are shown in their order."""
+def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
+    request, output = record.request, record.output
+    if isinstance(output, dict):
+        output = output.get("outcome", output)
+    elif output is not None:
+        output = {"found": [item.get("name", item) if isinstance(item, dict) else item for item in output]}
+    said = output or {}
+    asked, told = (names.split() for names in _MEMBERS.get(record.kind, ("", "")))
+    given = [Passage(_LABELS.get(name, name), _text(request[name])) for name in asked if name in request]
+    came = [Passage(_LABELS.get(name, name), _text(said[name])) for name in told if name in said]
+    ok = bool(said.get("ok", True) and not said.get("problem") and said.get("reply", {}).get("ok", True))
+    given, came = given or _all("request", request), came or _all("output", output)
+    return _title(record.kind, request) or one_line(given[0].text.translate(_SIGNS), 100), given, came, ok
 
-    def __init__(self) -> None:
-        self._first: dict[str, int] = {}
 
-    def before(self, call: RecordedCall, text: str) -> int | None:
-        """The number of the earlier call that has the same long text; None when there is none."""
-        first = self._first.setdefault(text, call.number) if len(text) >= _WORTH_SHARING else call.number
-        return None if first == call.number else first
+def _title(kind: str, request: dict[str, Any]) -> str:
+    match request:
+        case {"entry": str(name), "arguments": arguments} | {"call": str(name), "arguments": arguments}:
+            return call_text(name, arguments, longest=40)
+        case {"entry": None} | {"code": _, "modules": _}:
+            return "program"
+        case {"do": verb, "name": name}:
+            return f"{verb} {name}"
+        case {"url": url, "task": task}:
+            return f"browse {url}: {task}"
+        case {"tool": tool, "source": _}:
+            return f"keep {tool}?"
+        case {"flaws": _}:
+            return "look for damaged tools"
+    verbs = ("search", "register", "get", "read", "script", "describe")
+    return _TITLES.get(kind) or next((f"{verb} {request[verb]}" for verb in verbs if verb in request), "")
+
+
+def _all(label: str, value: Json) -> list[Passage]:
+    return [] if value is None else [Passage(label, _text(value))]
+
+
+def _text(value: Json) -> str:
+    if value in (None, "", [], {}):
+        return ""
+    if isinstance(value, dict) and "message" in value:  # a problem
+        return "\n".join(str(member) for member in value.values() if member)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

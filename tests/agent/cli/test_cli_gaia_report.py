@@ -37,16 +37,14 @@ def test_the_report_begins_with_the_accuracy_over_all_selected_questions(gaia, l
     assert gaia("report", ledger).startswith("25.0 % right: 1 of 4 (4 selected questions), 95 % interval 4.6 to 69.9 %")
 
 
-def test_json_and_markdown_go_to_stdout_or_a_file(gaia, ledger, tmp_path):
+def test_json_goes_to_stdout_or_a_file(gaia, ledger, tmp_path):
     told = json.loads(gaia("report", ledger, "--format", "json"))
     whole = told["facts"]["all"]
-    assert told["schema"] == 2
+    assert told["schema"] == 3
     assert (whole["right"], whole["of"], whole["accuracy"]) == (1, 4, 0.25)
     assert told["tables"]["By level"][0]["interval95"] == whole["interval95"]
     assert len(told["attempts"]) == 4
-    assert gaia("report", ledger, "-f", "markdown", "-o", tmp_path / "r.md") == f"{tmp_path / 'r.md'}\n"
-    assert "**25.0 % right" in (tmp_path / "r.md").read_text()
-    gaia("report", ledger, "-o", tmp_path / "r.txt")
+    assert gaia("report", ledger, "-o", tmp_path / "r.txt") == f"{tmp_path / 'r.txt'}\n"
     assert (tmp_path / "r.txt").read_text().startswith("25.0 % right")
 
 
@@ -101,13 +99,12 @@ def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
     )
     assert "1 question attempted in b.ledger.jsonl only, not compared: q3" in said
     told = json.loads(gaia("compare", ledger, other, "--format", "json"))
-    assert told["schema"] == 2
+    assert told["schema"] == 3
     assert told["facts"]["common questions"] == 2
     assert told["facts"]["not compared"] == {
         "attempted in b.ledger.jsonl only": ["q3"],
         "attempted in c.ledger.jsonl only": ["q4"],
     }
-    assert "## Gained" in gaia("compare", ledger, other, "-f", "markdown")
 
 
 def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):
@@ -116,9 +113,9 @@ def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):
     cut = f"{key[:9]}\u200b{key[9:]}"  # printing it leaves out what cannot be seen
     told = attempt("q1", tools_created=(key,), model=key, raw_answer=cut, leaks=(cut,))
     ledger = write_ledger(tmp_path / "k.jsonl", [told], tasks(1))
-    for form in ("terminal", "json", "markdown"):
+    for form in ("terminal", "json"):
         said = gaia("report", ledger, "--format", form)
-        assert key not in said.replace("\\", "")
+        assert key not in said
         assert "redacted" in said
     gaia("report", ledger, "--format", "html")
     assert key not in (tmp_path / "k.html").read_text()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from itertools import cycle
 from typing import Any
 
 import pytest
 
+from agent.cli.verbs.runs import table_
 from agent.gaia.configuration import Places
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
-from agent.gaia.report.attempts import as_csv, rows_of_ledger
 from agent.gaia.runner import Selection
 from agent.learning.gap_records import GapRecords
 from support.bench import Bench
@@ -79,14 +77,9 @@ async def test_a_wrong_attempt_becomes_a_row_and_a_record_that_later_questions_a
     [record], [lesson] = kept(bench).all(), bench.records.lessons
     assert (record.pattern, lesson.record) == (RECORD["pattern"], record.id)
     assert lesson.diagnosis.startswith("At step 1")
-    [row] = rows_of_ledger(bench.output)
-    assert row["question"] == "Which card is number 0?"
-    assert (row["raw_answer"], row["truth"], row["resolution"]) == ("I do not know", "0", "reasoning_gap")
-    assert (row["diagnosis"], row["gap_record"]) == (lesson.diagnosis, record.id)
-    assert row["calls"]
-    read = list(csv.DictReader(io.StringIO(as_csv([{**row, "answer": "=1+1"}]))))
-    assert read[0]["answer"] == "'=1+1"
-    assert json.loads(read[0]["calls"])[0]["kind"] == row["calls"][0]["kind"]
+    assert (lesson.truth, bench.records.attempts[0].resolution) == ("0", "reasoning_gap")
+    [row] = table_(bench.output).form
+    assert (row["task_id"], row["lesson"]["record"]) == ("t0", record.id)
     bench.output = bench.output.with_name("second.json")
     outcome = await bench.run(learning="use")
     assert {attempt.task_id: attempt.correct for attempt in outcome.attempts} == {"t0": False, "t1": True, "t2": True}

@@ -7,8 +7,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agent.answer import Answer
 from agent.errors import ModelRefusedError
 from agent.models.protocol import Usage
@@ -73,13 +71,6 @@ async def test_what_is_not_known_is_not_zero(tmp_path):
     rows = dict(rows_of(statistics_of(runs, since=None, scores={}, cache_hits=0)))
     assert rows["cost"] == "unknown"
     assert rows["accuracy"].startswith("unknown")
-
-
-@pytest.mark.parametrize(("count", "p95"), [(1, 1), (19, 19), (20, 19), (21, 20), (100, 95)])
-async def test_the_95th_percentile(tmp_path, monkeypatch, count, p95):
-    from agent.traces.statistics import _p95
-
-    assert _p95([float(n) for n in range(count, 0, -1)]) == p95
 
 
 def test_hits_are_counted_by_their_time(tmp_path):

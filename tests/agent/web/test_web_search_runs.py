@@ -46,7 +46,7 @@ def searching(desk, towns):
 
 async def test_a_fact_is_searched_read_quoted_and_cited_and_that_is_traced_and_replayed(searching, towns):
     """The replay searches and reads nothing, and tells the same."""
-    from agent.traces.read import call_of
+    from agent.traces.trace import call_of
 
     lines = [
         decide("answer", answer="It was lit on 9 October 1874 [1].", when=FOUND),

@@ -134,7 +134,7 @@ async def model(terminal: Terminal, argument: str) -> None:
 
 async def route(terminal: Terminal, argument: str) -> None:
     """Show the decisions of the last run, step by step."""
-    from agent.traces.read import read_trace
+    from agent.traces.trace import read_trace
 
     found = read_trace(terminal.settings.runs_dir, _run_id(terminal, argument))
     rows = [(str(step.number), step.action, step.why) for step in found.steps if step.number]
@@ -200,8 +200,8 @@ async def cost(terminal: Terminal, argument: str) -> None:
 
 async def trace(terminal: Terminal, argument: str) -> None:
     """Show every call of the last run."""
-    from agent.traces.read import read_trace
     from agent.traces.render import render
+    from agent.traces.trace import read_trace
 
     found = read_trace(terminal.settings.runs_dir, _run_id(terminal, argument))
     terminal.screen.quote(render(found, width=max(terminal.screen.width - 2, 30)))

@@ -32,9 +32,10 @@ from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
 from agent.gaia.progress import Display, score_text
-from agent.gaia.report import tables
 from agent.gaia.report.comparison import compare as compared
-from agent.gaia.report.figures import Results, counted, group_of, open_results, report_of
+from agent.gaia.report.figures import Results, counted, group_of, open_results
+from agent.gaia.report.render import as_html, as_terminal
+from agent.gaia.report.report import price, report_of
 from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
 from agent.models.roles import with_named_model
 from agent.store.redact import Redactor
@@ -45,7 +46,7 @@ from mcp_tools.text import count_of, printable
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attempt import Dataset
-    from agent.gaia.report.tables import Shown
+    from agent.gaia.report.report import Report
 
 
 class _Benchmark(options.Commands):
@@ -397,7 +398,7 @@ def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
     tokens = group.effort.input_tokens + group.effort.output_tokens
     lines = [
         f"{score_text(latest, group.of)}{share}, {group.errors} errors{without}, {outcome.left} left;"
-        f" {tokens:,} tokens, {tables.cost_text(group.effort.cost)}",
+        f" {tokens:,} tokens, {price(group.effort.cost, 'cost unknown')}",
         f"results: {choices.places.output}",
         f"ledger:  {choices.places.ledger}",
     ]
@@ -428,7 +429,7 @@ Output = Annotated[Path | None, opt("-o --output FILE", "File to write (default:
 def report(
     ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger or results file of a benchmark.")],
     form: Annotated[
-        Literal["terminal", "json", "markdown", "html"],
+        Literal["terminal", "json", "html"],
         opt("--format -f", "Output format; html is one self-contained page."),
     ] = "terminal",
     output: Output = None,
@@ -473,7 +474,7 @@ def _with_questions(results: Results, ledger: Path) -> Results:
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="Ledger or results file of the first run.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Ledger or results file of the second run.")],
-    form: Annotated[Literal["terminal", "json", "markdown"], opt("--format -f", "Output format.")] = "terminal",
+    form: Annotated[Literal["terminal", "json"], opt("--format -f", "Output format.")] = "terminal",
     output: Output = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted (McNemar's exact test)."""
@@ -488,15 +489,14 @@ def _require_other(output: Path | None, *read: Path | None) -> None:
         raise UsageError(f"{output} is the file that the report is made from.", remedy="Choose another --output.")
 
 
-def _give(shown: Shown, form: str = "terminal", output: Path | None = None) -> None:
+def _give(report: Report, form: str = "terminal", output: Path | None = None) -> None:
     redactor = Redactor(options.settings().secrets)
-    shown = redactor.values(shown)
+    report = redactor.values(report)
     width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
     text = {
-        "json": lambda: json.dumps(shown.as_json(), indent=2),
-        "html": lambda: tables.as_html(shown),
-        "markdown": lambda: tables.as_markdown(shown),
-        "terminal": lambda: tables.as_terminal(shown, width=width),
+        "json": lambda: json.dumps(report.as_json(), indent=2),
+        "html": lambda: as_html(report),
+        "terminal": lambda: as_terminal(report, width=width),
     }[form]()
     text = redactor.text(printable(text))  # a key that invisible characters cut is whole now
     if output is not None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -29,9 +30,9 @@ from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
 from agent.store.runs import find_run, journal_path, list_runs, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
-from agent.traces.read import read_trace
 from agent.traces.render import render, render_page
 from agent.traces.statistics import rows_of, statistics_of
+from agent.traces.trace import read_trace
 from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.text import count_of, one_line
@@ -370,18 +371,28 @@ def table_(
         Path | None, typer.Argument(metavar="LEDGER", help="Ledger of a benchmark (default: the newest runs).")
     ] = None,
     limit: options.Limit = 50,
-    as_csv: Annotated[bool, opt("--csv", "Print every column as CSV.")] = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Shows a row for each attempt: brief, plans, calls, raw, final and true answer, resolution, diagnosis, record."""
-    from agent.gaia.report import attempts
+    """Shows a row for each run, or for each attempt of a benchmark with what was learned from it."""
+    from agent.gaia.configuration import ledger_meant
+    from agent.gaia.ledger import read_ledger
 
-    runs = options.settings().runs_dir
-    rows = attempts.rows_of_runs(runs, limit) if ledger is None else attempts.rows_of_ledger(ledger)
-    rows = [Redactor(options.settings().secrets).json(row) for row in rows]
-    if as_csv:
-        return Result(rows, text=attempts.as_csv(rows))
-    return listing(rows, [attempts.in_short(row) for row in rows], "There are no attempts yet.")
+    none = "There are no attempts yet."
+    if ledger is None:
+        return _listed(list_runs(options.settings().runs_dir, limit=limit), none)
+    records = read_ledger(ledger_meant(ledger))
+    lessons = {lesson.run_id: lesson for lesson in records.lessons}
+    form: list[Json] = []
+    rows = []
+    for attempt in records.attempts:
+        lesson = lessons.get(attempt.run_id)
+        form.append({**attempt.as_json(), "lesson": asdict(lesson) if lesson else None})
+        learned = f" → {lesson.record or lesson.problem}" if lesson else ""
+        judged = attempt.resolution or attempt.confidence
+        name = f"{attempt.task_id} {attempt.epoch}"
+        rows.append((name, attempt.status, judged, one_line(attempt.answer or attempt.error, 60) + learned))
+    redactor = Redactor(options.settings().secrets)
+    return listing(redactor.json(form), redactor.values(rows), none)
 
 
 @traces_app.command("open")

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from agent.gaia.report.figures import Counted, Results, by_question, group_of, of_groups, verdict
+from agent.gaia.report.figures import Counted, Results, by, group_of
+from agent.gaia.report.report import Fact, Report, of_groups, table_of
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import Fact, Shown, table_of
 from mcp_tools.text import count_of
 from mcp_tools.tool import Json
 
 _NAMED = 20
 
 
-def compare(first: Results, second: Results) -> Shown:
-    """Compares two runs on the questions that both attempted; what broke counts as wrong.
+def compare(first: Results, second: Results) -> Report:
+    """Compare two runs on the questions that both attempted; a broken attempt counts as wrong.
 
-    Where a run has several epochs, a question is right that was answered in more than half of them.
+    With several epochs, a question is right if more than half of them are.
     """
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
     # Those with an attempt in any epoch; an epoch without one stays among them, as not right.
     here, there = (
-        {task_id: cells for task_id, cells in by_question(run.cells).items() if any(cell.attempt for cell in cells)}
+        {task_id: cells for task_id, cells in by(run.cells, "question").items() if any(cell.attempt for cell in cells)}
         for run in (first, second)
     )
     found: defaultdict[str, list[str]] = defaultdict(list)
@@ -34,8 +34,8 @@ def compare(first: Results, second: Results) -> Shown:
         elif not (_is_scored(here[task_id]) and _is_scored(there[task_id])):
             kind = "without a true answer in one of the runs"
         else:
-            right = verdict(here[task_id]), verdict(there[task_id])
-            kind = ("both" if right[1] else "lost") if right[0] else "gained" if right[1] else "neither"
+            was, now = (sum(cell.right for cell in cells[task_id]) * 2 > len(cells[task_id]) for cells in (here, there))
+            kind = ("both" if now else "lost") if was else "gained" if now else "neither"
         found[kind].append(task_id)
     both, lost, gained, neither = (found.pop(kind, []) for kind in ("both", "lost", "gained", "neither"))
     common = [*both, *lost, *gained, *neither]
@@ -73,7 +73,7 @@ def compare(first: Results, second: Results) -> Shown:
         table_of("Gained", [_change(here[t], there[t]) for t in gained]),
         table_of("Lost", [_change(here[t], there[t]) for t in lost]),
     ]
-    return Shown(" and ".join(names), headline, notices, facts, [table for table in tables if table.rows])
+    return Report(" and ".join(names), headline, notices, facts, [table for table in tables if table.rows])
 
 
 def _is_same_question(here: Sequence[Counted], there: Sequence[Counted]) -> bool:
@@ -87,7 +87,7 @@ def _is_scored(cells: Sequence[Counted]) -> bool:
 
 
 def _change(here: Sequence[Counted], there: Sequence[Counted]) -> dict[str, Json]:
-    told: dict[str, Json] = {"question": here[0].task.task_id, "level": here[0].level}
+    told: dict[str, Json] = {"question": here[0].task.task_id, "level": here[0].part("level")}
     for run, cells in (("first run", here), ("second run", there)):
         made = next(cell.attempt for cell in cells if cell.attempt is not None)
         is_answer = made.status == "ok" and made.answer

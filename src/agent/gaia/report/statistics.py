@@ -50,11 +50,3 @@ def pass_at_k(right: int, of: int, k: int) -> float:
     the attempts, the share that holds a right one.
     """
     return 1.0 - comb(of - right, k) / comb(of, k)
-
-
-def pass_hat_k(right: int, of: int, k: int) -> float:
-    """The chance that all of `k` attempts are right, unbiased: of all choices of k, the share in which each is right.
-
-    Yao et al. 2024, "tau-bench".
-    """
-    return comb(right, k) / comb(of, k)

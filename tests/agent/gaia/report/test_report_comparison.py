@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agent.gaia.report.comparison import compare
 from agent.gaia.report.figures import Results
+from agent.gaia.report.render import as_terminal
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import as_markdown, as_terminal
 from support.attempts import attempt, tasks
 
 
@@ -46,7 +46,6 @@ def test_changed_questions_and_the_test_are_told():
         "(McNemar, exact, two-sided)"
     )
     assert "Gained" in as_terminal(found)
-    assert "## Lost" in as_markdown(found)
 
 
 def test_what_is_not_common_is_told_and_not_compared():

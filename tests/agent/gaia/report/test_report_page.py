@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from agent.gaia.attempt import Task
 from agent.gaia.ledger import Header
-from agent.gaia.report.figures import Results, report_of
-from agent.gaia.report.tables import as_html
+from agent.gaia.report.figures import Results
+from agent.gaia.report.render import as_html
+from agent.gaia.report.report import report_of
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from agent.errors import RunError
 from agent.gaia.attempt import Task
 from agent.gaia.report.figures import Results, open_results
-from agent.gaia.report.figures import report_of as report_on
-from agent.gaia.report.tables import as_markdown, as_terminal, seconds_text
+from agent.gaia.report.render import as_terminal
+from agent.gaia.report.report import report_of as report_on
+from agent.gaia.report.report import seconds_text
 from support.attempts import attempt, tasks, write_ledger
 
 STATUSES = ("ok", "error", "timeout", "limit", "missing-file", "interrupted")
@@ -93,11 +94,10 @@ def test_several_epochs_have_each_figure_under_its_own_name():
         {
             **{"epoch 1": 0.5, "epoch 2": 0.25, "epoch 3": 0.25},
             **{"pass@1": 1 / 3, "pass@2": (1 + 2 / 3) / 4, "pass@3": 0.5},
-            **{"pass^2": 0.25, "pass^3": 0.25},
         }
     )
-    for name in ("mean pass@1: 33.3 % ± standard deviation 14.4 points", "pass@3", "pass^3"):
-        assert name in as_markdown(report).replace("\\", "")
+    for name in ("33.3 % ± standard deviation 14.4 points", "pass@3"):
+        assert name in as_terminal(report)
 
 
 def test_epochs_of_one_question_do_not_make_the_interval_narrower():
@@ -144,9 +144,8 @@ def test_tools_resolutions_and_leaks_are_counted():
         "correct": 2,
         "reasoning_gap": 1,
     }
-    assert tables["Leak guard"] == [{"question": "q2", "met": "mirror.example"}]
     assert told["facts"]["right after a leak"] == 1
-    assert any("right attempts among those that met one: 1" in notice for notice in told["notices"])
+    assert any("1 question (q2); right attempts among those that met one: 1" in notice for notice in told["notices"])
 
 
 def test_a_long_table_says_how_many_rows_are_left_out():
@@ -171,7 +170,6 @@ def test_a_ledger_without_attempts_has_a_report(tmp_path):
     assert report.as_json()["facts"]["effort"]["median_seconds"] is None
     empty = report_on(open_results(write_ledger(tmp_path / "e.jsonl", [])))
     assert as_terminal(empty).startswith("no question was selected")
-    assert as_markdown(empty)
     (tmp_path / "new.jsonl").write_bytes(b"")
     assert open_results(tmp_path / "new.jsonl").selected == ()
 
@@ -188,14 +186,11 @@ def test_no_ledger_is_an_error_of_the_user(tmp_path):
         open_results(tmp_path / "none.jsonl")
 
 
-def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():
+def test_texts_of_others_cannot_steer_a_terminal():
     tool = "\x1b[31mred\u202e|<script>alert(1)</script>*x*"
     report = report_of([attempt("q1", tools_created=(tool,))], tasks(1))
-    plain, markdown = as_terminal(report), as_markdown(report)
-    assert "\x1b" not in plain
-    assert "\u202e" not in plain + markdown
-    assert "<script>" not in markdown
-    assert "\\|&lt;script&gt;" in markdown
+    plain = as_terminal(report)
+    assert not {"\x1b", "\u202e"} & {*plain}
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(None, "–"), (0, "0 ms"), (75, "1 min 15 s"), (7_260, "2 h 1 min")])
