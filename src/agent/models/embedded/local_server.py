@@ -43,8 +43,6 @@ class ServerOptions:
     parallel: int = 8
     idle: float = 900.0
     """Seconds without a request after which it ends; 0 for never."""
-    threads: int = 0
-    """0: as many as there are cores that nobody else keeps busy."""
     prefixes: Path | None = None
     """The folder in which the beginnings of prompts are kept, for all engines; None: they are not."""
 
@@ -66,7 +64,7 @@ class ServerOptions:
     def key(self) -> str:
         """Names this server among those of other weights or options."""
         prefixes = self.prefixes and str(self.prefixes.resolve())
-        return _hash([self.engine, self.context, self.parallel, self.threads, prefixes])
+        return _hash([self.engine, self.context, self.parallel, prefixes])
 
 
 def _hash(value: object) -> str:
@@ -80,7 +78,6 @@ class ServerState:
     pid: int
     born: str
     """When the process started, in the kernel's count: tells it from a later process with its number."""
-    weights: str
     port: int = 0
     token: str = ""
     threads: int = 0
@@ -171,23 +168,12 @@ def _leave_running() -> None:
 
 
 class LocalServer:
-    """The server with these options, wherever it came from; `runtime` is where processes leave word of their servers.
+    """The server with these options, whichever process started it; `runtime` is the folder of the servers' states."""
 
-    One that had loaded and was silent for `hung_after` seconds is taken for hung, and ended.
-    """
-
-    def __init__(
-        self,
-        runtime: Path,
-        options: ServerOptions,
-        *,
-        notify: Notify | None = None,
-        hung_after: float = 20.0,
-    ) -> None:
+    def __init__(self, runtime: Path, options: ServerOptions, *, notify: Notify | None = None) -> None:
         self.files = ServerFiles(runtime / f"embedded-{options.key}")
         self._options = options
         self._notify = notify or (lambda _: None)
-        self._hung_after = hung_after
         self._starting = asyncio.Lock()
 
     async def find(self) -> ServerState:
@@ -205,13 +191,10 @@ class LocalServer:
         process: subprocess.Popen[bytes] | None = None
         while (waited := time.monotonic() - began) < _START_SECONDS:
             state = files.read()
-            if state is not None and state.ready:
-                if await _answers(state):
-                    if process and self._options.prefixes and not state.prefixes:
-                        self._notify(f"prompts cannot be cached: {self._options.prefixes} is not writable")
-                    return state
-                if waited > self._hung_after:
-                    state.end()
+            if state is not None and state.ready and await _answers(state):
+                if process and self._options.prefixes and not state.prefixes:
+                    self._notify(f"prompts cannot be cached: {self._options.prefixes} is not writable")
+                return state
             if process is None:
                 self._notify("loading the embedded model")
             elif process.poll() not in (None, ALREADY_RUNNING):

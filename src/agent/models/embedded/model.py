@@ -35,13 +35,12 @@ class EmbeddedModel(ChatModel):
         runtime: Path,
         *,
         idle: float = 900.0,
-        threads: int = 0,
         prefixes: Path | None = None,
         retry: Retry | None = None,
         notify: Notify | None = None,
     ) -> None:
         def server() -> LocalServer:
-            options = ServerOptions(weights(), idle=idle, threads=threads, prefixes=prefixes)
+            options = ServerOptions(weights(), idle=idle, prefixes=prefixes)
             return LocalServer(runtime, options, notify=notify)
 
         wire, slots = LocalWire(server), asyncio.Semaphore(ServerOptions.parallel)

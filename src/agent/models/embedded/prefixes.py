@@ -28,13 +28,8 @@ from mcp_tools.atomic import private_folder
 from mcp_tools.prompt import load_prompt
 
 FOLDER = "prefixes"
-MOST_BYTES = 512 * 1024 * 1024
-"""Of all kept files; a token takes 28 kB."""
 _PACKAGE = "agent.small"
 _SHORTEST = 300
-_SAME = 300
-"""Characters that a prompt may share with an earlier one behind its prefix: with more, the server's memory of that
-call is worth more than the prefix."""
 _CHUNK = 128
 """Tokens that are read between two looks at whether somebody asks something. The last ones are never fewer than half of
 it: llama.cpp computes attention otherwise for less than 64, and the prefix is to be what a whole prompt would hold."""
@@ -91,12 +86,10 @@ def fixed_prefixes() -> tuple[Prefix, ...]:
 
 
 class KeptPrefixes:
-    """The files of one engine, in its folder; those of all engines beside it may take `most` bytes."""
+    """The files of one engine, in its folder. A token takes 28 kB."""
 
-    def __init__(self, folder: Path, *, most: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._most = most
-        self._last: dict[str, str] = {}
 
     def prepare(self) -> None:
         """Makes the folder, and removes what a killed server left in it, and what is of no use to this engine.
@@ -114,13 +107,7 @@ class KeptPrefixes:
     def fitting(self, messages: Sequence[Message]) -> Path | None:
         """The whole and unaltered file with which these messages begin; a damaged one is removed."""
         prefix = next((each for each in fixed_prefixes() if each.begins(messages)), None)
-        if prefix is None:
-            return None
-        enough = len(prefix.turns[-1][1]) + _SAME
-        begun = str(messages[len(prefix.turns) - 1]["content"])[:enough]
-        before, self._last[prefix.key] = self._last.get(prefix.key), begun
-        file = self._file(prefix)
-        if file is None or (before == begun and len(begun) == enough):
+        if prefix is None or (file := self._file(prefix)) is None:
             return None
         with contextlib.suppress(OSError):
             if file.name == _name(prefix, file):
@@ -153,9 +140,8 @@ class KeptPrefixes:
             saved = ask(f"/slots/{slot}?action=save", {"filename": draft.name})
             if saved["n_saved"] != len(tokens):  # another request took the slot meanwhile
                 return False
-            taken = draft.stat().st_size + kept_bytes(self.folder.parent)
-            if taken > self._most or shutil.disk_usage(self.folder).free < _FREE:
-                raise OSError(f"{self.folder.parent} or its disk is full")
+            if shutil.disk_usage(self.folder).free < _FREE:
+                raise OSError(f"the disk of {self.folder} is full")
             draft.chmod(0o600)
             draft.replace(self.folder / _name(prefix, draft))
         finally:

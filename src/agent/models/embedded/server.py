@@ -24,43 +24,18 @@ from typing import Any
 from agent.models.embedded.local_server import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
 from agent.models.embedded.prefixes import KeptPrefixes
 
-_MOST = 8
+_MAX_THREADS = 8
 _LOOK_EVERY = 5.0
 
 
-def free_cores(seconds: float = 0.4) -> int:
-    """Cores that this process may use and that nobody keeps busy while it looks; at least 1.
+def idle_cores() -> int:
+    """Return the number of cores that the load leaves free, at least 1.
 
     llama.cpp's threads wait for each other by spinning: with as many threads as cores it collapses (12 → 1 token/s)
     when another process keeps one core busy.
     """
-    allowed = _allowed()
-    before = _idle_ticks()
-    time.sleep(seconds)
-    after = _idle_ticks()
-    ticks = os.sysconf("SC_CLK_TCK") * seconds
-    busy = sum(core in before and after.get(core, 0) - before[core] < ticks * 0.4 for core in allowed)
-    return max(1, min(len(allowed) - busy, most_cores()))
-
-
-def most_cores() -> int:
-    """How many cores this process could use on a quiet machine."""
-    allowed = granted = len(_allowed())
-    with contextlib.suppress(OSError, ValueError):  # what the control group grants; `max` is no number
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        granted = int(quota) // int(period)
-    return max(1, min(allowed, granted, _MOST))
-
-
-def _allowed() -> set[int]:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
-
-
-def _idle_ticks() -> dict[int, int]:
-    """For each core the ticks it spent idle or waiting for a disk; empty where /proc does not tell."""
-    lines = Path("/proc/stat").read_text().splitlines() if Path("/proc/stat").exists() else []
-    cores = [line.split() for line in lines if line.startswith("cpu") and line[3:4].isdigit()]
-    return {int(fields[0][3:]): int(fields[4]) + int(fields[5]) for fields in cores}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores - round(os.getloadavg()[0]), _MAX_THREADS))
 
 
 def main(stem: str, written: str) -> int:
@@ -75,14 +50,14 @@ def main(stem: str, written: str) -> int:
         lock.acquire()
     except Timeout:
         return ALREADY_RUNNING
-    if files.log.exists() and os.path.samestat(os.fstat(1), files.log.stat()):
+    with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # what the server before this one printed
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: ending.set())
-    state = ServerState(os.getpid(), born(os.getpid()), str(options.weights), idle=options.idle, started=time.time())
+    state = ServerState(os.getpid(), born(os.getpid()), idle=options.idle, started=time.time())
     files.write(state)
-    threads, token = options.threads or free_cores(), secrets.token_urlsafe(24)
+    threads, token = idle_cores(), secrets.token_urlsafe(24)
     kept = KeptPrefixes(options.kept) if options.kept else None
     try:
         if kept:

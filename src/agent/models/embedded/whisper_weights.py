@@ -11,17 +11,12 @@ from agent.errors import WeightsError
 from agent.models.embedded.weights import StoredWeights
 
 USUAL = "base"
-"""The model where the setting `speech_model` names none."""
+"""The model if the setting `speech_model` names none."""
 _FILES = {"large": "large-v3", "turbo": "large-v3-turbo"}
 
 
 class WhisperWeights:
-    """The checkpoint of one model of openai-whisper, in alita's folder of models.
-
-    Args:
-        models: The folder of all models.
-        name: What openai-whisper calls the model, or the path of a checkpoint of one's own.
-    """
+    """The checkpoint of a model of openai-whisper, by its name there, or the path of the user's own `.pt` file."""
 
     def __init__(self, models: Path, name: str = "") -> None:
         self.name = name or USUAL
@@ -31,14 +26,11 @@ class WhisperWeights:
 
     @property
     def are_here(self) -> bool:
-        """Whether the file is there."""
+        """True if the file is there."""
         return self.path.is_file()
 
     def pull(self, *, quiet: bool = False) -> Path:
-        """Fetches the checkpoint unless it is there, and loads it, so that it is known to work.
-
-        Args:
-            quiet: Whether no bar shows how far it is.
+        """Fetch the checkpoint unless it is there, and load it, so that it is known to work.
 
         Raises:
             WeightsError: openai-whisper is not installed, does not know the model, or cannot fetch or load it.
@@ -60,18 +52,17 @@ class WhisperWeights:
         except Exception as error:  # noqa: BLE001 - torch raises many kinds for a damaged file
             raise WeightsError(
                 f"openai-whisper could not fetch or load its model {self.name!r}: {error}",
-                remedy="Check the network and the space on the disk, and try again: alita model pull speech. Or set"
-                " speech to faster-whisper.",
+                remedy="Check the network and the disk: alita model pull speech. Or set speech to faster-whisper.",
             ) from None
         return self.path
 
     def remove(self) -> bool:
-        """Removes the file, unless it is the user's own; says whether there was one."""
+        """Remove the file, unless it is the user's own; False if there was none."""
         found = self.are_here and not self.is_own
         if found:
             self.path.unlink()
         return found
 
     def stored(self) -> list[StoredWeights]:
-        """The file, if it is there; openai-whisper checks it each time it loads it."""
+        """Return the file, if it is there; openai-whisper checks it each time it loads it."""
         return [StoredWeights(self.path, self.path.stat().st_size, "unverified")] if self.are_here else []
