@@ -72,7 +72,7 @@ _EVERYWHERE = {*SETTINGS, "quiet", "verbose", "color"}
 
 
 class Invocation(NamedTuple):
-    """What applies to a command beside its own words."""
+    """The context in which a command runs: options before it, or the session that runs it."""
 
     before: Mapping[str, tuple[str, Any]] = {}
     """Options that precede the command: by parameter the flag and the value."""
@@ -88,7 +88,7 @@ _flags: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa:
 
 @contextmanager
 def invoked(invocation: Invocation) -> Iterator[None]:
-    """Lets an invocation apply to the commands that the block runs."""
+    """Apply an invocation to the commands that the block runs."""
     token = _invocation.set(invocation)
     try:
         yield
@@ -126,7 +126,7 @@ def period(text: str | None, option: str) -> float | None:
 
 
 _TYPES = re.compile(r" <[^>]*>| ?\[(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]")
-"""What typer says of the type and the range of a value."""
+"""Type and range of a value, as typer writes them."""
 
 
 class Command(TyperCommand):
@@ -184,7 +184,7 @@ class Command(TyperCommand):
                 formatter.write_dl([(option.ljust(longest), text) for option, text in records])
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Nothing: the examples are there already."""
+        """Write nothing: `format_options` writes the examples."""
 
 
 class Commands(TyperGroup):
@@ -215,5 +215,5 @@ class App(typer.Typer):
         )
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
-        """Makes a function a command. One that returns a `Result` has the parameter `as_json: AsJson = False`."""
+        """Make a function a command. If it returns a `Result`, it has the parameter `as_json: AsJson = False`."""
         return super().command(name, **{"cls": Command, **more})

@@ -42,7 +42,7 @@ ABILITIES = ("search", "browse", "create")
 ENGINES = ("firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
 REMOVED = {"web_index": "the engine `index`, which searched your own pages, was removed; attach files with --file"}
-"""Settings of earlier versions, each with the reason why there is none now and what to do."""
+"""Settings that earlier versions had, each with what became of it and what to do."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
 _OPENAI = re.compile(r"(https?://)?api\.openai\.com(?![\w.-])", re.IGNORECASE)

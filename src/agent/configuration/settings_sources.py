@@ -277,7 +277,8 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
     known = ["ALITA_HOME", SERVE_TOKEN, *(name for setting in Settings.model_fields for name in variables(setting)[:1])]
     for variable in environment:
         if variable.startswith("ALITA_"):
-            _require_not_removed(variable.removeprefix("ALITA_").lower(), f"The variable {variable} is set")
+            name = variable.removeprefix("ALITA_").lower()
+            _require_not_removed(name, f"The variable {variable} is set", f"Unset {variable}.")
         if variable.startswith("ALITA_") and variable not in known and (near := _nearest(variable, known)):
             raise SettingsError(f"The variable {variable} is not a setting.", remedy=f"Did you mean {near}?")
     return layer
@@ -307,7 +308,8 @@ def require_known(values: Iterable[str], path: Path | None = None) -> None:
         SettingsError: One is none; the nearest one is named.
     """
     for name in values:
-        _require_not_removed(name, f"{path} sets {name}" if path else f"There is no setting {name}")
+        said = f"{path} sets {name}" if path else f"There is no setting {name}"
+        _require_not_removed(name, said, "Remove that line." if path else "")
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)
             remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
@@ -315,9 +317,9 @@ def require_known(values: Iterable[str], path: Path | None = None) -> None:
             raise SettingsError(f"{said} no setting {one_line(name, 60)}.", remedy=remedy)
 
 
-def _require_not_removed(name: str, said: str) -> None:
+def _require_not_removed(name: str, said: str, remedy: str) -> None:
     if why := REMOVED.get(name):
-        raise SettingsError(f"{said}, but {why}.", remedy=f"Remove {name}.")
+        raise SettingsError(f"{said}, but {why}.", remedy=remedy)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

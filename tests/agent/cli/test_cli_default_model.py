@@ -73,11 +73,6 @@ def test_an_unavailable_list(
     assert terminal.runs == []
 
 
-def test_nobody_is_asked_for_plain_arithmetic(terminal: Terminal, openai_server: OpenAIServer) -> None:
-    ended = terminal.call("--base-url", openai_server.url, "6*7")
-    assert (ended.out, openai_server.listings) == ("42\n", [])
-
-
 def test_doctor_names_the_model(terminal: Terminal, openai_server: OpenAIServer) -> None:
     openai_server.models = ["only"]
     assert f"only at {openai_server.url}" in terminal.call("doctor", "--base-url", openai_server.url).out

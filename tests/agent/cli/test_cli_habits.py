@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -264,25 +268,23 @@ def test_a_key_is_kept_used_and_never_shown(terminal: Terminal) -> None:
     assert terminal.call("keys", "set", "NOBODYS_KEY", stdin=key).code == 2
 
 
-def test_a_keyring_is_used_where_there_is_one(terminal: Terminal) -> None:
-    package = terminal.here / "keyring"
-    package.mkdir()
-    (package / "errors.py").write_text("class KeyringError(Exception):\n    pass\n")
-    (package / "__init__.py").write_text(
-        "import json, pathlib, types\n"
-        "from keyring import errors\n"
-        "store = pathlib.Path(__file__).with_name('store.json')\n"
-        "def get_keyring(): return types.SimpleNamespace(priority=5)\n"
-        "def get_password(service, name): return json.loads(store.read_text()).get(name) if store.exists() else None\n"
-        "def set_password(service, name, value): store.write_text(json.dumps({name: value}))\n"
-        "def delete_password(service, name): store.unlink()\n"
-    )
-    path = f"{terminal.here}:{os.environ.get('PYTHONPATH', '')}"
-    assert "keyring" in terminal.run("keys", "set", stdin="sk-ring-0123456789", before=None, PYTHONPATH=path).err
+def test_a_keyring_is_used_where_there_is_one(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    store: dict[str, str] = {}
+    keyring: Any = ModuleType("keyring")
+    keyring.__spec__ = ModuleSpec("keyring", None)
+    keyring.errors = SimpleNamespace(KeyringError=type("KeyringError", (Exception,), {}))
+    keyring.get_keyring = lambda: SimpleNamespace(priority=5)
+    keyring.get_password = lambda service, name: store.get(name)
+    keyring.set_password = lambda service, name, value: store.update({name: value})
+    keyring.delete_password = lambda service, name: store.pop(name)
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", keyring.errors)
+    assert "keyring" in terminal.call("keys", "set", stdin="sk-ring-0123456789").err
+    assert store == {"OPENAI_API_KEY": "sk-ring-0123456789"}
     assert "sk-ring" not in (terminal.home / "config" / "keys.json").read_text()
-    assert "alita keys, OPENAI_API_KEY" in terminal.run("config", "show", PYTHONPATH=path).out
-    assert terminal.run("keys", "delete", "OPENAI_API_KEY", PYTHONPATH=path).code == 0
-    assert not (package / "store.json").exists()
+    assert "alita keys, OPENAI_API_KEY" in terminal.call("config", "show").out
+    assert terminal.call("keys", "delete", "OPENAI_API_KEY").code == 0
+    assert store == {}
 
 
 def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> None:

@@ -325,21 +325,6 @@ def test_no_stream_of_a_run_shows_a_key(quick, openai_server, tmp_path):
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
 
-def test_what_is_kept_can_be_read_by_its_user_alone(quick, openai_server, tmp_path):
-    (tmp_path / "here" / "notes.txt").write_text("The ferry leaves at nine.")
-    openai_server.default = lambda _: Step(text="nine")
-    question = ("-f", "notes.txt", "When does the ferry leave?")
-    arguments = ("--base-url", openai_server.url, "--model", "gpt-test", *question)
-    assert quick(*arguments, OPENAI_API_KEY=KEY).code == 0
-    home = tmp_path / "home"
-    files = [path for path in home.rglob("*") if path.is_file()]
-    assert any("answers" in path.parts for path in files)
-    assert any(path.name == "journal.jsonl" for path in files)
-    assert {oct(path.stat().st_mode & 0o077) for path in files} == {"0o0"}
-    folders = {path.parent for path in files}
-    assert [folder for folder in folders if folder.stat().st_mode & 0o077] == []
-
-
 def test_a_level_below_the_one_before_is_told_in_every_run(quick, tmp_path, monkeypatch):
     register(tmp_path / "tools")
     run = ("tools", "run", "fibonacci", '{"n": 7}', "--tools-dir", str(tmp_path / "tools"))
