@@ -384,7 +384,7 @@ async def test_a_shell_command_gets_no_keys(
 
 
 async def test_ctrl_c_stops_at_once_and_the_session_goes_on(sitting: Any) -> None:
-    slow = decide("create_tool", when="a?") | {"delay": 50}
+    slow = decide("create_tool", when="a?") | {"delay": 3}
     pressing = asyncio.create_task(press_ctrl_c_in_a_run(sitting))
     shown = await sitting.plays(slow, B_ALONE, says("fine", when="b?")).types("a?", "b?")
     await pressing
