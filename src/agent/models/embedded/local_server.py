@@ -24,12 +24,11 @@ from mcp_tools.atomic import private, private_folder, write_whole
 from mcp_tools.errors import os_errors_as
 from mcp_tools.text import one_line
 
-ALREADY_RUNNING = 75
-"""Exit status of a server that found another one holding the lock."""
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 _HEALTH_SECONDS = 3.0
 _START_SECONDS = 180.0
 """That loading may take."""
+_WRITABLE = "Make the folder writable, or set ALITA_HOME to another one."
 _STARTED: list[subprocess.Popen[bytes]] = []
 """Servers outlive who started them; while both live, the starter must reap one that ends."""
 
@@ -106,8 +105,8 @@ class ServerState:
 class ServerFiles:
     """The files of one server in the runtime folder: all have one stem.
 
-    The state's modification time is the last request's; the lock is held by the server as long as it lives; the log
-    has what it prints, from its last start on.
+    The state's modification time is the last request's; the lock is held by the client that starts the server, until
+    it is ready; the log has what the server prints.
     """
 
     def __init__(self, stem: Path) -> None:
@@ -187,35 +186,48 @@ class LocalServer:
             return await self._found()
 
     async def _found(self) -> ServerState:
-        files, began, tried = self.files, time.monotonic(), 0.0
+        from filelock import FileLock, Timeout
+
+        files, deadline = self.files, time.monotonic() + _START_SECONDS
         process: subprocess.Popen[bytes] | None = None
-        while (waited := time.monotonic() - began) < _START_SECONDS:
-            state = files.read()
-            if state is not None and state.ready and await _answers(state):
-                if process and self._options.prefixes and not state.prefixes:
-                    self._notify(f"prompts cannot be cached: {self._options.prefixes} is not writable")
-                return state
-            if process is None:
-                self._notify("loading the embedded model")
-            elif process.poll() not in (None, ALREADY_RUNNING):
-                said = (files.log.read_text(errors="replace").strip() or "nothing said").splitlines()[-1]
-                raise ModelUnreachableError(
-                    f"the embedded model's server ended with status {process.returncode}: {one_line(said, 200)}",
-                    remedy=f"Its log is {files.log}. `alita doctor` checks the weights; "
-                    "loading them takes about 2 GB of memory.",
-                )
-            # Another one may hold the lock. Should it end before it is of use, the next attempt takes its place.
-            if process is None or (process.poll() is not None and waited > tried + 2):
-                process, tried = self.begin(), waited
-            await asyncio.sleep(0.1)
+        is_told = False
+        lock = FileLock(files.lock, blocking=False)
+        try:
+            while time.monotonic() < deadline:
+                state = files.read()
+                if state is not None and state.ready and await _answers(state):
+                    if process and self._options.prefixes and not state.prefixes:
+                        self._notify(f"prompts cannot be cached: {self._options.prefixes} is not writable")
+                    return state
+                if not is_told:
+                    self._notify("loading the embedded model")
+                    is_told = True
+                if process is not None and process.poll() is not None:
+                    raise self._ended(process.returncode)
+                if process is None and state is None:
+                    remark = f"the embedded model's server needs {files.stem.parent}"
+                    with os_errors_as(StorageError, remark, _WRITABLE), contextlib.suppress(Timeout):
+                        lock.acquire()  # unless another process starts it
+                        process = self.begin() if files.read() is None else None
+                await asyncio.sleep(0.1)
+        finally:
+            lock.release()
         state = files.read()
         end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
         raise ModelUnreachableError(
             "the embedded model's server did not answer", remedy=f"{end}Its log is {files.log}."
         )
 
+    def _ended(self, status: int) -> ModelUnreachableError:
+        said = (self.files.log.read_text(errors="replace").strip() or "nothing said").splitlines()[-1]
+        return ModelUnreachableError(
+            f"the embedded model's server ended with status {status}: {one_line(said, 200)}",
+            remedy=f"Its log is {self.files.log}. `alita doctor` checks the weights; "
+            "loading them takes about 2 GB of memory.",
+        )
+
     def begin(self) -> subprocess.Popen[bytes]:
-        """Starts it without waiting for it; where one runs already, the new process ends at once.
+        """Start it without waiting for it; of two that were started, one ends.
 
         Raises:
             ModelUnreachableError: The library is missing.
@@ -230,11 +242,9 @@ class LocalServer:
         folders = {"weights": str(o.weights.resolve()), "prefixes": str(o.prefixes.resolve()) if o.prefixes else None}
         options = json.dumps(asdict(o) | folders)
         command = [sys.executable, "-P", "-m", "agent.models.embedded.server", str(files.stem.absolute()), options]
-        remedy = "Make the folder writable, or set ALITA_HOME to another one."
-        with os_errors_as(StorageError, f"the embedded model's server needs {files.stem.parent}", remedy):
+        with os_errors_as(StorageError, f"the embedded model's server needs {files.stem.parent}", _WRITABLE):
             private_folder(files.stem.parent)
-            # Appending: of two that start at once, the one that finds the lock taken must not empty the log.
-            with open(files.log, "ab", opener=private) as log:
+            with open(files.log, "wb", opener=private) as log:
                 process = child.popen(command, env=child.environment(*_VARIABLES), stdout=log, stderr=log)
         _STARTED[:] = [*(earlier for earlier in _STARTED if earlier.poll() is None), process]
         return process

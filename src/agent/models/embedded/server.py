@@ -1,8 +1,8 @@
 """The embedded model's server: llama.cpp's own, in a process that several `alita` processes share.
 
-`python -m agent.models.embedded.server STEM OPTIONS` holds a lock for as long as it lives, so that of two started at
-once one ends immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. In
-quiet moments it reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.embedded.prefixes`.
+`python -m agent.models.embedded.server STEM OPTIONS` listens on 127.0.0.1 with a key that only its user can read. It
+ends when it is idle, and when its state file is gone or is another server's. In quiet moments it reads the fixed
+beginnings of prompts, and keeps what it computed: see `agent.models.embedded.prefixes`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.models.embedded.local_server import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
+from agent.models.embedded.local_server import ServerFiles, ServerOptions, ServerState, born
 from agent.models.embedded.prefixes import KeptPrefixes
 
 _MAX_THREADS = 8
@@ -40,18 +40,9 @@ def idle_cores() -> int:
 
 def main(stem: str, written: str) -> int:
     """Serves until idle, told to end, or forgotten, given the stem of its files and `ServerOptions` as JSON."""
-    from filelock import FileLock, Timeout
-
     files, given = ServerFiles(Path(stem)), json.loads(written)
     folders = {name: Path(given[name]) for name in ("weights", "prefixes") if given[name]}
     options = ServerOptions(**given | folders)
-    try:
-        lock = FileLock(files.lock, blocking=False)
-        lock.acquire()
-    except Timeout:
-        return ALREADY_RUNNING
-    with contextlib.suppress(OSError):
-        os.ftruncate(1, 0)  # what the server before this one printed
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: ending.set())
@@ -71,8 +62,8 @@ def main(stem: str, written: str) -> int:
     files.write(state)
     print(f"listening on {server.listening_address} with {threads} threads", flush=True)
     _wait(files, state, ending, kept)
-    files.state.unlink(missing_ok=True)
-    lock.release()
+    if files.read() == state:
+        files.state.unlink(missing_ok=True)
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
     sys.stdout.flush()
     os._exit(0)
