@@ -56,7 +56,7 @@ def inspect(node: Path, tmp_path: Path) -> Inspect:
         home = tmp_path / f"inspector-{next(numbers)}"
         home.mkdir()
         command = [str(node), str(NODE_FOLDER / ".bin" / "mcp-inspector"), "--cli", "--method", method, *options]
-        command += ["--format", "json", "-q"]
+        command += ["--format", "json", "-q", "--connect-timeout", "60000"]
         if served.url:
             command += ["--transport", "http", "--server-url", served.url]
             command += [part for name, value in served.headers.items() for part in ("--header", f"{name}: {value}")]
