@@ -338,8 +338,8 @@ def test_a_changed_record_of_its_origin_is_not_approved(library: Library) -> Non
     assert "asked" not in library.get("nth_fibonacci").provenance
 
 
-def replaced_until(library: Library, moment: int) -> bool:
-    """Replaces a tool in a process that is killed before its n-th change on the disk; whether it came to its end."""
+def registered_until(library: Library, moment: int, *, replace: bool) -> bool:
+    """Registers a tool in a process that is killed before its n-th change on the disk; whether it came to its end."""
     child = os.fork()
     if child == 0:
         left = moment
@@ -356,7 +356,7 @@ def replaced_until(library: Library, moment: int) -> bool:
 
         os.fsync, Path.replace, Path.unlink = map(counted, (os.fsync, Path.replace, Path.unlink))  # type: ignore[misc, method-assign, assignment]
         try:
-            library.register(make_tool(body="return 2"), replace=True)
+            library.register(make_tool(body="return 2"), replace=replace)
         finally:
             os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -368,8 +368,23 @@ def test_a_kill_while_a_tool_is_replaced_withholds_nothing(library: Library) -> 
     while not is_done:
         library.register(make_tool(body="return 1"), replace=True)
         moment += 1
-        is_done = replaced_until(library, moment)
+        is_done = registered_until(library, moment, replace=True)
         assert names(library) == ["nth_fibonacci"], moment
         sources.add(library.get("nth_fibonacci").source)
     assert len(sources) == 2
     assert moment > 10
+
+
+def test_a_kill_while_a_tool_is_added_leaves_a_library_that_opens(library: Library) -> None:
+    """Killed before each change on the disk: the new tool is there whole, or not at all."""
+    library.register(make_tool(body="return 1"))
+    moment, is_done = 0, False
+    while not is_done:
+        moment += 1
+        is_done = registered_until(library, moment, replace=False)
+        assert library.flaws() == []
+        assert names(library) in (["nth_fibonacci"], ["nth_fibonacci", "nth_fibonacci_2"]), moment
+        if not is_done and len(names(library)) > 1:
+            library.delete("nth_fibonacci_2")
+    assert "return 2" in library.get("nth_fibonacci_2").source
+    assert moment > 5

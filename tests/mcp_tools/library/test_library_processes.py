@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,27 +97,6 @@ def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Libra
         process.communicate()
     assert is_whole(library)
     reader.close()
-
-
-@pytest.mark.parametrize("replace", [True, False], ids=["replacing", "adding"])
-def test_a_killed_writer_leaves_a_library_that_opens(library: Library, replace: bool, start: Start) -> None:
-    """Killed at random moments: every registration that was reported is there, and every tool is whole."""
-    library.register(make_tool("shared", writer="0", body="return n + 0"))
-    generator = random.Random(replace)
-    for attempt in range(1, 6):
-        process = start(library.folder, str(attempt), replace=replace, turns=500)
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        time.sleep(generator.uniform(0.0, 0.06))
-        os.kill(process.pid, signal.SIGKILL)
-        reported = process.communicate()[0].split()
-        opened = Library(library.folder, library.folder.parent / "data")
-        assert opened.flaws() == []
-        assert is_whole(opened)
-        assert set(reported) <= {tool.name for tool in opened.list()}
-        opened.register(make_tool("other", writer="0", body="return n + 0"))
-        opened.close()
 
 
 def test_each_moment_of_an_interrupted_write_is_settled(library: Library) -> None:
