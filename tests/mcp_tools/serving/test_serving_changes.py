@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -95,21 +93,6 @@ async def test_an_edit_inside_a_file_is_told(desk: Desk, mode: str) -> None:
         path.write_text(path.read_text() + "# another end\n")
         await ears.wait()
         assert await ears.names() == []
-
-
-@pytest.mark.parametrize("mode", ["2026-07-28"])
-async def test_another_process_counts_too(desk: Desk, mode: str) -> None:
-    program = (
-        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3]);"
-        "from desk import tool; from mcp_tools.library.library import Library;"
-        "Library(Path(sys.argv[1]), Path(sys.argv[2])).register(tool('elsewhere'))"
-    )
-    async with listening(desk, mode) as ears:
-        here = __file__.rpartition("/")[0]
-        command = [sys.executable, "-c", program, str(desk.library.folder), str(desk.folder), here]
-        await asyncio.to_thread(subprocess.run, command, check=True)
-        await ears.wait()
-        assert await ears.names() == ["elsewhere"]
 
 
 async def test_many_changes_at_once_are_told_once_and_none_is_lost(desk: Desk, mode: str) -> None:
