@@ -3,9 +3,7 @@
     python benchmarks/accuracy.py --out accuracy.jsonl            # all arms, all questions; resumes where it stopped
     python benchmarks/accuracy.py --out accuracy.jsonl --report   # only the table, from what was measured
 
-Every question is asked with a library of its own, empty at the start, so that no question helps another. Of each tool
-that was registered, the question's held-back variants are asked of the tool itself: the call's arguments get the
-variant's values. Then one variant is asked of alita with that tool in its library: that is the reuse figure.
+Every question is asked with an empty library, so that no question helps another.
 """
 
 from __future__ import annotations
@@ -24,16 +22,12 @@ from typing import Any
 from scoring import is_right
 
 from agent.alita import Alita
-from agent.answer import Answer
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
-from agent.events import Event, ToolCalled
 from agent.models.protocol import Model, Request, Role
 from agent.models.roles import Models
 from agent.nodes.evaluate import final_form
 from agent.small.program import code_in
-from agent.steps import value_text
-from mcp_tools.library.library import Library
 from mcp_tools.prompt import parse_prompt
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Job, Limits, Sandbox
@@ -79,83 +73,11 @@ async def ask_program(question: str, model: Model, sandbox: Sandbox) -> str:
     return outcome.stdout.strip()
 
 
-async def ask_alita(row: Row, settings: Settings, tools: Path) -> Row:
-    """alita's answer, and what became of the tool it made."""
-    calls: list[ToolCalled] = []
-
-    def listen(event: Event) -> None:
-        if isinstance(event, ToolCalled):
-            calls.append(event)
-
+async def ask_alita(question: str, settings: Settings, tools: Path) -> str:
+    """The answer of alita with an empty library."""
     settings = settings.model_copy(update={"tools_dir": tools, "use_cache": False})
     async with Alita.open(settings) as alita:
-        answer = await alita.ask(row["question"], on_event=listen)
-        found: Row = {"answer": answer.text, "created": list(answer.tools_created), "steps": answer.steps}
-        found["tokens"] = answer.usage.input_tokens + answer.usage.output_tokens
-        if answer.tools_created and calls:
-            found["held_back"] = await held_back(row, answer.tools_created[0], calls[-1].arguments, tools, alita)
-            started = time.monotonic()
-            again: Answer = await alita.ask(row["held_back"][0]["question"])
-            found["reuse"] = {
-                "seconds": time.monotonic() - started,
-                "created": list(again.tools_created),
-                "used": list(again.tools_used),
-                "right": is_right(again.text, row["held_back"][0]["answer"]),
-            }
-    return found
-
-
-async def held_back(row: Row, name: str, arguments: Row, tools: Path, alita: Alita) -> list[bool | None]:
-    """For each variant whether the tool gives its answer; None where its values have no place in the arguments."""
-    tool = Library(tools, tools.parent / "data").get(name)
-    results: list[bool | None] = []
-    sandbox = await open_sandbox()
-    try:
-        for variant in row["held_back"]:
-            changed = placed(arguments, row["values"], variant["values"])
-            if changed is None:
-                results.append(None)
-                continue
-            outcome = await sandbox.run(Job(tool.source, name, changed))
-            results.append(outcome.ok and is_right(value_text(outcome.value), variant["answer"]))
-    finally:
-        await sandbox.aclose()
-    return results
-
-
-def placed(arguments: Row, values: Row, others: Row) -> Row | None:
-    """The arguments with other values where the known ones stand; None when one stands nowhere."""
-    used: set[str] = set()
-
-    def change(inner: Any) -> Any:
-        for name, value in values.items():
-            if _equal(inner, value):
-                used.add(name)
-                return _shaped(others[name], inner)
-        if isinstance(inner, dict):
-            return {key: change(part) for key, part in inner.items()}
-        if isinstance(inner, list):
-            return [change(part) for part in inner]
-        return inner
-
-    changed = {name: change(value) for name, value in arguments.items()}
-    needed = {name for name in values if values[name] != others[name]}
-    return changed if needed <= used else None
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return str(one).strip() == str(other).strip()
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-
-
-def _shaped(value: Any, like: Any) -> Any:
-    """The value in the type that the tool was called with."""
-    if isinstance(like, str) and not isinstance(value, str):
-        return str(value)
-    if isinstance(like, float) and isinstance(value, int):
-        return float(value)
-    return value
+        return (await alita.ask(question)).text
 
 
 async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
@@ -188,26 +110,26 @@ async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
 
 async def _one(arm: str, row: Row, model: Model, sandbox: Sandbox, settings: Settings) -> Row:
     started = time.monotonic()
-    more: Row = {}
+    answer = error = ""
     try:
         if arm == "alone":
-            more["answer"] = await ask_alone(row["question"], model)
+            answer = await ask_alone(row["question"], model)
         elif arm == "program":
-            more["answer"] = await ask_program(row["question"], model, sandbox)
+            answer = await ask_program(row["question"], model, sandbox)
         else:
             with tempfile.TemporaryDirectory() as folder:
-                more = await ask_alita(row, settings, Path(folder))
+                answer = await ask_alita(row["question"], settings, Path(folder))
     except Exception as failure:
-        more = {"answer": "", "error": repr(failure)[:300]}
-    reuse = more.get("reuse", {}).get("seconds", 0.0)
+        error = repr(failure)[:300]
     return {
         "arm": arm,
         "id": row["id"],
         "difficulty": row["difficulty"],
         "split": row["split"],
-        "right": is_right(more["answer"], row["answer"]),
-        "seconds": round(time.monotonic() - started - reuse, 2),
-        **more,
+        "right": is_right(answer, row["answer"]),
+        "seconds": round(time.monotonic() - started, 2),
+        "answer": answer,
+        "error": error,
     }
 
 
@@ -220,19 +142,6 @@ def report(lines: list[Row]) -> Row:
             rows = [line for line in mine if part in ("all", line["split"], line["difficulty"])]
             figures[f"{arm} {part}"] = [sum(line["right"] for line in rows), len(rows)]
         figures[f"{arm} seconds, median"] = _median([line["seconds"] for line in mine])
-    mine = [line for line in lines if line["arm"] == "alita"]
-    tried = [result for line in mine for result in line.get("held_back", [])]
-    figures["tools registered"] = sum(bool(line.get("created")) for line in mine)
-    figures["held-back tests passed"] = [sum(r is True for r in tried), sum(r is not None for r in tried)]
-    figures["held-back variants without a place"] = sum(r is None for r in tried)
-    good = [line for line in mine if line.get("held_back") and all(r is not False for r in line["held_back"])]
-    figures["tools that pass every held-back test"] = [len(good), sum(bool(line.get("held_back")) for line in mine)]
-    reused = [line for line in mine if "reuse" in line]
-    figures["reuse without creation"] = [sum(not line["reuse"]["created"] for line in reused), len(reused)]
-    figures["reuse right"] = [sum(line["reuse"]["right"] for line in reused), len(reused)]
-    figures["reuse time / first time, median"] = _median(
-        [line["reuse"]["seconds"] / line["seconds"] for line in reused if not line["reuse"]["created"]]
-    )
     return figures
 
 

@@ -3,14 +3,14 @@
     python benchmarks/browser.py [--json] [--repeat 7] [--kills 10]
 
 The start is the time until the site is asked for the first page; beside it, turn by turn, a Python process that does
-the same with Playwright alone. Then an agent that drives a browser is killed at a random moment, again and again. Tasks
-with a real model are in `browser_tasks.py`.
+the same with Playwright alone. Then an agent that drives a browser is killed at a random moment, again and again.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import statistics
@@ -18,15 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from browser_runs import drive
 from table import Figure, as_text
 
-from agent.browser.tasks import BrowserTask
-from agent.errors import StoppedError
+from agent.browser.operate import operate
+from agent.browser.tasks import AskModel, BrowserTask
+from agent.errors import AlitaError, StoppedError
 from agent.web.chromium import find_chromium, sweep
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from support.site.server import Site
 
 HERE = Path(__file__).parent
@@ -45,7 +49,7 @@ asyncio.run(main())
 DRIVEN = """
 import asyncio, sys
 sys.path[:] = sys.argv[3:]
-from browser_runs import drive
+from browser import drive
 from agent.browser.tasks import BrowserTask
 async def never(*args, **options):
     await asyncio.sleep(600)
@@ -53,6 +57,12 @@ asyncio.run(drive(never, BrowserTask("What is new?", sys.argv[1])))
 """
 LONGEST_LIFE = 8.0
 """Seconds after which an agent is killed at the latest."""
+
+
+async def drive(ask: AskModel, task: BrowserTask) -> None:
+    """Does a task until it ends or breaks."""
+    with contextlib.suppress(AlitaError):
+        await operate(replace(task, allow_private=True), ask, lambda event: None)
 
 
 def start(repeat: int) -> Figure:

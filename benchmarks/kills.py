@@ -174,7 +174,7 @@ class Lines:
 
 
 class Benchmarks:
-    """The benchmark's runner with its workers, which goes on with its ledger."""
+    """The benchmark's runner, which goes on with its ledger."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         class Told(Display):
@@ -390,7 +390,7 @@ def _settings(folder: Path) -> Any:
     if not path.exists():
         script.write_text("".join(json.dumps(line) + "\n" for line in lines))
         path.write_text("tea\n")
-    flags = {"model": f"scripted:{script}", "tools_dir": str(folder / "none"), "engines": "index", "use_cache": False}
+    flags = {"model": f"scripted:{script}", "tools_dir": str(folder / "none"), "use_cache": False}
     return read_settings(flags, environment={"ALITA_HOME": str(folder / "home")}, current=folder)
 
 

@@ -68,7 +68,6 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "startup": own_rows,
     "sandbox": sandbox_rows,
     "library": library_rows,
-    "learning": own_rows,
     "serving": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,
@@ -76,7 +75,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "reader": own_rows,
     "browser": own_rows,
 }
-WITH_MODEL = ("routing", "accuracy", "browser_tasks", "gaia_sample")
+WITH_MODEL = ("routing", "accuracy")
 
 
 def main() -> int:

@@ -2,7 +2,6 @@
 
     python benchmarks/serving_peers.py lowlevel FOLDER   # the SDK's low-level server, with the tools of a library
     python benchmarks/serving_peers.py fastmcp           # FastMCP, running `add_numbers` in its own process
-    python benchmarks/serving_peers.py soak FOLDER       # alita's server, with a short limit for each call
 
 The first knows the definitions of the tools and nothing else: it is what a list costs when nobody looks after it.
 """
@@ -14,9 +13,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-
-SOAK_SECONDS = 2.0
-"""What one call of the soak may take."""
 
 
 def definitions(folder: Path) -> list[dict[str, Any]]:
@@ -68,34 +64,13 @@ def serve_fastmcp() -> None:
     server.run(transport="stdio", show_banner=False, log_level="ERROR")
 
 
-async def serve_soak(folder: Path) -> None:
-    """Serves a library as `alita serve` does, but for calls of two seconds at most."""
-    from mcp.server.stdio import stdio_server
-
-    from mcp_tools.library.library import Library
-    from mcp_tools.sandbox.backends import open_sandbox
-    from mcp_tools.sandbox.protocol import Limits
-    from mcp_tools.server import build_server
-    from mcp_tools.serving.client_call import ServerLimits
-
-    sandbox = await open_sandbox()
-    limits = ServerLimits(call=Limits(wall_seconds=SOAK_SECONDS, cpu_seconds=SOAK_SECONDS))
-    try:
-        server = build_server(Library(folder, folder.parent / "data"), sandbox, limits=limits)
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-    finally:
-        await sandbox.aclose()
-
-
 def main() -> None:
     """Runs the named server until its input ends."""
     what, *folder = sys.argv[1:]
     if what == "fastmcp":
         serve_fastmcp()
     else:
-        serve = {"lowlevel": serve_low_level, "soak": serve_soak}[what]
-        asyncio.run(serve(Path(folder[0])))
+        asyncio.run(serve_low_level(Path(folder[0])))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Files of set 2, fixed seeds; truth_capable.json holds what the generator knows from the clean data."""
+"""Files of set 2, fixed seeds."""
 import random, csv, json, io, os, zipfile, tarfile, gzip, sqlite3, math, struct, wave, zlib
 from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction as F
@@ -477,4 +477,3 @@ for ch in range(1,61):
     import textwrap
     text.append(f'CHAPTER {ch}\n\n'+'\n\n'.join(textwrap.fill(p,72) for p in par_))
 open('files/salt_road.txt','w').write('THE SALT ROAD\nA tale in sixty chapters\n\n'+'\n\n\n'.join(text)+'\n'); T['C40']=str(n)
-json.dump(T,open('truth_capable.json','w'),indent=1,ensure_ascii=False); print(T)

@@ -1,4 +1,4 @@
-"""Static site of three made-up organisations under site/, fixed seed; truth_site.json is what the generator knows."""
+"""Static site of three made-up organisations under site/, fixed seed."""
 import os, random, json, csv, io, shutil
 from datetime import date, timedelta
 from collections import Counter
@@ -163,4 +163,3 @@ while d<date(2025,11,1):
 r.shuffle(rows)
 with open('site/ils/secchi.csv','w',newline='') as f: w=csv.writer(f); w.writerow(['date','lake','secchi_m','observer']); w.writerows(rows)
 T['C47']=f'{sum(v)/len(v):.3f}'
-json.dump(T,open('truth_site.json','w'),indent=1); print(NP,'pages',T)

@@ -30,4 +30,3 @@ for i in range(1,181):
     else: streak[n]=0
     pts[n]+=p
 json.dump({'game':'paper balls, third floor, last Friday before the holidays','throws':th},open('files/paper_balls.json','w'),indent=1); T['T38']=str(max(pts.values())); assert sorted(pts.values())[-1]>sorted(pts.values())[-2]
-json.dump(T,open('truth_tools.json','w')); print(T,pts)

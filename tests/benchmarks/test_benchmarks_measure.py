@@ -13,22 +13,16 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MEASURED = [
     "gaia_runner.py --json --questions 2 --at-once 2",
-    "learning.py --json --records 10 --delay 0.02",
     "library.py --json --sizes 10",
     "reader.py --json --repeat 1",
 ]
 REPORTED = [
     "accuracy.py --report",
-    "browser_tasks.py --report",
-    "created_tools.py --report --out none.jsonl",
-    "gaia_sample.py --report",
     "injections.py --report",
-    "ladder.py report",
 ]
 """They need the model, or take long: their other tests ask with a stand-in."""
 DESCRIBED = [
-    "browser", "files", "kills", "overhead", "routing", "run", "sandbox", "serving", "serving_soak", "startup",
-    "unseen_questions",
+    "browser", "files", "kills", "overhead", "routing", "run", "sandbox", "serving", "startup", "unseen_questions",
 ]  # fmt: skip
 
 
