@@ -2,7 +2,6 @@
 
     python benchmarks/routing.py                # all rows
     python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
-    python benchmarks/routing.py --tuning       # more rows for tuning, written apart from the others
 
 Each row is decided by the strategy of the coordinator's model, as in a run.
 """
@@ -28,7 +27,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.decisions import OneModel, context_with
 
 ROWS = Path(__file__).with_name("routing.jsonl")
-TUNING = Path(__file__).with_name("routing_tuning.jsonl")
 COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 PROGRAMS = frozenset({"create_tool", "run_code"})
 """A tool may come from a program, or bring its result at once."""
@@ -98,10 +96,8 @@ def main() -> None:
     """Measures the chosen rows."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--split", choices=["dev", "test"])
-    parser.add_argument("--tuning", action="store_true", help="ask the tuning set instead")
     options = parser.parse_args()
-    path = TUNING if options.tuning else ROWS
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     asyncio.run(measure([row for row in rows if options.split in (None, row["split"])]))
 
 
