@@ -98,22 +98,16 @@ class Zygote:
             show_in_proc()
 
     def prepare(self, packages: list[str]) -> None:
-        """Loads what calls need, tries the layers out, and tells the host."""
+        """Loads packages, tries the layers out, and tells the host."""
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
         # fills the listings of `sys.path`, once for all children
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
-        for name in packages:
-            with contextlib.suppress(Exception):  # the call that imports it gets the error
-                importlib.import_module(name)
+        _import(packages)
         if "numpy" in sys.modules:
             with contextlib.suppress(Exception):
                 importlib.import_module("numpy.random")  # which numpy itself leaves for later
         sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
         child.make_streams()
-        child.warm_up()
-        gc.disable()
-        gc.collect()
-        gc.freeze()
         self._confinement.used = used_address_space()
         ready = {
             "layers": self._confinement.layers,
@@ -123,6 +117,15 @@ class Zygote:
             "faults": [f"{layer}: {reason}" for layer, reason in self._confinement.errors.items()] + self._examined(),
         }
         self._control.send(b"R " + json.dumps(ready).encode())
+
+    def load(self, modules: list[str]) -> None:
+        """Loads what most calls want, once for all children. Meanwhile the host goes on."""
+        _import(modules)
+        child.warm_up()
+        gc.disable()
+        gc.collect()
+        gc.freeze()
+        self._confinement.used = used_address_space()
 
     def serve(self) -> NoReturn:
         """Forks, kills and buries children until the host hangs up."""
@@ -248,6 +251,12 @@ class Zygote:
         return faults
 
 
+def _import(modules: list[str]) -> None:
+    for name in modules:
+        with contextlib.suppress(Exception):  # the call that imports it gets the error
+            importlib.import_module(name)
+
+
 def _cpu_milliseconds(pid: int) -> int:
     """The processor time that all threads of a process have used; needs no /proc."""
     with contextlib.suppress(OSError):
@@ -276,5 +285,6 @@ def main() -> NoReturn:
     sys.argv = [""]
     os.umask(0o022)
     zygote = Zygote(control, settings)
-    zygote.prepare([*settings["packages"], *settings["preload"]])
+    zygote.prepare(settings["packages"])
+    zygote.load(settings["preload"])
     zygote.serve()
