@@ -32,7 +32,7 @@ from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.models.protocol import Usage
+from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
 from agent.question import Wish, usable
 from agent.resources import Resources
@@ -216,7 +216,8 @@ class Alita:
             question = clean
         if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
-        self.settings = await asyncio.to_thread(with_named_model, self.settings)
+        if self.settings.model == FIRST_LISTED:
+            self.settings = await asyncio.to_thread(with_named_model, self.settings)
         follows, transcript = {}, Transcript()
         if conversation is not None and conversation.turns:
             transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)

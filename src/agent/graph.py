@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 
-def _after_evaluation(state: State) -> str:
+async def _after_evaluation(state: State) -> str:  # a plain function would run in a thread
     if state.get("again"):
         return "decide"
     return "keep" if state.get("program") else "__end__"
