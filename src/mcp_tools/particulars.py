@@ -84,16 +84,11 @@ class Located:
     text: str
 
 
-def question_values(question: str) -> list[str]:
-    """The quoted texts, dates, times and numbers of a question, in order, each once.
-
-    What only shows the form of an answer, "such as 5/36", is none of them.
-    """
-    return list(dict.fromkeys(value.text for value in located_values(question)))
-
-
 def located_values(question: str) -> list[Located]:
-    """The same with their places, and as often as they stand there."""
+    """Return the quoted texts, dates, times and numbers of a question with their places, in order.
+
+    Values that only show the form of an answer, "such as 5/36", are left out.
+    """
     found: list[Located] = []
     rest = _ILLUSTRATION.sub(lambda match: " " * len(match[0]), question)
     for kind, pattern in (("text", QUOTED), ("time", _DATE_OR_TIME), ("number", _VALUE)):

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.particulars import as_number, capitalised_in, question_values, quoted_in
+from mcp_tools.particulars import as_number, capitalised_in, located_values, quoted_in
+
+
+def question_values(question):
+    return list(dict.fromkeys(value.text for value in located_values(question)))
+
 
 VALUES: list[tuple[str, list[str]]] = [
     ("What is the 57th Fibonacci number?", ["57"]),

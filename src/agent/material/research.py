@@ -19,7 +19,6 @@ from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, 
 from agent.web.page import Page, Result, WebProblem
 from agent.web.queries import Terms, broader, freshness_of, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
-from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ class Wanted:
     question: str
     query: str = ""  # what the coordinator wants to know; empty where it is the question
     source: str = ""  # the engine to ask; empty for all
-    so_far: DataText = NO_DATA  # what earlier steps found, as prompts show it
     known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
     origins: Origins = field(default_factory=lambda: Origins(""))
     """What the run knows, by where it comes from: no query carries away what is the user's."""

@@ -15,7 +15,7 @@ from agent.events import Note
 from agent.material.origins import origins_of
 from agent.models.protocol import Role
 from agent.state import State
-from agent.steps import decision_of, evidence_text, failed, step, step_number
+from agent.steps import decision_of, failed, step, step_number
 from mcp_tools.text import one_line
 
 
@@ -25,13 +25,12 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 
     context = runtime.context
     strategy = context.strategy(Role.COORDINATOR)
-    steps = state.get("steps", [])
     decision = decision_of(state)
     query = decision.query
     origins = origins_of(state, context)
     if (refused := await unless_wanted(of_query(query, origins), state, context)) is not None:
         return refused
-    wanted = Wanted(state["question"], query, decision.source, evidence_text(steps), state.get("sources", []), origins)
+    wanted = Wanted(state["question"], query, decision.source, state.get("sources", []), origins)
     try:
         evidence = await strategy.research(wanted, context)
     except (ModelError, ModelOutputError, StoppedError) as failure:
