@@ -147,7 +147,7 @@ def test_a_path_below_a_named_folder_is_named(tmp_path: Path, wording: str, path
         (tmp_path / name).mkdir()
     (tmp_path / "My Notes/link").symlink_to(tmp_path / "other")
     origins = Origins(wording.format(tmp_path))
-    assert origins.below_named_folder(f"{tmp_path}/{path}") == below
+    assert origins.paths.below(f"{tmp_path}/{path}") == below
     verdict = of_call("files__write", {"path": f"{tmp_path}/{path}"}, origins, read_only=True)
     assert verdict.ruling == ("fine" if below or path == "My Notes" else "asked")
 
@@ -170,7 +170,7 @@ async def test_the_user_decides_about_a_path_that_was_not_named(desk, ask, tmp_p
     model = await ask(tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}))
     assert ["/etc/hostname" in str(call.arguments) for call in asked] == [True]
     assert bool(calls(tmp_path)) is allowed
-    assert ("did not name this file" in model.told[0]) is not allowed
+    assert ("the user was asked and does not allow it" in model.told[0]) is not allowed
 
 
 class User:
@@ -190,10 +190,23 @@ async def test_the_reason_of_a_refusal_goes_to_the_model_which_goes_on(desk, ask
     model = await ask(
         tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}), ("notes__entry-0", {"text": "weather"})
     )
-    assert "the user says: read weather instead" in model.told[0]
+    assert "the user was asked and does not allow it" in model.told[0]
     messages = [str(one["content"]) for one in model.bodies[1]["messages"] if one["role"] == "user"]
-    assert "read weather instead" in messages[-1], "it is the user's word, not data"
+    assert "No, because: read weather instead" in messages[-1], "it is the user's word, not data"
     assert calls(tmp_path) == [["entry-0", {"text": "weather"}]]
+
+
+async def test_the_reason_of_a_refusal_names_no_file(desk, ask, tmp_path):
+    """Nor does a folder that one server may use open it to another."""
+    (tmp_path / "other").mkdir()
+    desk.confirm = user = User(UserReply(False, f"{tmp_path}/other is private"), UserReply(True, scope="folder"))
+    first, second = (("notes__entry-0", {"text": f"{tmp_path}/other/{name}.txt"}) for name in "ab")
+    await ask(tools(1, 1), first, second)
+    assert len(user.asked) == 2
+    write_servers(desk.home / "config" / "mcp.json", again=server(tmp_path, *tools(1, 1)))
+    desk.confirm = other = User(UserReply(False))
+    await ask([], ("again__entry-0", first[1]))
+    assert len(other.asked) == 1
 
 
 async def test_a_tool_or_a_folder_is_allowed_for_good_until_that_is_taken_back(desk, ask, tmp_path):
@@ -215,7 +228,8 @@ async def test_a_tool_or_a_folder_is_allowed_for_good_until_that_is_taken_back(d
     assert not await asks_about("notes__entry-1", folder / "deep/new.txt")
     assert await asks_about("notes__entry-1", folder.parent / "b.txt", yes)
     assert [(one.tool, one.reason) for one in grants.tools] == [("notes__entry-0", "the user did not name this file")]
-    assert (grants.folders, (grants.path.stat().st_mode & 0o777)) == ([str(folder)], 0o600)
+    assert [(one.folder, one.name) for one in grants.folders] == [(str(folder), "notes")]
+    assert grants.path.stat().st_mode & 0o777 == 0o600
     assert (grants.forget("notes__entry-0"), grants.forget(str(folder)), grants.forget("x")) == (1, 1, 0)
     assert await asks_about("notes__entry-0", "/etc/passwd", yes)
     assert await asks_about("notes__entry-1", folder / "a.txt", yes)

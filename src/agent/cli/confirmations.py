@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
 import sys
 import termios
 import textwrap
@@ -99,6 +100,16 @@ def visible(text: str) -> str:
     return "".join(c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def _escaped(text: str) -> str:
+    """The whole text on one line, with controls and marks of direction written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def to_user(reason: str) -> str:
+    """A reason that speaks of the user, as it is said to them."""
+    return reason.replace("the user's", "your").replace("the user does", "you do").replace("the user did", "you did")
+
+
 LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("vLLM", 8000))
 """Servers that speak the OpenAI protocol, and the ports that they usually have."""
 
@@ -166,36 +177,41 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 FIRST_LINES = 20
+MAX_CALL = 1_000
+"""Characters of a call that are shown at once."""
 CHOICES = {"y": "yes", "n": "no", "b": "no, because …"}
 
 
 async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, always: bool) -> UserReply:
     """Ask what a run wants to know; the end of the input is a no.
 
-    Of a proved tool the beginning of its code is shown. Of a call everything is, as any part may matter.
+    Of a long tool or call, the beginning is shown at first; `m` shows the rest.
     """
     from agent.consent.consent import ToolToApprove
 
     if isinstance(asked, ToolToApprove):
         return await _ask_whether_kept(asked, screen, always=always)
-    action = asked.arguments.get("action")
-    what = asked.tool or asked.name
-    reason = (
-        asked.reason.replace("the user's", "your").replace("the user does", "you do").replace("the user did", "you did")
-    )
-    screen.note(f"\n{what} wants to run, but {reason}:\n  {action or json.dumps(asked.arguments)}")
+    call = str(asked.arguments.get("action") or json.dumps(asked.arguments))
+    what = asked.tool or call.partition("(")[0] or asked.name
+    screen.note(f"\n{_escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {_escaped(call[:MAX_CALL])}")
+    if hidden := len(call) - MAX_CALL if len(call) > MAX_CALL else 0:
+        screen.note(f"  … {count_of(hidden, 'more character')}: m shows all")
     if asked.definition:
-        screen.note(f"  now defined as: {asked.definition}")
-    if asked.folders:
-        screen.note(f"  folder: {', '.join(asked.folders)}")
-    choices = dict(CHOICES)
+        screen.note(f"  now defined as: {_escaped(asked.definition)}")
+    for path in asked.paths:
+        screen.note(f"  path: {_escaped(path)}")
+    choices = dict(CHOICES) | ({"m": "more"} if hidden else {})
     if asked.tool:
         choices["a"] = "always for this tool"
     if asked.folders:
         choices["f"] = "always for this folder"
-    chosen = await choose("Run it?", choices, spoken=screen.spoken)
+        server = asked.tool.partition("__")[0]
+        screen.note(f"  f: the server {_escaped(server)} may read and write below {_escaped(', '.join(asked.folders))}")
+    while (chosen := await choose("Run it?", choices, spoken=screen.spoken)) == "m":
+        screen.note(f"  {_escaped(call)}")
     if chosen in {"a", "f"}:
-        screen.note("To take it back: alita mcp forget " + (asked.tool if chosen == "a" else asked.folders[0]))
+        taken = asked.tool if chosen == "a" else asked.folders[0]
+        screen.note(f"To take it back: alita mcp forget {shlex.quote(_escaped(taken))}")
     return await _reply(chosen)
 
 
@@ -248,7 +264,7 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
     def taken(typed: bytes) -> str | None:
         word = typed.decode("utf-8", "replace").strip().lower()
         chosen = next((letter for letter, whole in choices.items() if word in {letter, whole}), "")
-        return chosen if chosen or typed in {b"", b"\x04"} else None
+        return chosen if chosen or typed in {b"", b"\x04"} or word == "\x1b" else None
 
     return await _ask_terminal(f"{printable(question)} {ways}", taken)
 

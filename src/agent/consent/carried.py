@@ -208,14 +208,19 @@ def arguments_in_parts(values: Sequence[str]) -> dict[str, str]:
 
 def leaves(value: Json) -> Iterator[str]:
     """The texts and numbers in arguments."""
+    return (text for _, text in named_leaves(value))
+
+
+def named_leaves(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """The texts and numbers in arguments, each after the name of the member that it belongs to."""
     if isinstance(value, dict):
-        for inner in value.values():
-            yield from leaves(inner)
+        for member, inner in value.items():
+            yield from named_leaves(inner, member)
     elif isinstance(value, list):
         for inner in value:
-            yield from leaves(inner)
+            yield from named_leaves(inner, name)
     elif value is not None and not isinstance(value, bool):
-        yield str(value)
+        yield name, str(value)
 
 
 def small_parts(value: Json, written: Iterable[str]) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.consent.grants import Grants
+from agent.consent.named_paths import MAX_PATH, REFUSAL
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.tool import Json, Tool
@@ -57,7 +58,7 @@ class CallProposal:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders of these paths, if the user may allow them for good."""
-        if not all(Path(path).expanduser().is_absolute() for path in self.paths):
+        if not all(len(path) <= MAX_PATH and Path(path).expanduser().is_absolute() for path in self.paths):
             return ()
         found = [Path(os.path.realpath(Path(path).expanduser())) for path in self.paths]
         folders = {str(path if path.is_dir() else path.parent) for path in found}
@@ -113,26 +114,30 @@ class Consent:
                 reply = await self.confirm(asked)
         reply = reply if isinstance(reply, UserReply) else UserReply(reply)
         if reply.reason and isinstance(asked, CallProposal):
-            self.say(reply.reason)
+            self.say(f"{REFUSAL}{reply.reason}")
         return reply
 
-    async def reply_to(self, call: CallProposal) -> tuple[UserReply, bool]:
-        """Return the user's reply to an action, and True if it is a standing permission. The journal holds both."""
+    async def reply_to(self, call: CallProposal) -> tuple[UserReply, Literal["standing", "asked", "nobody"]]:
+        """Return the reply to an action, and who gave it: a standing permission, the user, or nobody.
+
+        The journal holds both.
+        """
         covered = self.grants is not None and await asyncio.to_thread(self.grants.cover, call)
         if self.confirm is None and not covered and not self.journal.knows(_DOUBTFUL):
-            return UserReply(False), False
+            return UserReply(False), "nobody"
 
         async def perform() -> Json:
             if covered:
-                return {"allowed": True, "standing": True}
+                return {"allowed": True, "by": "standing"}
             reply = await self._reply(call)
             if reply.allowed and reply.scope != "once" and self.grants is not None:
                 await asyncio.to_thread(self.grants.keep, call, reply.scope)
-            return {"allowed": reply.allowed, "reason": reply.reason}
+            by = "nobody" if self.confirm is None else "asked"
+            return {"allowed": reply.allowed, "reason": reply.reason, "by": by}
 
         request: dict[str, Json] = {"name": call.name, "arguments": call.arguments, "reason": call.reason}
         said = await self.journal.call(_DOUBTFUL, request | {"definition": "", "is_doubtful": True}, perform)
-        return UserReply(said["allowed"], said.get("reason", "")), said.get("standing", False)
+        return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
         """Why a proved tool is not kept; empty where it is. It is decided once, which the journal holds."""
@@ -177,8 +182,7 @@ class Consent:
             return f"{name} was not called: {why}, and nobody can be asked here. To allow it: {allow}"
         reply = await self._reply(CallProposal(name, arguments, why, changed.definition if changed else ""))
         if not reply.allowed:
-            because = f"; {USER_SAID}{reply.reason}" if reply.reason else ""
-            return f"{name} was not called: the user did not allow it{because}"
+            return f"{name} was not called: the user did not allow it"
         if changed:
             if await servers.changed(name) != changed:
                 return f"{name} was not called: its server changed it again while you were asked"

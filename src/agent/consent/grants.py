@@ -27,10 +27,20 @@ class ToolGrant(BaseModel):
     """Digest of the server's entry: a server of the same name that starts something else is asked about again."""
 
 
+class FolderGrant(BaseModel):
+    """One folder for the tools of one server, which may read and write below it."""
+
+    folder: str
+    name: str
+    """The server's."""
+    server: str
+    """Digest of the server's entry."""
+
+
 class _Document(BaseModel):
     form: Literal[1] = Field(1, alias="schema")
     tools: list[ToolGrant] = []
-    folders: list[str] = []
+    folders: list[FolderGrant] = []
 
 
 class Grants:
@@ -52,7 +62,7 @@ class Grants:
         return self._file.remembered().tools
 
     @property
-    def folders(self) -> list[str]:
+    def folders(self) -> list[FolderGrant]:
         """The allowed folders."""
         return self._file.remembered().folders
 
@@ -60,7 +70,8 @@ class Grants:
         """Return True if the user allowed such calls for good."""
         if call.tool and self._grant(call) in self.tools:
             return True
-        granted = [Path(folder) for folder in self.folders] if call.paths else []
+        server = self._server(call.tool)
+        granted = [Path(one.folder) for one in self.folders if one.server == server] if call.paths and server else []
         return bool(granted) and all(
             any(Path(os.path.realpath(path)).is_relative_to(folder) for folder in granted) for path in call.paths
         )
@@ -77,7 +88,9 @@ class Grants:
             if scope == "always" and self._grant(call) not in document.tools:
                 document.tools.append(self._grant(call))
             elif scope == "folder":
-                document.folders += [one for one in call.folders if one not in document.folders]
+                name, server = call.tool.partition("__")[0], self._server(call.tool)
+                new = [FolderGrant(folder=one, name=name, server=server) for one in call.folders]
+                document.folders += [one for one in new if one not in document.folders]
 
     def forget(self, what: str) -> int:
         """Revoke the permissions of a tool or a folder; return their number.
@@ -85,14 +98,19 @@ class Grants:
         Raises:
             ServersFileError: The file cannot be written.
         """
-        folder = os.path.realpath(Path(what).expanduser())
+        place = Path(what).expanduser()
+        folders = {os.path.normpath(place.absolute()), os.path.realpath(place)}  # it may have become a link since
         message, remedy = f"The permissions cannot be changed: {self.path}", "Check its rights."
         with os_errors_as(ServersFileError, message, remedy), self._file.changing() as document:
             before = len(document.tools) + len(document.folders)
             document.tools = [grant for grant in document.tools if grant.tool != what]
-            document.folders = [one for one in document.folders if one != folder]
+            document.folders = [one for one in document.folders if one.folder not in folders]
             return before - len(document.tools) - len(document.folders)
 
     def _grant(self, call: CallProposal) -> ToolGrant:
-        found = [(len(prefix), digest) for prefix, digest in self._servers if call.tool.startswith(prefix)]
-        return ToolGrant(tool=call.tool, reason=call.reason, server=max(found, default=(0, ""))[1])
+        return ToolGrant(tool=call.tool, reason=call.reason, server=self._server(call.tool))
+
+    def _server(self, tool: str) -> str:
+        """The digest of the entry of a tool's server; empty if it is none that is configured."""
+        found = [(len(prefix), digest) for prefix, digest in self._servers if tool.startswith(prefix)]
+        return max(found, default=(0, ""))[1]

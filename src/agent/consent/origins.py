@@ -13,14 +13,12 @@ from urllib.parse import unquote_plus, urlsplit
 
 from agent.consent.carried import key_index, readings, squeezed
 from agent.consent.labelled import values_by_strength
+from agent.consent.named_paths import NamedPaths
 from agent.web.address import canonical, host_of, source_of
 from mcp_tools.definition import reads_like_orders
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'“”‘’`\])}]+", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w@.-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"'“”‘’`\])}]*)?", re.IGNORECASE)
-PATH = re.compile(r"(?:~|/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:|\\\\).*", re.DOTALL)
-_FOLDER = re.compile(r"(?<![\w/.:])(?:~|/|\.\.?/)[^<>\"'“”‘’`|\n]*")
-_PART = re.compile(r"[^\s,;]+")
 _WRITTEN_OUT = re.compile(r"\s*[(\[]?\s*\b(?:dot|punkt|point|punto)\b\s*[)\]]?\s*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9+_-]{12,}")
 _TOKENS = re.compile(r"\w+")
@@ -46,8 +44,6 @@ _DIGITS, _MIXED = 14, 16
 """Digits in a row, or letters and digits, that are a card, an account or a key."""
 _MOST_KEYS = 10_000
 """Of more values with a name than twice that, none is looked for: all that may carry one is doubtful."""
-_MOST_PARTS = 20
-"""Words that a path may have."""
 _ORDINARY = frozenset(
     {
         "get",
@@ -174,33 +170,14 @@ class Origins:
         places = (at for at in starts if self._wanted.startswith(plain, at) and at + len(plain) in ends)
         return not plain or (next(places, None) is not None and (len(plain) > 1 or plain > "\u2e80"))
 
+    @cached_property
+    def paths(self) -> NamedPaths:
+        """The files and folders that the user names."""
+        return NamedPaths(self.wanted)
+
     def is_in_named_folder(self, path: str) -> bool:
         """Whether a file is there, in a folder that the user names."""
-        return bool(self.below_named_folder(path)) and os.path.lexists(Path(path).expanduser())
-
-    def below_named_folder(self, path: str) -> str:
-        """Return the part of a path below a folder that the user names; empty if there is none."""
-        if not PATH.fullmatch(path) or path != os.path.normpath(path) or ".." in path.split("/"):
-            return ""
-        file = Path(path).expanduser()
-        for folder in self._folders:
-            try:
-                if path.startswith(f"{folder}/") and file.resolve().is_relative_to(Path(folder).expanduser().resolve()):
-                    return path[len(folder) + 1 :]
-            except (OSError, RuntimeError):  # a circle of links
-                continue
-        return ""
-
-    @cached_property
-    def _folders(self) -> list[str]:
-        """The folders that the user names. Of a path with spaces, the longest part that exists is meant."""
-        found = []
-        for text in _FOLDER.findall(self.wanted):
-            text = text.replace("\\ ", " ")
-            parts = [text[: part.end()].rstrip(f"{_END}/") for part in islice(_PART.finditer(text), _MOST_PARTS)]
-            existing = [one for one in parts if len(one) > 1 and _exists(one)]
-            found += existing[-1:] or parts[:1]
-        return [one for one in found if len(one) > 1]
+        return bool(self.paths.below(path)) and os.path.lexists(Path(path).expanduser())
 
     def names_site(self, url: str) -> bool:
         """Whether the user names the site of an address."""
@@ -345,13 +322,6 @@ class Origins:
         """Addresses of single pages that stand in foreign text as text."""
         told = map(canonical, _addresses(self._foreign))
         return tuple(address for address in told if "/" in address or "?" in address)
-
-
-def _exists(path: str) -> bool:
-    try:
-        return os.path.lexists(Path(path).expanduser())
-    except (OSError, RuntimeError, ValueError):  # a name that is too long, or no user of that name
-        return False
 
 
 def stands_whole(value: str, text: str) -> bool:

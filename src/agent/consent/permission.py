@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.consent import USER_SAID, CallProposal, UserReply
+from agent.consent.consent import CallProposal, UserReply
 from agent.consent.provenance import Verdict
 from agent.errors import ModelError, ModelOutputError
 from agent.events import ActionRefused
@@ -42,7 +42,7 @@ async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: st
     """
     if verdict.ruling == "fine":
         return ""
-    reply = UserReply(False)
+    reply, by = UserReply(False), "nobody"
     if verdict.ruling != "refused":
         is_doubtful = verdict.ruling == "doubtful"
         if is_doubtful and await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
@@ -51,13 +51,15 @@ async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: st
         call = CallProposal(
             name, {"action": action}, verdict.why, is_doubtful=is_doubtful, tool=tool, paths=verdict.paths
         )
-        reply, is_standing = await context.consent.reply_to(call)
-        if is_standing and verdict.rest is not None:
+        reply, by = await context.consent.reply_to(call)
+        if by == "standing" and verdict.rest is not None:
             return await refusal_of_action(verdict.rest, name, action, wanted, context)
         if reply.allowed:
             return ""
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))
-    return f"{verdict.why}. {USER_SAID}{reply.reason}" if reply.reason else f"{verdict.why}. {_ADVICE}"
+    if reply.reason:  # a message of the user follows
+        return "the user was asked and does not allow it"
+    return f"{'the user was asked and does not allow it' if by == 'asked' else verdict.why}. {_ADVICE}"
 
 
 def words_of_user(state: State) -> str:

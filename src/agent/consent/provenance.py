@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.consent.carried import arguments_in_parts, leaves, member_names, parts, small_parts
-from agent.consent.origins import PATH, Origins, beyond_host, stands_whole
+from agent.consent.carried import arguments_in_parts, leaves, member_names, named_leaves, parts, small_parts
+from agent.consent.named_paths import is_path
+from agent.consent.origins import Origins, beyond_host, stands_whole
 from agent.consent.program import ProgramText
 from agent.web.address import canonical, is_address, source_of
 from mcp_tools.tool import Json
@@ -21,7 +22,7 @@ from mcp_tools.tool import Json
 Ruling = Literal["fine", "doubtful", "asked", "refused"]
 """`doubtful`: the model that sees only the user's words decides, then the user. `asked`: the user alone decides."""
 
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,100}@[\w-]{1,100}\.[\w.-]{1,200}")
 _PASSAGE = 48
 """Letters and digits in a row that are no title any more: a search may ask for a title, if the user wants it."""
 _MOST_SMALL = 16
@@ -64,6 +65,8 @@ class Asked:
     """Of a call's arguments, or of what a program asks for."""
     others: Sequence[str] = ()
     """Values that the user neither wrote nor attached."""
+    paths: Sequence[str] = ()
+    """Paths among the values that the user did not name."""
     names: Sequence[str] = ()
     """The names of members in arguments."""
     results: Sequence[str] = ()
@@ -104,7 +107,7 @@ class Asked:
             or (is_address(value) and origins.is_link(value))
             or origins.is_shown(value)
             or origins.is_in_named_folder(value)
-            or program.holds(origins.below_named_folder(value) or value)
+            or program.holds(origins.paths.below(value) or value)
             or any(stands_whole(value, result) for result in self.results)
         )
 
@@ -254,7 +257,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "path",
             "asked",
             "the user did not name this file",
-            lambda a: any(map(PATH.fullmatch, a.others)),
+            lambda a: bool(a.paths),
             may_stand=True,
         ),
         Rule(
@@ -394,12 +397,16 @@ def of_call(
         results: What its server gave before.
     """
     values = list(leaves(arguments))
-    own = {one for one in values if one in files or origins.is_in_named_folder(one) or origins.is_own(one)}
+    below = origins.paths.below
+    paths = {value for name, value in named_leaves(arguments) if is_path(value, name) and value not in files}
+    own = {one for one in values if one in files or origins.is_in_named_folder(one)}
+    own |= {one for one in values if (origins.paths.names(one) if one in paths else origins.is_own(one))}
     asked = Asked(
         origins,
         name=name,
         values=values,
-        others=[origins.below_named_folder(one) or one for one in values if one not in own],
+        others=[below(one) or one for one in values if one not in own],
+        paths=[one for one in values if one in paths and one not in own and not below(one)],
         names=[*member_names(arguments)],
         results=results,
         small=small_parts(arguments, origins.words_of_user),
@@ -408,9 +415,9 @@ def of_call(
     verdict = _ruled("call", asked)
     if verdict.ruling != "asked":
         return verdict
-    paths = tuple(filter(PATH.fullmatch, asked.others))
-    rest = _ruled("call", replace(asked, others=[one for one in asked.others if one not in paths]))
-    return replace(verdict, paths=paths, rest=rest)
+    unnamed = tuple(asked.paths)
+    rest = _ruled("call", replace(asked, paths=(), others=[one for one in asked.others if one not in unnamed]))
+    return replace(verdict, paths=unnamed, rest=rest)
 
 
 def of_program(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from agent.cli import exits, options
-from agent.cli.confirmations import ask_about_changes, ask_about_server, is_terminal, visible
+from agent.cli.confirmations import ask_about_changes, ask_about_server, is_terminal, to_user, visible
 from agent.cli.options import opt
 from agent.cli.output import Result, done, fields, listing, print_json, print_note
 from agent.configuration.paths import TOOLS_FOLDER
@@ -265,10 +265,13 @@ def allowed(as_json: options.AsJson = False) -> Result:
     grants = _configured().grants
     tools, folders = grants.tools, grants.folders
     rows = [
-        *((one.tool, "although " + one.reason.replace("the user", "you")) for one in tools),
-        *((one, "files below it") for one in folders),
+        *((one.tool, f"although {to_user(one.reason)}") for one in tools),
+        *((one.folder, f"{one.name} may read and write below it") for one in folders),
     ]
-    form = {"tools": [{"tool": one.tool, "reason": one.reason} for one in tools], "folders": folders}
+    form = {
+        "tools": [{"tool": one.tool, "reason": one.reason} for one in tools],
+        "folders": [{"folder": one.folder, "server": one.name} for one in folders],
+    }
     return listing(form, rows, "Nothing is allowed for good. A session offers it when it asks about a call.")
 
 

@@ -1,0 +1,164 @@
+"""Paths in the arguments of calls, and which of them the user named."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+_ANCHORED = re.compile(r"(?:~|/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:|\\\\).*", re.DOTALL)
+_HIDDEN = re.compile(r"(?:^|[/\\])(?:\.{1,2}(?:$|[/\\])|\.[^\s\d./\\])")
+_TAKES_PATH = re.compile(r"path|file|folder|dir|source|target|dest|root|location|src|dst", re.IGNORECASE)
+_FOLDER = re.compile(r"(?<![\w/.:])(?:~|/|\.\.?/)[^<>\"'“”‘’`|\n]*")
+_NAME = re.compile(r"(?<![\w/.~-])[\w~.-]{0,400}[/.][\w/.~-]{0,400}\w[/.]?|(?<![\w/.~-])~?/(?![\w.])")
+_PART = re.compile(r"[^\s,;]+")
+_END = ".,;:!?"
+_MAX_PARTS = 20
+"""Words that a path may have."""
+MAX_PATH = 4096
+REFUSAL = "No, because: "
+"""Begins a user's reason to refuse a call, which names nothing."""
+_NEAR = 120
+"""Characters before and after a path in which words forbid it."""
+_CLAUSE = re.compile(r"[,;:!?\n]|\.(?=\s|$)|\b(?:but|however|instead|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
+_ACCESS = (
+    r"(?:touch|read|open|writ|chang|edit|modif|delet|remov|us|look|access|go|list|search|send|mov|cop|shar|overwrit|"
+    r"enter|includ|creat|sav|stor|put|list|tak|ask|load|show|print|alter|visit|see|scan)\w*"
+)
+_FORBIDS_NEXT = re.compile(
+    r"\b(?:never|do not|don['’]?t|must not|mustn['’]?t|should not|shouldn['’]?t|may not|without|avoid)\s+"
+    rf"(?:\w+\s+){{0,3}}?{_ACCESS}\b|\b(?:except|excluding|exclude|skip|ignore|avoid|other than|apart from|"
+    r"nothing (?:in|of|from|below|under)|"
+    r"(?:stay|keep|hands|keep your hands) (?:out|away|off)|au(?:ß|ss)er|sauf|excepto|nicht|niemals|nie|kein\w*|ohne|"
+    r"jamais|sans|nunca|sin)\b",
+    re.IGNORECASE,
+)
+_FORBIDS_BEFORE = re.compile(
+    r"^\W*(?:(?:is|are|must|should|may|can|darf|soll|ist|est|es)\b\W*(?:\w+\W+){0,3}?(?:not|never|nicht|kein|pas|no|private|"
+    r"privat|privé|privado|secret|confidential|taboo|tabu|forbidden|off|untouched)|(?:isn|aren|mustn|shouldn|can)['’]?t"
+    r"|alone|untouched|unread|nicht|pas)\b",
+    re.IGNORECASE,
+)
+
+
+def is_path(value: str, argument: str = "") -> bool:
+    """Return True if a server may open an argument as a file: anchored, hidden, or there in the folder it runs in.
+
+    Args:
+        value: The argument.
+        argument: Its name; a bare word is a path only of an argument that takes paths.
+    """
+    if _ANCHORED.fullmatch(value):
+        return True
+    if not value or len(value) > MAX_PATH or "\n" in value or "://" in value:
+        return False
+    is_there = _is_there(value)
+    if _HIDDEN.search(value) and (is_there or not re.search(r"\s", value)):
+        return True
+    return is_there and bool(re.search(r"[/\\.]", value) or _TAKES_PATH.search(argument))
+
+
+def _is_there(value: str) -> bool:
+    """Whether a relative path, or its folder, exists where servers run: the user's home or this folder."""
+    above = os.path.dirname(value)  # noqa: PTH120 - pathlib takes `.` for the folder of a bare name
+    return any(
+        os.path.lexists(place / value) or (above != "" and os.path.lexists(place / above))
+        for place in (Path(os.path.expanduser("~")), Path.cwd())  # noqa: PTH111 - works for a user without a home
+    )
+
+
+class NamedPaths:
+    """The files and folders that the user names, and those that the user forbids.
+
+    Args:
+        wanted: What the user wrote.
+    """
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = wanted
+
+    def names(self, path: str) -> bool:
+        """Return True if the user wrote this very path and does not forbid it."""
+        if len(path) > MAX_PATH or self.forbids(path):
+            return False
+        home = os.path.expanduser("~")  # noqa: PTH111
+        forms = {path, os.path.expanduser(path)}  # noqa: PTH111
+        forms |= {f"~{form[len(home) :]}" for form in forms if form.startswith(f"{home}/")}
+        forms |= {form.rstrip("/") for form in forms if form.strip("/")}
+        return any(
+            re.search(rf"(?<![\w/.~-]){re.escape(form)}/?(?![\w/\\~-]|\.\w)", self._wanted) for form in forms if form
+        )
+
+    def below(self, path: str) -> str:
+        """Return the part of a path below a folder that the user names; empty if there is none."""
+        if len(path) > MAX_PATH or not _ANCHORED.fullmatch(path) or self.forbids(path):
+            return ""
+        if path != os.path.normpath(path) or ".." in path.split("/"):
+            return ""
+        file = Path(path).expanduser()
+        for folder in self._folders:
+            try:
+                if path.startswith(f"{folder}/") and file.resolve().is_relative_to(Path(folder).expanduser().resolve()):
+                    return path[len(folder) + 1 :]
+            except (OSError, RuntimeError):  # a circle of links
+                continue
+        return ""
+
+    def forbids(self, path: str) -> bool:
+        """Return True if the user says not to touch a path, or something above it."""
+        place = _normal(path)
+        for forbidden in self._forbidden:
+            if place == forbidden or place.startswith(f"{forbidden.rstrip('/')}/"):
+                return True
+            if not forbidden.startswith("/") and f"/{place}/".endswith(f"/{forbidden}/"):
+                return True
+        return False
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        """The folders that the user names. Of a path with spaces, the longest part that exists is meant."""
+        found = []
+        for text in _FOLDER.findall(self._wanted):
+            parts = list(_growing(text))
+            existing = [one for one in parts if len(one) > 1 and _exists(one)]
+            found += existing[-1:] or parts[:1]
+        return [one for one in found if len(one) > 1]
+
+    @cached_property
+    def _forbidden(self) -> tuple[str, ...]:
+        refusals = [line for line in self._wanted.splitlines() if line.startswith(REFUSAL)]
+        found = [_normal(form) for line in refusals for name in _NAME.finditer(line) for form in _growing(name[0])]
+        start = 0
+        for end in [*(match.start() for match in _CLAUSE.finditer(self._wanted)), len(self._wanted)]:
+            clause = self._wanted[start:end]
+            start = end
+            for name in _NAME.finditer(clause):
+                before, after = clause[max(0, name.start() - _NEAR) : name.start()], clause[name.end() :][:_NEAR]
+                if _FORBIDS_NEXT.search(before) or _FORBIDS_BEFORE.search(after):
+                    found += map(_normal, _growing(clause[name.start() :]))
+        return tuple(dict.fromkeys(found))
+
+
+def _growing(text: str) -> Iterator[str]:
+    """A path that may have spaces, as long as one word, two words and so on."""
+    text = text.replace("\\ ", " ")
+    for part in islice(_PART.finditer(text), _MAX_PARTS):
+        yield text[: part.end()].rstrip(f"{_END}/")
+
+
+def _normal(path: str) -> str:
+    """A path without `..`, with its links followed if it is absolute."""
+    if len(path) > MAX_PATH:
+        return path
+    place = os.path.normpath(os.path.expanduser(path.removeprefix("file://")))  # noqa: PTH111
+    return os.path.realpath(place) if place.startswith("/") else place
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.lexists(Path(path).expanduser())
+    except (OSError, RuntimeError, ValueError):
+        return False
