@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("notes/new.md", "q", True),
         ("Documents/tax.pdf", "q", True),
         ("todo", "path", True),
-        ("list.txt", "q", True),
+        ("list.txt", "path", False),
         ("file:///etc/passwd", "url", True),
         ("todo", "query", False),
         ("owner/repository", "repo", False),

@@ -45,7 +45,7 @@ _FORBIDS_BEFORE = re.compile(
 
 
 def is_path(value: str, argument: str = "") -> bool:
-    """Return True if a server may open an argument as a file: anchored, hidden, or there in the folder it runs in.
+    """Return True if a server may open an argument as a file: anchored, hidden, or in the home folder, where it runs.
 
     Args:
         value: The argument.
@@ -62,12 +62,10 @@ def is_path(value: str, argument: str = "") -> bool:
 
 
 def _is_there(value: str) -> bool:
-    """Whether a relative path, or its folder, exists where servers run: the user's home or this folder."""
+    """Whether a relative path, or its folder, exists in the user's home."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - works for a user without a home
     above = os.path.dirname(value)  # noqa: PTH120 - pathlib takes `.` for the folder of a bare name
-    return any(
-        os.path.lexists(place / value) or (above != "" and os.path.lexists(place / above))
-        for place in (Path(os.path.expanduser("~")), Path.cwd())  # noqa: PTH111 - works for a user without a home
-    )
+    return os.path.lexists(f"{home}/{value}") or (above != "" and os.path.lexists(f"{home}/{above}"))
 
 
 class NamedPaths:

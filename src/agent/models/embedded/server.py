@@ -28,14 +28,30 @@ _MAX_THREADS = 8
 _LOOK_EVERY = 5.0
 
 
-def idle_cores() -> int:
-    """Return the number of cores that the load leaves free, at least 1.
+def idle_cores(seconds: float = 0.4) -> int:
+    """Return the number of cores that nobody keeps busy while this looks, at least 1.
 
     llama.cpp's threads wait for each other by spinning: with as many threads as cores it collapses (12 → 1 token/s)
-    when another process keeps one core busy.
+    when another process keeps one core busy. The load average would not do: it remembers the last minute.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores - round(os.getloadavg()[0]), _MAX_THREADS))
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    most = min(len(allowed), _MAX_THREADS)
+    with contextlib.suppress(OSError, ValueError):  # what the control group grants; `max` is no number
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        most = min(most, int(quota) // int(period))
+    before = _idle_ticks()
+    time.sleep(seconds)
+    enough = 0.4 * os.sysconf("SC_CLK_TCK") * seconds
+    busy = sum(core in allowed and ticks - before[core] < enough for core, ticks in _idle_ticks().items())
+    return max(1, min(len(allowed) - busy, most))
+
+
+def _idle_ticks() -> dict[int, int]:
+    """The ticks that each core has been idle or waiting for a disk; empty where /proc does not say."""
+    with contextlib.suppress(OSError):
+        lines = map(str.split, Path("/proc/stat").read_text().splitlines())
+        return {int(f[0][3:]): int(f[4]) + int(f[5]) for f in lines if f and f[0][:3] == "cpu" and f[0][3:]}
+    return {}
 
 
 def main(stem: str, written: str) -> int:
