@@ -132,4 +132,4 @@ def test_a_huge_argument_and_a_huge_question_are_judged_in_bounded_time(piece: s
     started = time.process_time()
     origins = Origins(wanted=f"Keep this: {text}", foreign=["Some page."], private=["PASSWORD=b7Kq2zz19Lm04"])
     of_call("notes__write", {"text": text[::-1], "path": text[:4000]}, origins, read_only=False)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 25
