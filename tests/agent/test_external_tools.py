@@ -19,7 +19,7 @@ from mcp_tools.child import INHERITED
 from mcp_tools.clients.config_parser import ServerEntry, parse
 from mcp_tools.clients.trust import FILE, Changed, Decisions
 from mcp_tools.clients.trust import PINS_FILE as SEEN
-from support.external import is_alive, plain, starts, write_servers
+from support.external import ends, plain, starts, write_servers
 from support.fibonacci import decide
 
 QUESTION = "Please add the whole numbers 20 and 22 at the server."
@@ -46,7 +46,7 @@ async def test_an_external_tool_is_shown_chosen_called_and_counts_as_evidence(de
     assert ("calc__add", "calc") in [(event.name, event.server) for event in desk.of(ToolFound)]
     (call,) = desk.of(ToolCalled)
     assert (call.name, call.ok, call.preview) == ("calc__add", True, "42")
-    assert not any(map(is_alive, starts(log))), "the server outlives the process that asked"
+    assert all(ends(pid, 10) for pid in starts(log)), "the server outlives the process that asked"
 
 
 async def test_a_replay_needs_no_server(desk, log):
