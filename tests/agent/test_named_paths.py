@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.consent.consent import CallProposal
+from agent.consent.grants import Grants
 from agent.consent.named_paths import NamedPaths, is_path
 from agent.consent.origins import Origins
 from agent.consent.provenance import of_call
@@ -95,6 +98,25 @@ def test_what_a_server_may_open_is_a_path(folder: Path, value: str, argument: st
 )
 def test_a_path_is_named_as_it_stands_and_where_it_is_not_forbidden(wanted: str, path: str, expected: bool) -> None:
     assert NamedPaths(wanted).names(path) is expected
+
+
+def test_a_reason_to_refuse_names_no_folder_with_spaces(folder: Path) -> None:
+    (folder / "My Notes").mkdir()
+    paths = NamedPaths(f"List what is new.\nNo, because: {folder}/My Notes is not yours")
+    assert (paths.names(f"{folder}/My Notes"), paths.below(f"{folder}/My Notes/a.txt")) == (False, "")
+
+
+@pytest.mark.parametrize(
+    "path", ["/tmp/\0x", "WORK/\0", "WORK/\ud83d", "~nobody-of-this-name/x", "WORK/" + "x" * 300, ".\0"]
+)
+def test_what_is_no_name_of_a_file_is_judged_too(folder: Path, path: str) -> None:
+    place = path.replace("WORK", str(folder / "work"))
+    verdict = of_call("files__read", {"path": place}, Origins(wanted=f"Read {folder}/work"), read_only=True)
+    assert verdict.ruling in {"asked", "fine"}
+    grants = Grants(folder / "allowed.json", [("files__", "digest")])
+    call = CallProposal("use_tool", {}, "", tool="files__read", paths=(place,))
+    grants.keep(replace(call, paths=(f"{folder}/work/list.txt",)), "folder")
+    assert grants.cover(call) in {True, False}, "it does not fail"
 
 
 def test_what_is_forbidden_below_a_named_folder_is_not_named(folder: Path) -> None:

@@ -192,9 +192,9 @@ async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, alway
     if isinstance(asked, ToolToApprove):
         return await _ask_whether_kept(asked, screen, always=always)
     call = str(asked.arguments.get("action") or json.dumps(asked.arguments))
-    what = asked.tool or call.partition("(")[0] or asked.name
+    what = asked.tool or (call.partition("(")[0] if asked.name == "use_tool" else asked.name)
     screen.note(f"\n{_escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {_escaped(call[:MAX_CALL])}")
-    if hidden := len(call) - MAX_CALL if len(call) > MAX_CALL else 0:
+    if hidden := max(0, len(call) - MAX_CALL):
         screen.note(f"  … {count_of(hidden, 'more character')}: m shows all")
     if asked.definition:
         screen.note(f"  now defined as: {_escaped(asked.definition)}")

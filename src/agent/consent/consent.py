@@ -58,10 +58,14 @@ class CallProposal:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders of these paths, if the user may allow them for good."""
-        if not all(len(path) <= MAX_PATH and Path(path).expanduser().is_absolute() for path in self.paths):
+        try:
+            places = [Path(path).expanduser() for path in self.paths if len(path) <= MAX_PATH]
+            if len(places) < len(self.paths) or not all(place.is_absolute() for place in places):
+                return ()
+            found = [Path(os.path.realpath(place)) for place in places]
+            folders = {str(path if path.is_dir() else path.parent) for path in found}
+        except (OSError, RuntimeError, ValueError):  # no name of a file, or no user of that name
             return ()
-        found = [Path(os.path.realpath(Path(path).expanduser())) for path in self.paths]
-        folders = {str(path if path.is_dir() else path.parent) for path in found}
         return () if "/" in folders else tuple(sorted(folders))
 
 

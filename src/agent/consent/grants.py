@@ -71,7 +71,7 @@ class Grants:
         if call.tool and self._grant(call) in self.tools:
             return True
         server = self._server(call.tool)
-        granted = [Path(one.folder) for one in self.folders if one.server == server] if call.paths and server else []
+        granted = [Path(one.folder) for one in self.folders if one.server == server] if server and call.folders else []
         return bool(granted) and all(
             any(Path(os.path.realpath(path)).is_relative_to(folder) for folder in granted) for path in call.paths
         )

@@ -96,13 +96,13 @@ class NamedPaths:
             return ""
         if path != os.path.normpath(path) or ".." in path.split("/"):
             return ""
-        file = Path(path).expanduser()
         for folder in self._folders:
             try:
-                if path.startswith(f"{folder}/") and file.resolve().is_relative_to(Path(folder).expanduser().resolve()):
-                    return path[len(folder) + 1 :]
-            except (OSError, RuntimeError):  # a circle of links
+                place, above = (Path(one).expanduser().resolve() for one in (path, folder))
+            except (OSError, RuntimeError, ValueError):  # a circle of links, no user of that name, no name of a file
                 continue
+            if path.startswith(f"{folder}/") and place.is_relative_to(above):
+                return path[len(folder) + 1 :]
         return ""
 
     def forbids(self, path: str) -> bool:
@@ -128,7 +128,12 @@ class NamedPaths:
     @cached_property
     def _forbidden(self) -> tuple[str, ...]:
         refusals = [line for line in self._wanted.splitlines() if line.startswith(REFUSAL)]
-        found = [_normal(form) for line in refusals for name in _NAME.finditer(line) for form in _growing(name[0])]
+        found = [
+            _normal(form)
+            for line in refusals
+            for name in _NAME.finditer(line)
+            for form in _growing(line[name.start() :])
+        ]
         start = 0
         for end in [*(match.start() for match in _CLAUSE.finditer(self._wanted)), len(self._wanted)]:
             clause = self._wanted[start:end]
@@ -152,7 +157,10 @@ def _normal(path: str) -> str:
     if len(path) > MAX_PATH:
         return path
     place = os.path.normpath(os.path.expanduser(path.removeprefix("file://")))  # noqa: PTH111
-    return os.path.realpath(place) if place.startswith("/") else place
+    try:
+        return os.path.realpath(place) if place.startswith("/") else place
+    except ValueError:  # no name of a file
+        return place
 
 
 def _exists(path: str) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, pairwise
-from pathlib import Path
 from urllib.parse import unquote_plus, urlsplit
 
 from agent.consent.carried import key_index, readings, squeezed
@@ -177,7 +176,7 @@ class Origins:
 
     def is_in_named_folder(self, path: str) -> bool:
         """Whether a file is there, in a folder that the user names."""
-        return bool(self.paths.below(path)) and os.path.lexists(Path(path).expanduser())
+        return bool(self.paths.below(path)) and os.path.lexists(os.path.expanduser(path))  # noqa: PTH111
 
     def names_site(self, url: str) -> bool:
         """Whether the user names the site of an address."""
