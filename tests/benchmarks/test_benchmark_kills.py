@@ -22,9 +22,7 @@ _READ_ONLY, _REMOUNT = 1, 32
 _FAST = ("tools", "ledger", "sessions", "answers")
 
 
-@pytest.mark.parametrize(
-    ("name", "times"), [("tools", 12), ("ledger", 6), ("sessions", 4), ("answers", 4), ("runs", 2)]
-)
+@pytest.mark.parametrize(("name", "times"), [("tools", 4), ("ledger", 2), ("sessions", 2), ("answers", 2), ("runs", 1)])
 def test_a_kill_loses_nothing_and_leaves_nothing_half_done(name: str, times: int, tmp_path: Path) -> None:
     chance = random.Random(f"{name} 7")
     seconds, writes = measured(WORKS[name], tmp_path)
@@ -51,7 +49,7 @@ class _Deleting:
 
 def test_each_moment_of_a_deletion_leaves_a_whole_tool_or_none(tmp_path: Path) -> None:
     library, wrong = Library(tmp_path / "tools", tmp_path), []
-    for number in range(40):
+    for number in range(0, 40, 4):
         library.register(tool("target", 1))
         library.close()
         wrong += killed(_Deleting(), tmp_path, f"write {number}", _At(number + 1), 0, 40)

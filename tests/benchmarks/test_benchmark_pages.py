@@ -19,17 +19,17 @@ def test_there_are_fifty_pages_of_both_parts():
     assert all(len(page.facts) + len(page.rows) >= 3 for page in PAGES)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_holds_its_facts(page: SavedPage):
+def test_a_page_holds_its_facts():
     """Read as a browser reads its encoding, with the tags taken out: no fact is asked for that is not there."""
     from lxml import html
 
     from agent.web.response import charset_of, decoded
 
-    tree = html.document_fromstring(decoded(page.body, charset_of(page.body, page.content_type)))
-    said = bared(" ".join(tree.itertext()))
-    for fact in [*page.facts, *(cell for row in page.rows for cell in row)]:
-        assert bared(fact) in said, fact
+    for page in PAGES:
+        tree = html.document_fromstring(decoded(page.body, charset_of(page.body, page.content_type)))
+        said = bared(" ".join(tree.itertext()))
+        for fact in [*page.facts, *(cell for row in page.rows for cell in row)]:
+            assert bared(fact) in said, (page.name, fact)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,6 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import pytest
-import routing
-
-from support.decisions import OneModel, Weak
-
 FILE = Path(__file__).parents[2] / "benchmarks" / "routing.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 BY_ID = {row["id"]: row for row in ROWS}
@@ -35,24 +30,6 @@ def test_a_third_is_for_tuning_with_every_label_in_both_parts():
 def test_ids_and_situations_are_unique():
     assert len(BY_ID) == len(ROWS)
     assert len({json.dumps([r["question"], r["files"], r["tools"], r["evidence"]]) for r in ROWS}) == len(ROWS)
-
-
-NEEDS_A_FACT = {"json": {"why": "It must be looked up.", "needs": "fact"}}
-NEEDS_A_SITE = {"json": {"why": "A site must be operated.", "needs": "site"}}
-
-
-@pytest.mark.parametrize(
-    ("question", "said", "action"),
-    [
-        ("Who painted it?", [NEEDS_A_FACT], "search"),
-        ("Which lines does https://maps.example/ show?", [{"json": "unknown"}, NEEDS_A_SITE], "browse"),
-        ("Who painted it?", ["no decision"], "answer"),
-    ],
-    ids=["as in a run", "a page was read in vain", "nothing is decided"],
-)
-async def test_a_situation_is_decided_by_the_strategy(question, said, action):
-    row = {"question": question, "files": [], "tools": [], "evidence": [], "accept": [action]}
-    assert await routing.decide(row, OneModel(Weak(said))) == action
 
 
 def test_each_row_is_complete_and_its_label_possible():

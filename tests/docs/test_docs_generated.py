@@ -2,7 +2,6 @@
 
 import json
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -34,25 +33,11 @@ def test_the_committed_pages_are_those_of_the_code(pages: Path) -> None:
     assert done.returncode == 0, f"{done.stdout}{done.stderr}run `make docs` and commit"
 
 
-def test_a_table_that_was_changed_by_hand_is_told_and_written_anew(pages: Path) -> None:
-    text = (pages / "tools.md").read_text()
-    (pages / "tools.md").write_text(text.replace("| `size` |", "| `bigness` |"))
-    done = generate(pages, "--check")
-    assert (done.returncode, done.stdout) == (1, "out of date: docs/tools.md\n")
-    assert generate(pages).returncode == 0
-    assert (pages / "tools.md").read_text() == text
-
-
 def test_a_page_without_a_place_for_its_table_is_told(pages: Path) -> None:
     (pages / "cli.md").write_text("# The command line\n")
     done = generate(pages)
     assert done.returncode == 1
     assert "docs/cli.md needs one place for the table 'exit codes'" in done.stderr
-
-
-def test_cells_may_hold_a_bar() -> None:
-    table = runpy.run_path(str(DOCS / "generate.py"))["table"]
-    assert table(("a", "b"), ("x|y", "z")) == "| a | b |\n|---|---|\n| x\\|y | z |"
 
 
 def test_every_command_is_documented() -> None:
@@ -76,13 +61,6 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
         for link in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}, which does not exist"
-
-
-@pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
-def test_the_story_of_the_picture_can_be_told() -> None:
-    screen = runpy.run_path(str(DOCS / "picture.py"))["session"](None)
-    assert "365435296162" in screen
-    assert "2880067194370816120" in screen
 
 
 def test_every_promise_of_security_names_a_test_that_exists() -> None:

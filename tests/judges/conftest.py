@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,21 +43,3 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server over HTTP that asks for a token."""
     with over_http(furnish(tmp_path_factory.mktemp("http")), token="judges-only-0123456789abcdef") as served:
         yield served
-
-
-Serve = Callable[[str], Served]
-
-
-@pytest.fixture(params=["stdio", "http"])
-def transport(request: pytest.FixtureRequest) -> str:
-    """How the client speaks to the server."""
-    return str(request.param)
-
-
-@pytest.fixture
-def serve(transport: str, request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
-    """Gives each client, by its name, a server: one of its own over stdio, the same for all over HTTP."""
-    if transport == "http":
-        shared: Served = request.getfixturevalue("http")
-        return lambda client: replace(shared, late_tool=f"double_for_{client}")
-    return lambda client: furnish(tmp_path / client)

@@ -1,6 +1,6 @@
 """Clients of other people call every kind of tool, and see progress, cancellation and a changed list.
 
-Those of one transport work at the same time: over HTTP with one server.
+They work at the same time: those over HTTP with one server.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import json
 import os
 import subprocess
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
-from judging import HERE, NODE_FOLDER, Report, Served, assert_saw_everything
+from judging import HERE, NODE_FOLDER, Report, Served, assert_saw_everything, furnish
 from probe_python import see, see_with_fastmcp
 
 pytestmark = pytest.mark.slow
 
 OLD, NEW = "2025-11-25", "2026-07-28"
-Client = tuple[str, Callable[[Served], Awaitable[Report]]]
-"""The protocol that it agrees on, and how it sees a server."""
+Client = tuple[str, Served, Callable[[Served], Awaitable[Report]]]
+"""The protocol that it agrees on, its server, and how it sees that."""
 
 
 async def reported(*command: str | Path, served: Served, mode: str = "") -> Report:
@@ -35,12 +36,10 @@ async def reported(*command: str | Path, served: Served, mode: str = "") -> Repo
     return report
 
 
-async def assert_all_saw_everything(serve: Callable[[str], Served], clients: dict[str, Client]) -> None:
+async def assert_all_saw_everything(clients: dict[str, Client]) -> None:
     """Each client fills in a report; a failure names its client."""
 
-    async def judge(name: str, client: Client) -> None:
-        protocol, look = client
-        served = serve(name)
+    async def judge(name: str, protocol: str, served: Served, look: Callable[[Served], Awaitable[Report]]) -> None:
         try:
             report = await look(served)
             assert report["protocol"] in {protocol, None}
@@ -51,34 +50,38 @@ async def assert_all_saw_everything(serve: Callable[[str], Served], clients: dic
 
     async with asyncio.TaskGroup() as group:
         for name, client in clients.items():
-            group.create_task(judge(name, client))
+            group.create_task(judge(name, *client))
 
 
 @pytest.mark.timeout(120)
-async def test_clients_in_python(serve: Callable[[str], Served], transport: str, mcp1: Path) -> None:
-    """The SDK 2 in both eras; FastMCP, which has it below; and the SDK 1.30, which most hosts still have."""
-    clients: dict[str, Client] = {
-        "sdk_new": (NEW, lambda served: see(served, "auto")),
-        "sdk_old": (OLD, lambda served: see(served, "legacy")),
-    }
-    if transport == "stdio":
-        clients["fastmcp"] = (NEW, lambda served: see_with_fastmcp(served, "auto"))
-        clients["sdk_1"] = (OLD, lambda served: reported(mcp1, HERE / "probe_mcp1.py", served=served))
-    else:
-        clients["fastmcp"] = (OLD, lambda served: see_with_fastmcp(served, "legacy"))
-    await assert_all_saw_everything(serve, clients)
+async def test_clients_in_python(http: Served, tmp_path: Path, mcp1: Path) -> None:
+    """The SDK 2, FastMCP, which has it below, and over stdio the SDK 1.30, which most hosts still have."""
+    await assert_all_saw_everything(
+        {
+            "sdk_2": (NEW, replace(http, late_tool="double_for_sdk_2"), lambda served: see(served, "auto")),
+            "fastmcp": (
+                OLD,
+                replace(http, late_tool="double_for_fastmcp"),
+                lambda served: see_with_fastmcp(served, "legacy"),
+            ),
+            "sdk_1": (
+                OLD,
+                furnish(tmp_path / "sdk_1"),
+                lambda served: reported(mcp1, HERE / "probe_mcp1.py", served=served),
+            ),
+        }
+    )
 
 
 @pytest.mark.node
 @pytest.mark.timeout(120)
-async def test_clients_in_typescript(serve: Callable[[str], Served], transport: str, node: Path) -> None:
-    """A second implementation of the protocol: the SDK 1, and the client 2 in both eras."""
+async def test_clients_in_typescript(http: Served, tmp_path: Path, node: Path) -> None:
+    """A second implementation of the protocol: the SDK 1, and over stdio the client 2."""
     sdk1 = (node, HERE / "probe_sdk1.mjs", NODE_FOLDER.parent)
     client2 = (node, HERE / "probe_client2.mjs", NODE_FOLDER.parent)
-    clients: dict[str, Client] = {
-        "sdk_1": (OLD, lambda served: reported(*sdk1, served=served)),
-        "client": (OLD, lambda served: reported(*client2, served=served, mode="legacy")),
-    }
-    if transport == "stdio":
-        clients = {"client": (NEW, lambda served: reported(*client2, served=served, mode=NEW))}
-    await assert_all_saw_everything(serve, clients)
+    await assert_all_saw_everything(
+        {
+            "sdk_1": (OLD, replace(http, late_tool="double_for_ts"), lambda served: reported(*sdk1, served=served)),
+            "client": (NEW, furnish(tmp_path / "client"), lambda served: reported(*client2, served=served, mode=NEW)),
+        }
+    )

@@ -118,34 +118,6 @@ def test_what_fails_the_checks_is_refused_and_the_others_are_approved(alita: Run
     assert "Not approved: untyped cannot be approved" in alita("approve", "untyped").err
 
 
-def test_nothing_is_approved_that_was_not_named(alita: Run, source: Path, tmp_path: Path) -> None:
-    for arguments in ((), ("times_two", "--all")):
-        done = alita("approve", *arguments)
-        assert done.code == 2
-        assert "Name the tools to approve, or use --all." in done.err
-    done = alita("approve", "nothing")
-    assert (done.code, done.out) == (1, "")
-    assert "no tool 'nothing'" in done.err
-    assert served(tmp_path) == []
-
-
-def test_the_doctor_counts_what_is_withheld_and_names_the_command(alita: Run, tmp_path: Path) -> None:
-    def told() -> list[dict[str, object]]:
-        checks = json.loads(alita("doctor", "--json", leading=()).out)["checks"]
-        return [check for check in checks if check["name"] == "withheld"]
-
-    assert told() == []
-    for number in range(7):
-        write(tmp_path, f"times_two_{number}")
-    [found] = told()
-    assert str(found["detail"]).startswith("7 tools are not served to MCP clients: times_two_0, ")
-    assert str(found["detail"]).endswith("times_two_4, …")
-    assert "alita tools approve --all" in str(found["remedy"])
-    assert (found["ok"], found["needed"]) == (False, False)
-    alita("approve", "--all")
-    assert told() == []
-
-
 def test_a_tool_is_checked_with_its_tests_and_shown_whatever_it_is(alita: Run, source: Path, tmp_path: Path) -> None:
     """Before and after an approval, and when it was edited since: a warning, and its source all the same."""
     checked = alita("check", "times_two")

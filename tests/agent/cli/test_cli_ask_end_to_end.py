@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import threading
@@ -13,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.embedded.weights import QWEN_CODER
-from support.command import ALITA, Tty, ended
+from support.command import ALITA, clean, ended
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
+from support.forked_command import ForkedCommand
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 MEMBERS = {
@@ -92,12 +91,6 @@ def test_a_file_that_cannot_be_opened_ends_the_command_before_a_model_is_asked(t
     assert terminal.runs == []
 
 
-def test_what_is_for_one_question_is_refused_by_a_session(terminal):
-    tty = Tty(terminal.here, terminal.home, "--schema", "form.json")
-    assert tty.ended()[0] == 2
-    assert "--schema is for one question, not for a session." in tty.seen
-
-
 def test_an_attached_file_is_looked_at_and_read(terminal):
     (terminal.here / "data.csv").write_text("item,price\nlamp,31\n")
     lines = [
@@ -125,7 +118,7 @@ def test_a_wrong_key_is_told_with_the_way_out_and_stands_nowhere(terminal, opena
 
 
 def test_an_endpoint_that_is_not_there_fails(terminal):
-    got = terminal.call("--model", "tiny-1", "--base-url", "http://127.0.0.1:9/v1", QUESTION)
+    got = terminal.call("--model", "tiny-1", "--base-url", "http://127.0.0.1:9/v1", QUESTION, ALITA_RETRIES="1")
     assert (got.code, got.out) == (1, "")
     assert "http://127.0.0.1:9/v1" in got.err
     assert "trying again" in got.err
@@ -202,48 +195,31 @@ needs_mount = pytest.mark.skipif(not can_mount(), reason="no user namespaces: a 
 
 
 @needs_mount
-@pytest.mark.parametrize("kept", ["runs", "tools"])
-def test_a_full_disk_is_told(terminal, monkeypatch, kept):
-    """Where runs are kept it ends the run; where tools are kept the answer is given all the same."""
-    place = terminal.home / "data" / "runs" if kept == "runs" else terminal.here / "generated_tools"
+def test_an_answer_is_given_where_its_tool_finds_no_room(terminal, monkeypatch):
+    place = terminal.here / "generated_tools"
     place.mkdir(parents=True, exist_ok=True)
-    size = "16k" if kept == "runs" else "4k"
-    monkeypatch.setattr("support.command.ALITA", on_a_full_disk(size, place))
+    monkeypatch.setattr("support.command.ALITA", on_a_full_disk("4k", place))
     scratch = decide("answer", answer=ANSWER, when=f"Its result here: {ANSWER}")
     got = terminal.run("--model", terminal.script(scratch, *STORY), QUESTION)
-    if kept == "runs":
-        assert (got.code, got.out) == (1, "")
-        assert "cannot be written" in got.err
-        assert "Free some space" in got.err
-    else:
-        assert (got.code, got.out) == (0, ANSWER + "\n")
-        assert "not kept as a tool: the tool library" in got.err
+    assert (got.code, got.out) == (0, ANSWER + "\n")
+    assert "not kept as a tool: the tool library" in got.err
 
 
-def test_weights_that_are_not_the_right_ones_are_told(terminal):
-    folder = terminal.home / "data" / "models"
-    folder.mkdir(parents=True)
-    with (folder / QWEN_CODER.name).open("wb") as file:
-        file.write(b"GGUF")
-        file.truncate(1_000)
-    nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "PIP_NO_INDEX": "1", "UV_NO_INDEX": "1"}
-    got = terminal.call("--model", "embedded", QUESTION, **nowhere)
-    assert (got.code, got.out) == (1, "")
-    assert "has 1,000 bytes, not" in got.err
-    assert "alita model pull" in got.err
-    assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "failed"
+SMALL_FILES = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+"""
 
 
 def test_a_journal_that_breaks_off_is_no_traceback(terminal):
     """A limit on the size of files breaks the journal in the middle of the run."""
-
-    def small_files() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-
-    got = terminal.run("--model", terminal.script(*STORY), QUESTION, before=small_files)
+    asking = ["--model", terminal.script(*STORY), QUESTION]
+    variables = clean(terminal.home)
+    got = ended(ForkedCommand(asking, stdin=False, here=terminal.here, variables=variables, first=SMALL_FILES))
     assert (got.code, got.out) == (1, "")
     assert "cannot be written" in got.err
+    assert "Free some space" in got.err
     again = terminal.call("resume", "-q")
     assert (again.code, again.out) == (0, ANSWER + "\n")
 

@@ -73,13 +73,6 @@ def test_an_unavailable_list(
     assert terminal.runs == []
 
 
-def test_doctor_names_the_model(terminal: Terminal, openai_server: OpenAIServer) -> None:
-    openai_server.models = ["only"]
-    assert f"only at {openai_server.url}" in terminal.call("doctor", "--base-url", openai_server.url).out
-    openai_server.models = ["a", "b"]
-    assert "has several models: a, b." in terminal.call("doctor", "--base-url", openai_server.url).out
-
-
 @pytest.mark.parametrize("form", ["{0}", "{0}/v1/chat/completions"])
 def test_forms_of_the_base_url(terminal: Terminal, openai_server: OpenAIServer, form: str) -> None:
     openai_server.models = ["only"]
@@ -100,31 +93,3 @@ def test_what_an_endpoint_refused_is_listed_and_forgotten(terminal: Terminal, op
     assert f"remembered of {openai_server.url} {shown}" in terminal.call(*listed).out
     assert "remembered of" not in terminal.call(*listed, "--forget").out
     assert "remembered of" not in terminal.call(*listed).out
-
-
-@pytest.mark.parametrize(
-    ("variables", "says", "remedy"),
-    [
-        ({"SSL_CERT_FILE": "/nonexistent/ca.pem"}, "SSL_CERT_FILE names /nonexistent/ca.pem, which does not exist",
-         "Correct or unset SSL_CERT_FILE."),
-        ({"HTTP_PROXY": "ftp://x"}, "names a proxy that cannot be used: ftp://x", "Use one that begins with http://"),
-        ({"HTTPS_PROXY": "http://x:port"}, "names no proxy: its address cannot be read", "Correct or unset"),
-    ],
-    ids=["certificate", "proxy", "address"],
-)  # fmt: skip
-def test_doctor_names_the_variable(
-    terminal: Terminal, openai_server: OpenAIServer, variables: dict[str, str], says: str, remedy: str
-) -> None:
-    ended = terminal.call("doctor", "--base-url", openai_server.url, "-m", "m", **variables)
-    assert ended.code == 1
-    lines = ended.out.splitlines()
-    place = next(number for number, line in enumerate(lines) if says in line)
-    assert lines[place].startswith("✗ network")
-    assert remedy in lines[place + 1]
-
-
-def test_doctor_says_that_a_base_url_is_not_an_api(terminal: Terminal, openai_server: OpenAIServer) -> None:
-    openai_server.listing_page = b"<html>Welcome</html>"
-    ended = terminal.call("doctor", "--base-url", openai_server.url, "-m", "m")
-    assert "gave an incomplete or invalid answer (200): its list of models is no JSON" in ended.out
-    assert "Check that the base URL is that of an OpenAI-compatible API (most end in /v1)." in ended.out

@@ -41,12 +41,12 @@ def test_no_file_that_alita_keeps_can_be_read_by_others(terminal, openai_server,
     terminal.script(*STORY)
     (terminal.here / "table.csv").write_text("a,b\n1,2\n")
     questions = question_file(terminal.here, 1)
-    model, with_umask = ("--model", "scripted:script.jsonl"), {"before": lambda: os.umask(0)}
-    made = terminal.run("ask", QUESTION, *model, "--yes", "-f", "table.csv", "--tools-dir", "tools", **with_umask)
+    model = ("--model", "scripted:script.jsonl")
+    made = terminal.call("ask", QUESTION, *model, "--yes", "-f", "table.csv", "--tools-dir", "tools")
     assert made.out.strip() == ANSWER, made.err
     terminal.script({"text": "It is even."})
-    assert terminal.run("ask", "-c", "Is it even?", *model, **with_umask).code == 0
-    assert "13" in terminal.run("serve", "--tools-dir", "tools", stdin=SERVED, **with_umask).out
+    assert terminal.call("ask", "-c", "Is it even?", *model).code == 0
+    assert "13" in terminal.run("serve", "--tools-dir", "tools", stdin=SERVED, before=lambda: os.umask(0)).out
     terminal.call("gaps", "import", "-", stdin="{}\n")
     assert terminal.call("keys", "set", "TAVILY_API_KEY", stdin="tvly-0123456789abcdef\n").code == 0
     done = terminal.call("gaia", "run", questions.name, "--base-url", openai_server.url, "--model", "m")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from agent.cli import confirmations
-from agent.resources import _left
 from support.command import Terminal, Tty
 from support.openai_server import OpenAIServer
 
@@ -65,16 +64,3 @@ def test_without_a_terminal_nothing_is_downloaded_unless_it_is_allowed(
 
 def test_nobody_is_asked_where_nothing_is_fetched() -> None:
     assert confirmations.ask_before_fetching({"model": "some-model", "base_url": "http://127.0.0.1:9/v1"})
-
-
-@pytest.mark.parametrize(
-    ("seen", "said"),
-    [
-        ([(0.0, 0), (0.5, 50)], ""),
-        ([(0.0, 0), (10.0, 0)], ""),
-        ([(0.0, 100), (10.0, 300)], ", 35 s left"),
-        ([(0.0, 0), (100.0, 100)], ", 15 min left"),
-    ],
-)
-def test_the_time_left_is_that_of_the_pace_so_far(seen: list[tuple[float, int]], said: str) -> None:
-    assert _left(seen, 1000) == said

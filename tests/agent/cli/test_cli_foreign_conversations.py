@@ -52,14 +52,6 @@ def test_a_foreign_session_is_trusted_only_on_demand(foreign):
     assert foreign.call("sessions", "trust", ID).code == 2
 
 
-def test_a_question_of_an_older_version_is_named_where_it_is_continued(terminal):
-    terminal.script(*STORY)
-    assert terminal.run("ask", QUESTION, "--model", "scripted:script.jsonl", "--yes").out.strip() == ANSWER
-    (terminal.home / "data" / "signing-key").unlink()
-    refused = terminal.call("ask", "-c", "And then?", "--model", "scripted:script.jsonl")
-    assert (refused.code, "or by an older version" in refused.err, "alita runs trust" in refused.err) == (2, True, True)
-
-
 def test_a_cached_answer_that_was_not_written_here_is_not_given(terminal):
     terminal.script(*STORY)
     ask = ("ask", QUESTION, "--model", "scripted:script.jsonl", "--yes")

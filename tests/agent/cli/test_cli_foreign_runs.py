@@ -81,12 +81,3 @@ def test_a_foreign_run_is_trusted_only_on_demand(terminal):
     assert (asked.code, "http://stranger.example/v1" in asked.err) == (2, True)
     assert terminal.call("runs", "trust", GOOD, "--yes").code == 0
     assert "already" in terminal.call("runs", "trust", GOOD).out + terminal.call("runs", "trust", GOOD).err
-
-
-def test_a_page_of_a_trace_is_not_written_through_a_link(terminal):
-    folder = put(terminal, GOOD, json.dumps(WHOLE))
-    mine = terminal.here / "mine"
-    mine.write_text("mine")
-    (folder / "trace.html").symlink_to(mine)
-    assert terminal.call("traces", "open", "--no-open", GOOD).code == 2
-    assert mine.read_text() == "mine"

@@ -12,13 +12,10 @@ from typing import Any
 
 import pytest
 
-from agent.cli.verbs import doctor
-from agent.configuration.settings import Settings
 from support.command import Terminal
 from support.fibonacci import decide
 from support.openai_server import OpenAIServer
 
-CHECKOUT = Path(__file__).parents[3]
 SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string", "maxLength": 8}, "people": {"type": "integer"}},
@@ -35,10 +32,7 @@ def says(text: str, **more: object) -> dict:
     ("words", "meant"),
     [
         ("version", "alita --version"),
-        ("login", "alita keys set"),
-        ("chat", "alita"),
         ("key list", "alita keys list"),
-        ("session list", "alita sessions list"),
         ("list tools", "alita runs list"),
     ],
 )
@@ -61,11 +55,6 @@ def test_a_follow_up_goes_on_with_the_last_question_and_then_with_its_session(te
     assert terminal.call("-m", model, "-c", "And of Spain?").out == "Madrid\n"
     sessions = json.loads(terminal.call("sessions", "list", "--json").out)
     assert [session["turns"] for session in sessions] == [3]
-
-
-def test_a_dash_reads_the_question_from_standard_input(terminal: Terminal) -> None:
-    got = terminal.run("-m", terminal.script(says("yes", when="Is it so?")), "-", stdin="Is it so?")
-    assert (got.code, got.out) == (0, "yes\n")
 
 
 def test_what_is_no_text_is_not_asked(terminal: Terminal) -> None:
@@ -93,13 +82,6 @@ def test_the_answer_goes_into_a_file(terminal: Terminal) -> None:
     assert json.loads((terminal.here / "answer.json").read_text())["answer"] == "Paris"
 
 
-@pytest.mark.parametrize("command", ["gaia run", "mcp test", "runs list"])
-def test_help_shows_no_types(terminal: Terminal, command: str) -> None:
-    shown = terminal.call(*command.split(), "--help").out
-    assert "[x" not in shown
-    assert "<" not in shown
-
-
 def test_a_pipe_or_a_device_in_place_of_a_file_is_written_to_and_never_replaced(terminal: Terminal) -> None:
     pipe = terminal.here / "pipe"
     os.mkfifo(pipe)
@@ -122,7 +104,6 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(terminal
     ("lines", "calls"),
     [
         ([says(json.dumps(PARIS))], 1),
-        ([says(f"```json\n{json.dumps(PARIS)}\n```")], 1),
         ([says("It is Paris, with 2.1 million people."), {"role": "coordinator", "json": PARIS}], 2),
         (
             [
@@ -150,18 +131,12 @@ def test_an_answer_that_never_fits_is_none(terminal: Terminal) -> None:
     assert "fits the schema" in got.err
 
 
-@pytest.mark.parametrize("text", ["", "[1]", '{"type": "nonsense"}', '{"properties": {"a": {"$ref": "#/$defs/a"}}}'])
+@pytest.mark.parametrize("text", ["[1]", '{"properties": {"a": {"$ref": "#/$defs/a"}}}'])
 def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
     (terminal.here / "schema.json").write_text(text)
     got = terminal.call("-m", terminal.script(says("x")), "--schema", "schema.json", "Which?")
     assert got.code == 2
     assert got.err.startswith(("alita: schema.json is not a", "alita: schema.json has no definition"))
-
-
-def test_a_schema_is_a_regular_file(terminal: Terminal) -> None:
-    got = terminal.call("-m", terminal.script(says("x")), "--schema", "/dev/zero", "Which?")
-    assert got.code == 2
-    assert got.err.startswith("alita: The schema /dev/zero cannot be read")
 
 
 @pytest.mark.parametrize("pair", [("--json", "--json-stream"), ("-q", "-v")])
@@ -171,22 +146,7 @@ def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: t
     assert "cannot be used together" in got.err
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("--max-seconds", "long", "--max-seconds needs a number, got 'long'."),
-        ("--color", "red", "--color: 'red' is not one of 'auto', 'always', 'never'"),
-    ],
-)
-def test_a_bad_value_of_an_option_is_told_in_plain_words(
-    terminal: Terminal, option: str, value: str, said: str
-) -> None:
-    got = terminal.call(option, value, "Which one is it?")
-    assert got.code == 2
-    assert said in got.err
-
-
-@pytest.mark.parametrize("arguments", [("--help",), ("config", "path", "--json")])
+@pytest.mark.parametrize("arguments", [("config", "path", "--json")])
 def test_a_full_disk_below_stdout_is_told(terminal: Terminal, arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         got = terminal.run(*arguments, before=lambda: os.dup2(full.fileno(), 1))
@@ -200,19 +160,10 @@ def test_an_answer_is_printed_though_standard_error_is_closed(terminal: Terminal
     assert (got.code, got.out) == (0, "Paris\n")
 
 
-@pytest.mark.parametrize("arguments", [(), ("gaps", "import", "-")])
-def test_a_closed_standard_input_counts_as_empty(terminal: Terminal, arguments: tuple[str, ...]) -> None:
-    got = terminal.run(*arguments, leading=("sh", "-c", '"$@" <&-', "sh"))
+def test_a_closed_standard_input_counts_as_empty(terminal: Terminal) -> None:
+    got = terminal.run("gaps", "import", "-", leading=("sh", "-c", '"$@" <&-', "sh"))
     assert got.code in {0, 2}
     assert "Traceback" not in got.err
-
-
-def test_a_folder_that_was_removed_is_told(terminal: Terminal) -> None:
-    gone = terminal.here / "gone"
-    gone.mkdir()
-    got = terminal.run("runs", "list", before=lambda: (os.chdir(gone), gone.rmdir()))
-    assert got.code == 2
-    assert "The current folder cannot be used" in got.err
 
 
 def test_a_reader_that_went_away_ends_the_command_quietly(terminal: Terminal) -> None:
@@ -240,15 +191,6 @@ def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) ->
     assert "alita: There is no setting max_step.\n" in terminal.call("config", "set", "max_step", "7").err
     shown = terminal.call("config", "show", "--json").json
     assert (shown["max_steps"]["value"], shown["max_seconds"]["value"], shown["agent"]["value"]) == ("7", None, None)
-
-
-def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) -> None:
-    editor = terminal.here / "editor"
-    editor.write_text('#!/bin/sh\necho "max_steps = \'x\'" >> "$1"\n')
-    editor.chmod(0o700)
-    got = terminal.run("config", "edit", EDITOR=str(editor))
-    assert got.code == 2
-    assert "max_steps cannot be 'x'" in got.err
 
 
 def test_a_key_is_kept_used_and_never_shown(terminal: Terminal) -> None:
@@ -287,23 +229,6 @@ def test_a_keyring_is_used_where_there_is_one(terminal: Terminal, monkeypatch: p
     assert store == {}
 
 
-def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> None:
-    model = terminal.script(says("Paris", when="France"), says("Rome", when="Italy"))
-    terminal.call("-m", model, "Which is the capital of France?")
-    terminal.call("-m", model, "Which is the capital of Italy?")
-    found = json.loads(terminal.call("runs", "search", "CAPITAL", "paris", "--json").out)
-    assert [run["question"] for run in found] == ["Which is the capital of France?"]
-    nothing = terminal.call("runs", "search", "zebra")
-    assert nothing.out == ""
-    assert "No run matches all these words" in nothing.err
-
-
-def test_colour_is_as_it_is_wanted(terminal: Terminal) -> None:
-    model = terminal.script(says("Paris", repeat=True))
-    assert "\x1b[" not in terminal.call("-m", model, "Which town?").err
-    assert "\x1b[1m" in terminal.call("-m", model, "--color", "always", "Which town is it?").err
-
-
 def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Terminal) -> None:
     with OpenAIServer() as server:
         listed = terminal.call("model", "list", "--base-url", server.url).out
@@ -319,13 +244,21 @@ def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Termi
     assert f"✗ model        {server.url} does not say which models it has" in empty
 
 
-def test_extras_come_from_the_checkout_and_never_from_what_else_is_called_alita(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Another project has that name on the package index."""
-    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
-    remedies = [finding.remedy for finding in doctor._packages(Settings())]
-    assert remedies[1] == f'pip install -c {CHECKOUT}/constraints.txt "{CHECKOUT}[local]"'
-    monkeypatch.setattr(doctor, "__file__", "/usr/lib/python3/site-packages/agent/cli/verbs/doctor.py")
-    remedies = [finding.remedy for finding in doctor._packages(Settings())]
-    assert remedies[1].startswith("Install alita again with [local]")
+def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) -> None:
+    editor = terminal.here / "editor"
+    editor.write_text('#!/bin/sh\necho "max_steps = \'x\'" >> "$1"\n')
+    editor.chmod(0o700)
+    got = terminal.run("config", "edit", EDITOR=str(editor))
+    assert got.code == 2
+    assert "max_steps cannot be 'x'" in got.err
+
+
+def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> None:
+    model = terminal.script(says("Paris", when="France"), says("Rome", when="Italy"))
+    terminal.call("-m", model, "Which is the capital of France?")
+    terminal.call("-m", model, "Which is the capital of Italy?")
+    found = json.loads(terminal.call("runs", "search", "CAPITAL", "paris", "--json").out)
+    assert [run["question"] for run in found] == ["Which is the capital of France?"]
+    nothing = terminal.call("runs", "search", "zebra")
+    assert nothing.out == ""
+    assert "No run matches all these words" in nothing.err

@@ -88,22 +88,6 @@ def test_the_answer_alone_is_on_stdout_and_the_status_is_the_exit_code(start, qu
     assert "Traceback" not in got[2]
 
 
-def test_an_error_is_an_object_too(start):
-    code, out, err = ended(start("--json", "raise"))
-    assert (code, json.loads(out)["status"]) == (1, "failed")
-    assert json.loads(out)["run_id"] == "261121-104055-k3f9"
-    assert "Check the network." in err
-
-
-def test_a_stream_ends_with_the_answer(start):
-    _, out, _ = ended(start("--json-stream", "raise"))
-    lines = [json.loads(line) for line in out.splitlines()]
-    assert lines[0]["event"] == "run_started"
-    assert [line["event"] for line in lines].count("run_finished") == 1
-    assert lines[-1]["event"] == "run_finished"
-    assert lines[-1]["schema"] == 1
-
-
 def test_piped_text_is_the_question_or_is_added_to_it(start):
     assert ended(start("-q", stdin=True), "from a pipe")[1] == "from a pipe\n"
     assert ended(start("-q", "Sum", "these:", stdin=True), "1\n2\n")[1] == "Sum these:\n\n1\n2\n"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.verbs import ask
 from support.command import Terminal, Tty
 from support.fibonacci import ANSWER, CODE, QUESTION, STORY, decide
 
@@ -46,18 +45,6 @@ def kept(folder: Path) -> list[str]:
 def shown(alita: Tty) -> str:
     alita.wait_for("Keep this tool? [y]es · [n]o ")
     return re.sub(r"\x1b\[[0-9;]*m", "", alita.seen)
-
-
-def test_the_code_and_its_checks_are_shown_before_a_yes(start, tmp_path):
-    alita = start()
-    before = shown(alita)
-    assert "● new     nth_fibonacci(n: int) -> int" in before
-    assert re.search(r"\d def nth_fibonacci\(n: int\) -> int:", before)
-    assert "  checks  " in before
-    assert kept(tmp_path) == []
-    alita.type("y\n")
-    assert alita.ended() == (0, f"{ANSWER}\n")
-    assert kept(tmp_path) == ["nth_fibonacci.py"]
 
 
 def test_a_quiet_command_asks_all_the_same_and_neither_a_doubtful_nor_an_early_word_is_a_yes(start, tmp_path):
@@ -100,16 +87,6 @@ def test_ctrl_c_leaves_without_keeping_and_a_resumed_run_asks_again(start, tmp_p
     again.type("y\n")
     assert again.ended() == (0, f"{ANSWER}\n")
     assert kept(tmp_path) == ["nth_fibonacci.py"]
-
-
-@pytest.mark.parametrize(("mode", "told"), [("ask", "nobody could be asked"), ("never", "set to never")])
-def test_without_a_terminal_nothing_is_kept_and_it_is_told(terminal, tmp_path, monkeypatch, mode, told):
-    script = terminal.script(SCRATCH, *STORY)
-    monkeypatch.setattr(ask, "has_keyboard", lambda: False)
-    got = terminal.call("--approve", mode, "--json", "--model", script, QUESTION)
-    assert (got.code, got.json["answer"]) == (0, ANSWER)
-    assert told in got.err
-    assert kept(tmp_path) == []
 
 
 def test_the_answer_of_a_program_is_printed_before_its_tool_is_proved_and_asked_about(terminal, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,18 +57,6 @@ def test_installing_is_seen_done_once_and_undone(client: str, alita: Run, tmp_pa
     assert Path(gone["backup"]).read_text() == text
     assert str(ALITA) not in path.read_text()
     assert "Nothing was changed" in alita("mcp", "uninstall", client).err
-
-
-def test_print_writes_nothing(alita: Run, tmp_path: Path) -> None:
-    """The entry alone is on stdout, in the client's format."""
-    before = everything(tmp_path)
-    for client, parse in (("codex", tomllib.loads), ("vscode", json.loads)):
-        done = alita("mcp", "install", client, "--print", "--tools", "meta", "--name", "mine")
-        assert done.code == 0, done.err
-        assert everything(tmp_path) == before
-        [servers] = parse(done.out).values()
-        assert servers["mine"]["args"] == ["serve", "--tools", "meta"]
-        assert str(tmp_path / "me") in done.err
 
 
 def test_the_command_runs_without_an_active_environment(alita: Run, tmp_path: Path) -> None:

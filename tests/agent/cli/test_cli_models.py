@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,40 +60,6 @@ def test_a_model_is_tried(alita: Run, openai_server: OpenAIServer) -> None:
     assert report["usage"] == {"input_tokens": 30, "output_tokens": 15, "calls": 3, "cost": 0.00006}
     assert 0.2 <= report["first_token_seconds"] < report["seconds"]
     assert openai_server.headers[0]["authorization"] == f"Bearer {KEY}"
-
-
-def test_what_a_model_cannot_do_is_said(alita: Run, openai_server: OpenAIServer) -> None:
-    """One without tools and without JSON schemas, which forgot by now what it was known for."""
-    openai_server.refuse('"tools"').refuse("json_schema")
-    form = json.dumps({"say": "", "calls": [{"name": "add", "arguments": {"a": 17, "b": 25}}]})
-    for _ in range(2):
-        openai_server.answer(form).answer("I do not know.").answer("Paris, surely.").answer("ready")
-    ended = alita("test", "big", user=big(openai_server), BIG_KEY=KEY)
-    assert ended.code == 1
-    assert "as JSON in its text" in ended.out
-    assert "does not give it" in ended.out
-    assert "unknown" in ended.out
-    assert "does not fit what was asked" in ended.err
-    asked = len(openai_server.requests)
-    alita("test", "big", user=big(openai_server), BIG_KEY=KEY)
-    assert len(openai_server.requests) == 2 * asked, "it is asked anew what it can do"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        (["test", "big"], 2, "Set BIG_KEY"),
-        (["test", "scripted:x.jsonl"], 2, "x.jsonl"),
-        (["test", "embedded"], 1, "alita model pull"),
-    ],
-)
-def test_a_model_that_cannot_be_tried(
-    alita: Run, openai_server: OpenAIServer, arguments: list[str], code: int, told: str
-) -> None:
-    openai_server.fail(401, "no key")
-    ended = alita(*arguments, user=big(openai_server))
-    assert ended.code == code
-    assert told in ended.err
 
 
 def test_a_project_s_model_is_not_tried_before_it_is_allowed(

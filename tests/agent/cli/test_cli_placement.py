@@ -33,11 +33,6 @@ def test_a_setting_before_a_command_without_it_counts_and_is_forgotten_afterward
     assert terminal.call("config", "show", "--json").json["model"]["source"] != "flag --model"
 
 
-def test_quiet_leaves_notes_out(terminal: Terminal) -> None:
-    assert "no runs" in terminal.call("runs", "list").err
-    assert terminal.call("-q", "runs", "list").err == ""
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -64,13 +59,3 @@ def test_a_question_may_begin_with_the_word_of_a_command(terminal: Terminal, res
     model = terminal.script({"role": "coordinator", "tool": "answer", "arguments": {"answer": "Paris"}})
     terminal.call("-m", model, *rest)
     assert len(terminal.runs) == 1
-
-
-@pytest.mark.parametrize("line", ["-q --version", "--version", "-V"])
-def test_the_version_is_shown(terminal: Terminal, line: str) -> None:
-    assert terminal.call(*line.split()).out.startswith("alita ")
-
-
-def test_help_names_a_command(terminal: Terminal) -> None:
-    assert "alita runs" in terminal.call("help", "runs").out
-    assert "alita runs list" in terminal.call("--help", "runs", "list").out

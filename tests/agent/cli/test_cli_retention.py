@@ -7,8 +7,6 @@ import tarfile
 import time
 from pathlib import Path
 
-import pytest
-
 from support.command import Terminal
 from support.fibonacci import ANSWER, QUESTION, STORY, write_script
 
@@ -74,20 +72,6 @@ def test_the_next_question_of_a_day_says_what_it_removed(terminal):
     assert old not in [path.name for path in terminal.runs]
     again = terminal.call("--no-cache", "--model", script, QUESTION)
     assert "Removed" not in again.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("runs", "prune", "--older", "soon"), "'soon' is not a period such as"),
-        (("cache", "clear", "--older", "1y"), "'1y' is not a period such as"),
-        (("runs", "export", "nothing"), "There is no run 'nothing'"),
-    ],
-)
-def test_what_cannot_be_done_is_said(terminal, arguments, said):
-    ended = terminal.call(*arguments)
-    assert ended.code == 2
-    assert said in ended.err
 
 
 def test_keep_runs_is_checked_and_no_project_may_set_it(terminal, tmp_path: Path):

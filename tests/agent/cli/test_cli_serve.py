@@ -7,13 +7,12 @@ import contextlib
 import gc
 import json
 import os
-import signal
 import socket
 import stat
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,6 @@ from support.busy import falls_idle
 from support.fibonacci import CREATION, QUESTION, STORY, decide, write_script
 
 ALITA = str(Path(sys.executable).with_name("alita"))
-TOKEN = "a-token-that-is-long-enough"
-
-
-@pytest.fixture(params=["legacy", "auto"], ids=["2025", "2026"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture
@@ -131,73 +124,56 @@ def serving(*flags: str) -> Iterator[Process]:
         process.child.communicate()
 
 
-async def test_a_client_lists_calls_and_hears_over_stdio(library: Library, mode: str) -> None:
+async def test_a_client_lists_calls_and_hears_over_stdio(library: Library) -> None:
     heard = asyncio.Event()
 
     async def handler(message: object) -> None:
         if type(message).__name__ == "ToolListChangedNotification":
             heard.set()
 
-    async with Client(on_stdio(), mode=mode, message_handler=handler) as client:
-        assert client.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[mode]
+    async with Client(on_stdio(), mode="legacy", message_handler=handler) as client:
+        assert client.protocol_version == "2025-11-25"
         names = [one.name for one in (await client.list_tools()).tools]
         assert {"double", "search_tools", "ask"} <= set(names)
         assert (await client.call_tool("double", {"n": 21})).structured_content == {"result": 42}
         assert (await client.call_tool("noisy", {"n": 1})).structured_content == {"result": 1}
         results = await asyncio.gather(*(client.call_tool("double", {"n": n}) for n in range(32)))
         assert [one.structured_content for one in results] == [{"result": n * 2} for n in range(32)]
-        if mode == "legacy":  # the other protocol has streams for what is heard, as over HTTP
-            library.register(tool("late", "return n"))
-            async with asyncio.timeout(10):
-                await heard.wait()
-            assert "late" in [one.name for one in (await client.list_tools()).tools]
+        library.register(tool("late", "return n"))
+        async with asyncio.timeout(10):
+            await heard.wait()
+        assert "late" in [one.name for one in (await client.list_tools()).tools]
 
 
-async def test_two_questions_wait_for_each_other_and_their_tool_is_served(home: Path, library: Library) -> None:
-    model = write_script(home / "script.jsonl", [*STORY, *STORY])
+async def test_questions_wait_for_each_other_and_their_tools_are_served(home: Path, library: Library) -> None:
+    """`create_tool` leads to a tool, finds the one that is there, or says why there is none."""
+    rather = [decide("create_tool", when="no function 'run_python'"), decide("run_code", code="print(1)")]
+    model = write_script(home / "script.jsonl", [*rather, *CREATION, *STORY, {"text": "no", "repeat": True}])
     told: list[str | None] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
     async with Client(on_stdio("--model", model, "--no-cache"), mode="auto") as client:
-        asking = (client.call_tool("ask", {"question": QUESTION}, progress_callback=progress) for _ in range(2))
-        asked = await asyncio.gather(*asking)
-        assert (await client.call_tool("nth_fibonacci", {"n": 10})).structured_content == {"result": 55}
-    assert [(one.structured_content or {}).get("answer") for one in asked] == ["365435296162"] * 2
-    assert any("nth_fibonacci" in str(line) for line in told)
-
-
-async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: Library) -> None:
-    rather = [decide("create_tool", when="no function 'run_python'"), decide("run_code", code="print(1)")]
-    model = write_script(home / "script.jsonl", [*rather, *CREATION, {"text": "no", "repeat": True}])
-    async with Client(on_stdio("--model", model), mode="auto") as client:
-        made = await client.call_tool("create_tool", {"question": QUESTION})
-        found = await client.call_tool("create_tool", {"question": QUESTION})
+        made, found = await asyncio.gather(
+            *(client.call_tool("create_tool", {"question": QUESTION}, progress_callback=progress) for _ in range(2))
+        )
+        asked = await client.call_tool("ask", {"question": QUESTION})
         none = await client.call_tool("create_tool", {"question": "Who is it?"})
+        assert (await client.call_tool("nth_fibonacci", {"n": 10})).structured_content == {"result": 55}
     assert (made.structured_content or {}).get("created") == ["nth_fibonacci"]
     assert (found.structured_content or {}).get("reused") == ["nth_fibonacci"]
+    assert (asked.structured_content or {}).get("answer") == "365435296162"
+    assert any("nth_fibonacci" in str(line) for line in told)
     assert none.is_error
     assert "no tool was proved and kept (the model gave no valid action" in str(none.content)
 
 
-async def test_without_a_model_ask_says_what_is_missing_and_tools_work(library: Library) -> None:
-    flags = ("--model", "some-model", "--base-url", "http://127.0.0.1:9/v1")
-    async with Client(on_stdio(*flags), mode="auto") as client:
-        asked = await client.call_tool("ask", {"question": "What is the capital of France?"}, read_timeout_seconds=50)
-        assert asked.is_error
-        assert "127.0.0.1:9" in str(asked.content)
-        assert (await client.call_tool("double", {"n": 2})).structured_content == {"result": 4}
-
-
-@pytest.mark.parametrize("ending", ["eof", "SIGTERM"])
-def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Library, ending: str) -> None:
+def test_at_eof_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Library) -> None:
     """Nor one of calls that stay behind their answers."""
     with serving() as process:
         process.begin()
-        process.call(1, "double", n=2)
-        assert process.hear()["result"]["structuredContent"] == {"result": 4}
-        for name in ("stays", "stays", "forges", "stays"):
+        for name in ("stays", "forges", "stays"):
             process.call(3, name, n=2)
             result = process.hear()["result"]
             assert result.get("isError", False) == (name == "forges"), result
@@ -206,12 +182,9 @@ def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Li
         below = process.below()
         assert below
         started = time.monotonic()
-        if ending == "eof":
-            assert process.child.stdin
-            process.child.stdin.close()
-            process.child.stdin = None
-        else:
-            process.child.send_signal(getattr(signal, ending))
+        assert process.child.stdin
+        process.child.stdin.close()
+        process.child.stdin = None
         code, out, err = process.end()
         assert code == 0
         assert [json.loads(line)["id"] for line in out.splitlines()] == [2], "its end is told, and nothing else"
@@ -281,33 +254,30 @@ def test_flags_that_cannot_be_meant_are_refused(library: Library, wanted: dict[s
         gc.enable()
 
 
+def test_a_taken_port_is_told(library: Library) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        test_flags_that_cannot_be_meant_are_refused(
+            library, {"http": address, "no_token": True}, f"{address} cannot be served on: Address already in use"
+        )
+
+
 class Served:
     """`alita serve --http`."""
 
-    def __init__(self, *flags: str, token: str | None = TOKEN) -> None:
-        environment = {**os.environ, **({"ALITA_SERVE_TOKEN": token} if token else {})}
-        command = [ALITA, "serve", "--http", "127.0.0.1:0", *flags]
-        self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    def __init__(self) -> None:
+        command = [ALITA, "serve", "--http", "127.0.0.1:0"]
+        self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         assert self.child.stderr
         self.url = self.child.stderr.readline().decode().split()[-1]
-        self.token = token
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
-
-    @contextlib.asynccontextmanager
-    async def client(self, mode: str, **options: Any) -> AsyncIterator[Client]:
-        async with (
-            httpx2.AsyncClient(headers=self.headers, timeout=30) as http,
-            Client(streamable_http_client(self.url, http_client=http), mode=mode, **options) as client,
-        ):
-            yield client
+        told = self.child.stderr.readline().decode()
+        assert "Authorization: Bearer " in told
+        self.token = told.split()[-1]
 
 
 @contextlib.contextmanager
-def on_http(*flags: str, token: str | None = TOKEN) -> Iterator[Served]:
-    served = Served(*flags, token=token)
+def on_http() -> Iterator[Served]:
+    served = Served()
     try:
         yield served
     finally:
@@ -316,66 +286,33 @@ def on_http(*flags: str, token: str | None = TOKEN) -> Iterator[Served]:
     assert served.child.returncode == 0
 
 
-async def test_a_client_lists_calls_hears_and_gives_up_over_http(library: Library, mode: str) -> None:
-    heard = asyncio.Event()
+async def test_a_client_lists_calls_hears_and_gives_up_over_http(library: Library) -> None:
+    """With the token that was made up; it ends at SIGTERM."""
+    heard, ready = asyncio.Event(), asyncio.Event()
 
-    async def handler(message: object) -> None:
-        if type(message).__name__ == "ToolListChangedNotification":
-            heard.set()
-
-    async def follow(client: Client, ready: asyncio.Event) -> None:
+    async def follow(client: Client) -> None:
         async with client.listen(tools_list_changed=True) as events:
             ready.set()
             async for _ in events:
                 heard.set()
 
     with on_http() as served:
-        async with served.client(mode, message_handler=handler) as client:
+        assert len(served.token) >= 32
+        assert httpx2.post(served.url, content="{}").status_code == 401
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {served.token}"}, timeout=30) as http,
+            Client(streamable_http_client(served.url, http_client=http), mode="auto") as client,
+        ):
+            assert client.protocol_version == "2026-07-28"
             assert "double" in [one.name for one in (await client.list_tools()).tools]
             assert (await client.call_tool("double", {"n": 21})).structured_content == {"result": 42}
-            ready = asyncio.Event()
-            following = asyncio.create_task(follow(client, ready)) if mode == "auto" else None
-            if following:
-                await ready.wait()
+            following = asyncio.create_task(follow(client))
+            await ready.wait()
             library.register(tool("late", "return n"))
             async with asyncio.timeout(10):
                 await heard.wait()
-            if following:
-                following.cancel()
-                await asyncio.gather(following, return_exceptions=True)
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
             with pytest.raises(MCPError):
                 await client.call_tool("spin", {"n": 1}, read_timeout_seconds=0.5)
             assert await falls_idle(served.child.pid)
-
-
-def test_a_taken_port_is_told(library: Library) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        command = [ALITA, "serve", "--http", address, "--no-token"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 2
-    assert f"{address} cannot be served on: Address already in use" in done.stderr
-
-
-def test_a_token_is_made_up_on_loopback_and_told(library: Library) -> None:
-    with on_http(token=None) as served:
-        assert served.child.stderr
-        told = served.child.stderr.readline().decode()
-        assert "Authorization: Bearer " in told
-        served.token = told.split()[-1]
-        assert len(served.token) >= 32
-        assert httpx2.post(served.url, headers=served.headers, content="{}").status_code != 401
-        assert httpx2.post(served.url, content="{}").status_code == 401
-
-
-def test_the_help_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; from agent.cli.verbs.serve import app\n"
-        "try: app(['--help'], prog_name='alita serve')\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'mcp', 'uvicorn', 'langgraph', 'openai'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "--http" in done.stdout
-    assert "conformance" not in done.stdout

@@ -79,15 +79,6 @@ def test_a_session_is_shown_by_the_end_of_its_id(shell):
     assert (told["schema"], told["id"], len(told["turns"])) == (1, session.id, 2)
 
 
-@pytest.mark.parametrize("verb", ["show", "export", "delete"])
-def test_a_session_that_is_not_there_exits_with_2(shell, verb):
-    shell.keep("one")
-    ended = shell.call("sessions", verb, "zzzz")
-    assert (ended.code, ended.out) == (2, "")
-    assert "no session 'zzzz'" in ended.err
-    assert "alita sessions list" in ended.err
-
-
 def test_a_session_is_exported_to_stdout_or_to_a_file(shell):
     session = shell.keep("What is 2^10?")
     ended = shell.call("sessions", "export", session.id)
@@ -97,23 +88,6 @@ def test_a_session_is_exported_to_stdout_or_to_a_file(shell):
     assert (ended.code, ended.out) == (0, "")
     assert json.loads((shell.here / "out.json").read_text())["id"] == session.id
     assert [p.name for p in shell.here.iterdir() if p.is_file()] == ["out.json"]
-
-
-def test_an_export_that_cannot_be_written_is_told(shell):
-    session = shell.keep("What is 2^10?")
-    ended = shell.call("sessions", "export", session.id, "-o", "no/such/folder.md")
-    assert ended.code == 1
-    assert "no/such/folder.md cannot be written" in ended.err
-    assert shell.call("sessions", "export", session.id, "--format", "pdf").code == 2
-
-
-def test_several_sessions_are_deleted_or_none(shell):
-    one, two, three = shell.keep("one"), shell.keep("two"), shell.keep("three")
-    assert shell.call("sessions", "delete", one.id, "zzzz").code == 2
-    assert len(shell.call("sessions", "list").out.splitlines()) == 3
-    ended = shell.call("sessions", "delete", one.id, two.id, "--json")
-    assert ended.json == {"ok": True, "deleted": [one.id, two.id]}
-    assert three.id in shell.call("sessions", "list").out
 
 
 def test_a_trace_is_shown_and_opened(shell):

@@ -35,13 +35,6 @@ def test_the_answer_stands_alone_on_stdout_and_its_sources_below_the_account(ask
     assert "lit for the first time on 9 October 1874" in below[2]
 
 
-def test_json_has_the_sources_and_quiet_shows_none(ask, site):
-    told = ask("--allow-private", "--json", "--no-cache").json
-    assert [(source["number"], source["url"]) for source in told["sources"]] == [(1, f"{site.url}/lighthouse")]
-    quiet = ask("--allow-private", "-q", "--no-cache")
-    assert (quiet.out, quiet.err) == ("1874\n", "")
-
-
 def test_without_leave_no_private_page_is_opened(ask, site):
     ended = ask("--no-cache")
     assert "127.0.0.1 is" in ended.err

@@ -11,12 +11,10 @@ from typing import Any
 
 import pyarrow
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from agent.configuration.settings_sources import read_settings
-from agent.errors import DatasetError, UserError
+from agent.errors import DatasetError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Dataset, Task, dataset_of
 from agent.gaia.dataset import REVISION, Hub, NoAccess, load_hub, load_jsonl, load_questions, revision_of
@@ -60,15 +58,11 @@ def test_a_mark_carriage_returns_and_empty_lines_do_no_harm(tmp_path: Path, star
         (b'{"task_id": "1", "Question"', "it is not JSON (Expecting ':' delimiter, character 28)"),
         (b"\xff\xfe\x00", "it is not UTF-8 (byte 1)"),
         (b"[1, 2]", "it is not a JSON object"),
-        (b"[" * 100_000, "its JSON is nested too deeply or has too long a number"),
         (b'{"task_id": ' + b"1" * 5000 + b"}", "its JSON is nested too deeply or has too long a number"),
         ({"Question": "Who?"}, "task_id is missing"),
-        ({"task_id": "  ", "Question": "Who?"}, "task_id is missing"),
         ({"task_id": "1"}, "question is missing"),
-        ({"task_id": "1", "Question": " "}, "question is missing"),
         ({"task_id": "1", "Question": ["Who?"]}, "question is not text"),
         ({"task_id": True, "Question": "Who?"}, "task_id is not text"),
-        ({"task_id": "1\n2", "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
         ({"task_id": "x" * 201, "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
         ({"task_id": "1", "Question": "\ud800"}, "question holds half a character (a lone surrogate)"),
         ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' is already on line 1"),
@@ -80,12 +74,7 @@ def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: A
     assert dataset.problems == (f"line 2: {told}; left out",)
 
 
-@pytest.mark.parametrize("level", [2, "2", " 2 ", 2.0])
-def test_a_level_is_a_number_in_any_form(tmp_path: Path, level: Any) -> None:
-    assert load_jsonl(write(tmp_path, {**record("a1"), "Level": level})).tasks[0].level == 2
-
-
-@pytest.mark.parametrize("level", ["hard", -1, 1.5, True, [1], "1" * 50])
+@pytest.mark.parametrize("level", ["hard", -1, True])
 def test_a_level_that_is_none_is_unknown(tmp_path: Path, level: Any) -> None:
     dataset = load_jsonl(write(tmp_path, {**record("a1"), "Level": level}))
     assert dataset.tasks[0].level is None
@@ -122,15 +111,6 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, name: str) -> No
         load_jsonl(tmp_path / name)
 
 
-@given(st.lists(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(str.encode))))
-def test_any_bytes_are_questions_or_told(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.jsonl"
-    path.write_bytes(b"\n".join([json.dumps(record("a1")).encode(), *lines]))
-    dataset = load_jsonl(path)
-    whole = path.read_bytes().split(b"\n")
-    assert len(dataset.tasks) + len(dataset.problems) == sum(bool(line.strip()) for line in whole)
-
-
 def test_the_fingerprint_is_that_of_the_tasks_alone(tmp_path: Path) -> None:
     one = load_jsonl(write(tmp_path, record("a1"), record("b2")))
     assert one.fingerprint == dataset_of(one.tasks, {}, "").fingerprint
@@ -162,20 +142,24 @@ def test_the_canary_of_a_question_file_is_seen_nowhere(tmp_path: Path, caplog: p
     canary_nowhere(dataset, caplog)
 
 
-def test_the_canary_of_the_hub_is_seen_nowhere(
-    hub: HubServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_the_hub_is_read_by_split(
+    hub: HubServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A test split without its dummy; what was fetched at a commit needs no hub."""
     caplog.set_level(logging.DEBUG)
-    canary_nowhere(load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT)), caplog)
-
-
-def test_the_hub_is_read_by_split(hub: HubServer, tmp_path: Path) -> None:
     cache = tmp_path / "hub"
     validation = load_hub("validation", Hub(cache, TOKEN, COMMIT))
+    canary_nowhere(validation, caplog)
     assert [(task.task_id, task.level) for task in validation.tasks] == [("a1", 1), ("b2", 2), ("c3", 3)]
     assert validation.truths["b2"] == f"{CANARY}-b2"
     assert validation.origin == f"gaia-benchmark/GAIA validation at {COMMIT}"
     assert load_hub("validation", Hub(cache, TOKEN, "main")).origin == validation.origin
+    test = load_hub("test", Hub(cache, TOKEN, COMMIT))
+    assert ([task.task_id for task in test.tasks], dict(test.truths), test.problems) == (["d4"], {}, ())
+    asked = len(hub.asked)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert load_hub("validation", Hub(cache, None, COMMIT)) == validation
+    assert len(hub.asked) == asked
 
 
 def test_a_command_line_names_the_hub_or_a_file(
@@ -196,23 +180,6 @@ def test_a_command_line_names_the_hub_or_a_file(
     assert [task.task_id for task in load_questions(Path("gaia-validation"), settings).tasks] == ["own"]
 
 
-def test_the_dummy_of_the_test_split_is_left_out(hub: HubServer, tmp_path: Path) -> None:
-    test = load_hub("test", Hub(tmp_path / "hub", TOKEN, COMMIT))
-    assert [task.task_id for task in test.tasks] == ["d4"]
-    assert dict(test.truths) == {}
-    assert test.problems == ()
-
-
-def test_what_was_fetched_at_a_commit_needs_no_hub(
-    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
-    asked = len(hub.asked)
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    assert load_hub("validation", Hub(tmp_path / "hub", None, COMMIT)) == first
-    assert len(hub.asked) == asked
-
-
 @pytest.mark.parametrize("token", [None, "hf_" + "w" * 30, OTHER_TOKEN], ids=["none", "unknown", "without access"])
 def test_who_may_not_read_is_told_what_to_do(hub: HubServer, tmp_path: Path, token: str | None) -> None:
     with pytest.raises(NoAccess, match=r"The hub answered 40[13] for gaia-benchmark/GAIA") as caught:
@@ -224,12 +191,6 @@ def test_who_may_not_read_is_told_what_to_do(hub: HubServer, tmp_path: Path, tok
     ):
         assert told in caught.value.remedy
     assert token is None or token not in str(caught.value)
-
-
-def test_a_revision_that_the_dataset_does_not_have_is_told(hub: HubServer, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError) as caught:
-        load_hub("validation", Hub(tmp_path / "hub", TOKEN, "b" * 40))
-    assert f"has no revision '{'b' * 40}'" in caught.value.message
 
 
 def test_a_hub_that_cannot_be_reached_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,12 +205,6 @@ def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"cannot be read") as caught:
         load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
     assert "Delete it" in caught.value.remedy
-
-
-def test_a_cache_that_cannot_be_written_is_told(hub: HubServer, tmp_path: Path) -> None:
-    (tmp_path / "hub").write_text("a file where a folder is wanted")
-    with pytest.raises(DatasetError, match="could not be downloaded"):
-        load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
 
 
 @pytest.fixture
@@ -313,13 +268,11 @@ CONFIGS = ("2023_all", "2023_level1", "2023_level2", "2023_level3")
     ("files", "source", "told"),
     [
         ({}, "other", "cannot be read as a dataset: The directory at"),
-        ({"x.jsonl": '{"a": 1}\n'}, "other", "BuilderConfig '2023_all' not found. Available: ['default']"),
         (
             {"x.jsonl": '{"a": 1}\n'},
             "other:default:train",
             "contains no question. row 1: task_id is missing; left out.",
         ),
-        ({"x.jsonl": '{"a": 1}\n'}, "other:default:test", "Bad split: test. Available splits: ['train']"),
         ({"other.py": "1 / 0"}, "other", "Dataset scripts are no longer supported"),
         ({"2023/validation/metadata.parquet": "no table"}, "other", "cannot be read as a dataset: Parquet magic bytes"),
         ({"x.jsonl": f'{{"a": 1}}\n{{"a": "{CANARY}\n'}, "other:default:train", "The rows of"),
@@ -345,18 +298,3 @@ def test_without_the_package_what_to_install_is_told(copy: Path, home: Path, mon
     with pytest.raises(DatasetError, match="The package `datasets` is not installed") as caught:
         ids_of(copy, home)
     assert caught.value.remedy == "`alita doctor` says how to install the extra [gaia]."
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "says"),
-    [
-        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "SSL_CERT_FILE names /nonexistent/ca.pem, which does not exist"),
-        ("ALL_PROXY", "gopher://127.0.0.1:1", "ALL_PROXY names a proxy that cannot be used"),
-    ],
-)
-def test_an_environment_that_no_request_can_use_is_named(
-    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
-) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(UserError, match=says):
-        load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from itertools import cycle
 from typing import Any
 
 import pytest
 
 from agent.cli.verbs.runs import table_
-from agent.gaia.configuration import Places
-from agent.gaia.ledger import read_ledger
-from agent.gaia.lessons import split_questions
 from agent.gaia.runner import Selection
 from agent.learning.gap_records import GapRecords
 from support.bench import Bench
@@ -95,18 +91,6 @@ async def test_a_record_that_names_the_question_is_not_taken(bench, learner):
     assert [record.advice for record in kept(bench).all()] == [RECORD["advice"]]
 
 
-async def test_nonsense_of_the_overseer_is_told_and_harms_nothing(bench, learner):
-    nonsense = cycle(["{}", "no JSON", '{"situation": 5}'])
-    learner.server.default = lambda body: (
-        Step(text=next(nonsense)) if "diagnosis" in body["messages"][0]["content"][:40] else learner.reply(body)
-    )
-    outcome = await bench.run(learning="grow")
-    assert len(outcome.attempts) == 3
-    assert kept(bench).all() == []
-    assert all(lesson.problem for lesson in bench.records.lessons)
-    assert len(outcome.unlearned) == 3
-
-
 async def test_what_was_not_learned_is_learned_when_it_goes_on(bench, learner):
     learner.server.default = lambda body: (
         Step(status=401) if body["messages"][0]["content"].startswith("You read") else learner.reply(body)
@@ -117,22 +101,6 @@ async def test_what_was_not_learned_is_learned_when_it_goes_on(bench, learner):
     learner.server.default = learner.reply
     await bench.run(learning="grow", resume=True)
     assert len(bench.records.lessons) == 3
-
-
-async def test_without_learning_nothing_is_planned_or_learned(bench, learner):
-    await bench.run(learning="grow")
-    before = len(learner.server.requests)
-    bench.output = bench.output.with_name("second.json")
-    await bench.run()
-    assert len(learner.server.requests) == before + 3
-    assert read_ledger(Places(bench.output).ledger).lessons == ()
-
-
-def test_the_two_parts_share_no_question():
-    parts = split_questions([str(n) for n in range(10)], 0.4, 7)
-    assert (len(parts.learned), len(parts.scored)) == (4, 6)
-    assert not {*parts.learned} & {*parts.scored}
-    assert split_questions([str(n) for n in reversed(range(10))], 0.4, 7) == parts
 
 
 def test_the_effect_is_told_on_the_part_that_was_not_learned_from(tmp_path, learner):

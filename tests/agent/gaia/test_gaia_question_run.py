@@ -85,14 +85,6 @@ async def test_a_question_that_is_stopped_says_how_far_it_came():
     assert (attempt.status, attempt.run_id, attempt.steps, attempt.error) == ("interrupted", "a-run", 2, "")
 
 
-async def test_a_listener_that_breaks_ends_the_question_with_an_error():
-    def listen(event):
-        raise BrokenPipeError(32, "Broken pipe")
-
-    attempt = (await begun("say", listen).result()).attempt
-    assert (attempt.status, attempt.error) == ("error", "a bug: BrokenPipeError")
-
-
 async def test_programs_and_attached_scripts_are_no_tools_of_the_library():
     attempt = (await begun("use tools").result()).attempt
     assert attempt.routes == ("run_code", "use_tool")

@@ -1,7 +1,5 @@
 """A ledger is one benchmark: what was chosen, done or begun before stays in it, whatever a later run chooses."""
 
-import asyncio
-import json
 from dataclasses import replace
 
 import pytest
@@ -13,12 +11,10 @@ from agent.gaia.outputs import results_of
 from agent.gaia.report.figures import open_results
 from agent.gaia.report.report import report_of
 from agent.gaia.runner import Selection, Totals
-from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
 from agent.traces.trace import read_trace
 from support.benchmarks import answers
 from support.openai_server import Step
-from support.played_run import played
 
 
 def ids(tasks):
@@ -46,18 +42,6 @@ async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
     assert (len(third.selected), third.left, third.reachable) == (4, 1, 1)
 
 
-async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
-    first = await bench.run(selection=Selection(ids=("t0", "t1"), epochs=2), totals=Totals(tokens=20))
-    assert (first.epochs, len(first.attempts), first.left) == (2, 2, 2)
-    results = results_of(bench.dataset, first.fingerprint, first.selected, first.attempts, epochs=first.epochs)
-    assert (results["epochs"], results["accuracy"]) == (2, 0.5)
-
-    second = await bench.run(selection=Selection(ids=("t0",)), resume=True)
-    assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
-    assert bench.display.epochs == [2, 2]
-    assert len(open_results(Places(bench.output).ledger).cells) == 4
-
-
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
     places = Places(bench.output)
     first = await bench.run(selection=Selection(ids=("t0",)))
@@ -71,17 +55,6 @@ async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, 
     assert [a.status for a in second.attempts] == ["ok"] * 4
     assert len(openai_server.requests) == len(bench.dataset.tasks)
     assert bench.records.begun == ()
-
-
-async def test_the_time_of_a_killed_run_is_that_of_its_calls_and_of_each_moment_once(tmp_path):
-    journal = tmp_path / await played(tmp_path) / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    calls = [line for line in lines if "seq" in line]
-    for call, at in zip(calls, (100.0, 101.0, 101.5, 110.0, 120.0, 130.0), strict=True):
-        call |= {"at": at, "seconds": 2.0}
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-    assert Journal.replay(journal).seconds == pytest.approx(3.5 + 3 * 2.0)
 
 
 def program(text):
@@ -137,39 +110,3 @@ async def test_a_benchmark_killed_at_an_entry_goes_on_as_if_it_had_not_been(benc
         places.ledger.write_text("".join(line for line in ledger if '"kind":"attempt"' not in line))
         await bench.run(selection=choice, resume=True)
         assert comparable(bench) == expected, f"killed after {count} lines"
-
-
-async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_server, capsys):
-    openai_server.default = with_a_mended_program
-    choice = Selection(ids=("t0",))
-    await bench.run(selection=choice)
-    expected = comparable(bench)
-
-    bench.output = bench.output.with_name("again.json")
-    openai_server.requests.clear()
-    openai_server.default = lambda body: replace(
-        with_a_mended_program(body), delay=len(openai_server.requests) // 3 * 20
-    )
-
-    async def interrupt_twice():
-        while len(openai_server.requests) < 3:  # noqa: ASYNC110 - the server has no event to wait for
-            await asyncio.sleep(0.05)
-        bench.running.interrupt()
-        bench.running.interrupt()
-
-    interrupting = asyncio.create_task(interrupt_twice())
-    first = await bench.run(selection=choice)
-    await interrupting
-    assert [attempt.status for attempt in first.attempts] == ["interrupted"]
-    facts = report_of(open_results(Places(bench.output).ledger)).as_json()["facts"]
-    counts = [facts[name] for name in ("attempted", "errors", "missing", "status")]
-    assert counts == [0, 0, 1, {"interrupted": 1}]
-    results = results_of(bench.dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
-    assert (results["attempted"], results["errors"], results["interrupted"]) == (0, 0, 1)
-
-    openai_server.default = with_a_mended_program
-    capsys.readouterr()
-    await bench.run(selection=choice, resume=True)
-    assert capsys.readouterr().err == "1 question; 1 attempt to make.\n"
-    attempt, *others = comparable(bench)
-    assert (replace(attempt, run_id=""), *others) == (replace(expected[0], run_id=""), *expected[1:])

@@ -9,7 +9,7 @@ import pytest
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
-from agent.gaia.configuration import Places, fingerprint_of, rules_of, setup_of
+from agent.gaia.configuration import Places, fingerprint_of, rules_of
 from agent.gaia.runner import Selection, Totals
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -105,17 +105,6 @@ async def test_a_wrong_key_stops_it_since_every_question_would_meet_it(bench, op
     assert "key" in outcome.message
     assert len(openai_server.requests) == 1
     assert outcome.left == 4
-
-
-async def test_at_its_limit_of_time_a_question_is_asked_for_its_best_guess(bench, openai_server):
-    openai_server.hang(20)
-    openai_server.answer("The card is a queen")
-
-    outcome = await bench.run(flags={"max_seconds": 2.0}, selection=Selection(ids=("t0",)))
-
-    (attempt,) = outcome.attempts
-    assert (attempt.status, attempt.answer) == ("limit", "The card is a queen")
-    assert 1 < attempt.seconds < 3
 
 
 async def test_waiting_for_a_rate_limit_is_no_work(bench, openai_server):
@@ -230,8 +219,3 @@ async def test_a_library_is_shared_or_each_question_has_its_own(bench, openai_se
 
     assert ["card_on_top" in json.dumps(body) for body in openai_server.requests] == [is_shown] * 4
     assert {path.name: path.read_bytes() for path in folder.glob("*.*") if path.is_file()} == before
-
-
-@pytest.mark.parametrize(("mode", "approval"), [("read-only", "never"), ("warm", "auto"), ("cold", "auto")])
-def test_nothing_is_added_to_a_library_that_is_only_read(bench, mode, approval):
-    assert setup_of(bench.options(library=mode), bench.settings(), 1).settings.approval == approval

@@ -38,22 +38,6 @@ def test_max_questions_counts_those_still_to_do():
     assert todo(Selection(max_questions=2), had("a", "ok"), had("b", "limit")) == [("c", 1), ("d", 1)]
 
 
-def test_what_goes_wrong_each_time_does_not_stop_a_limited_run_from_getting_on():
-    assert todo(Selection(max_questions=2), had("a", "error"), had("b", "missing-file")) == [("c", 1), ("d", 1)]
-    assert todo(Selection(max_questions=2), had("c", "interrupted")) == [("c", 1), ("a", 1)]
-
-
-@pytest.mark.parametrize("status", ["ok", "limit", "timeout"])
-def test_a_result_is_final(status):
-    assert ("a", 1) not in todo(Selection(), had("a", status))
-
-
-@pytest.mark.parametrize("status", ["error", "interrupted", "missing-file"])
-def test_what_is_no_result_is_done_again(status):
-    assert ("a", 1) in todo(Selection(), had("a", status))
-    assert ("a", 1) not in todo(Selection(), had("a", status), had("a", "ok"))
-
-
 def test_each_epoch_is_asked_once():
     made = [had("a", "ok", 1)]
     assert todo(Selection(ids=("a",), epochs=3), *made) == [("a", 2), ("a", 3)]

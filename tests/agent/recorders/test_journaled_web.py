@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from agent.browser.tasks import BrowserOutcome
 from agent.budget import Budget, RunLimits
-from agent.configuration.settings import Settings
-from agent.consent.origins import Origins
 from agent.errors import StoppedError
-from agent.events import LeakBlocked, PageRead, WebSearched
-from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
+from agent.events import LeakBlocked, WebSearched
+from agent.recorders.journaled_web import JournaledWeb
 from agent.store.journal import Journal
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
@@ -42,22 +39,6 @@ def kinds(told: list[Any]) -> list[tuple[str, bool]]:
     return [(type(event).__name__, getattr(event, "ok", True)) for event in told]
 
 
-async def test_a_browser_gets_a_limit_that_people_can_read(tmp_path, monkeypatch):
-    limits = []
-
-    async def operate(task, *_):
-        limits.append(task.seconds)
-        return BrowserOutcome("done", True, URL)
-
-    (tmp_path / "pictures").mkdir()
-    monkeypatch.setattr("agent.recorders.journaled_web.operate", operate)
-    journal, budget = Journal.create(tmp_path / "journal.jsonl"), Budget(RunLimits(seconds=123.4567))
-    browser = JournaledBrowser(Settings(), tmp_path / "pictures", journal, budget, lambda _: None)
-    await browser.do("q", URL, (), None, origins=Origins(""))
-    await journal.aclose()
-    assert limits == [round(limits[0], 1)]
-
-
 async def test_a_replay_gives_and_tells_the_same_without_a_call(tmp_path):
     page = Page(URL, "T", "Text [a](link 1)", links=("https://a.example/a",), path=tmp_path / "f.csv", notes=("Lost.",))
     broken = WebProblem("timeout", "Too slow.", remedy="Wait.", retry_after=3.0)
@@ -81,27 +62,6 @@ async def test_a_replay_gives_and_tells_the_same_without_a_call(tmp_path):
         await late.read("https://b.example/")
     assert (raised.value.reason, raised.value.remedy, raised.value.retry_after) == ("timeout", "Wait.", 3.0)
     assert kinds(again) == kinds(told) == [("WebSearched", True), ("PageRead", True), ("PageRead", False)]
-
-
-async def test_why_engines_failed_is_told_in_a_replay_too(tmp_path):
-    told: list[Any] = []
-    web, journal = opened(tmp_path, Pages(WebProblem("bad_key", "The key is refused.")), told)
-    with pytest.raises(WebProblem, match="refused"):
-        await web.search("boats")
-    await journal.aclose()
-    again: list[Any] = []
-    with pytest.raises(WebProblem, match="refused"):
-        await replayed(tmp_path, again).search("boats")
-    assert [(e.source, e.ok, e.message) for e in again] == [("pages", False, "The key is refused.")]
-    assert kinds(told) == kinds(again)
-
-
-async def test_a_page_is_read_once_in_a_run(tmp_path):
-    pages = Pages([], {URL: Page(URL, "T", "Text")})
-    web, journal = opened(tmp_path, pages, [])
-    assert await web.read(URL) is await web.read(URL)
-    assert pages.asked == [URL]
-    await journal.aclose()
 
 
 async def test_leaks_are_left_out_of_hits_and_never_opened_or_shown(tmp_path):
@@ -139,24 +99,6 @@ async def test_the_runs_time_ends_a_page_that_does_not_come(tmp_path):
     await journal.aclose()
     with pytest.raises(StoppedError):
         await replayed(tmp_path, []).read(URL)
-
-
-async def test_searches_at_once_are_told_apart_in_the_record(tmp_path):
-    class Failing(Pages):
-        async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
-            await asyncio.sleep(0.01)
-            raise WebProblem("http", f"No {query}.")
-
-    told: list[Any] = []
-    web, journal = opened(tmp_path, Failing([]), told)
-    await asyncio.gather(web.search("one"), web.search("two"), return_exceptions=True)
-    await journal.aclose()
-    again: list[Any] = []
-    late = replayed(tmp_path, again)
-    with pytest.raises(WebProblem, match="No two"):
-        await late.search("two")
-    assert [event.message for event in again] == ["No two."]
-    assert not any(isinstance(event, PageRead) for event in again)
 
 
 async def test_a_problem_of_the_web_keeps_its_reason_in_any_journaled_call(tmp_path):

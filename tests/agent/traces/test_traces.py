@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from html.parser import HTMLParser
@@ -12,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from agent.errors import RunError, UsageError
 from agent.store.journal import Record
 from agent.store.runs import find_run, ids_in, journal_path
-from agent.traces.render import LONGEST_TEXT, render, render_page
+from agent.traces.render import render, render_page
 from agent.traces.trace import Trace, call_of, read_trace
 from support.fibonacci import ANSWER, QUESTION, STORY, decide
 
@@ -93,64 +91,6 @@ def test_a_model_call_tells_its_role_its_prompt_and_its_reply(trace):
     assert call.at is not None
 
 
-def test_a_run_of_a_version_that_knew_more_is_shown(desk, run_id):
-    record = desk.runs / run_id / "journal.jsonl"
-    assert '"usage":{' in record.read_text()
-    record.write_text(record.read_text().replace('"usage":{', '"usage":{"more":1,'))
-    usage = read_trace(desk.runs, run_id).steps[2].calls[0].usage
-    assert usage is not None
-    assert usage.calls == 1
-
-
-def test_a_sandbox_call_tells_its_code_its_arguments_and_its_result(trace):
-    call = next(c for c in trace.calls if c.title == "nth_fibonacci(n=57)")
-    texts = {passage.label: passage.text for passage in (*call.given, *call.came)}
-    assert json.loads(texts["arguments"]) == {"n": 57}
-    assert "def nth_fibonacci" in texts["code"]
-    assert texts["result"] == ANSWER
-
-
-async def test_a_failed_model_call_tells_its_error(desk):
-    with pytest.raises(Exception, match="busy today"):
-        await desk.plays({"error": "busy", "message": "busy today"}).ask(QUESTION)
-    call = read_trace(desk.runs).calls[-1]
-    assert (call.ok, call.came[0].label) == (False, "error")
-    assert "busy today" in render(read_trace(desk.runs), width=100)
-
-
-def test_the_outline_fits_its_width_and_names_sizes(trace):
-    text = render(trace, width=80)
-    assert max(map(len, text.splitlines())) <= 80
-    assert "● step 1: create_tool" in text
-    assert "characters)" in text
-    assert "cost unknown" in text or "no cost" in text
-
-
-def test_one_step_shows_its_prompts_and_outputs_alone(trace):
-    one = render(trace, width=100, step=1)
-    assert "def nth_fibonacci" in one
-    assert "● step 1" in one
-    assert "● step 2" not in one
-    assert "started" not in one
-
-
-async def test_one_step_previews_long_texts_and_full_shows_them_whole(desk):
-    question = "Sort: " + " ".join(map(str, range(2000)))
-    await desk.plays(decide("answer", answer="sorted")).ask(question)
-    trace = read_trace(desk.runs)
-    assert "characters left out" in render(trace, width=100, step=1)
-    assert question not in render(trace, width=100, step=1)
-    whole = render(trace, width=100, step=1, full=True)
-    assert "characters left out" not in whole
-    assert question in whole
-
-
-def test_a_step_that_is_not_there_is_told(trace):
-    with pytest.raises(UsageError, match="has no step 9") as raised:
-        render(trace, width=100, step=9)
-    assert raised.value.remedy == "It has: 0, 1, 2"
-
-
 def test_the_page_stands_alone_and_needs_no_script(trace):
     html = render_page(trace)
     page = Page(html)
@@ -190,25 +130,6 @@ async def test_nothing_in_a_run_becomes_markup_or_steers_the_terminal(desk):
     assert not [line for line in outlined if line.startswith("└─ 99")], "a text cannot pass for a call"
 
 
-async def test_a_text_too_long_for_a_page_is_a_preview_that_says_so(desk):
-    long = "begins " + "x" * (3 * LONGEST_TEXT) + " ends"
-    await desk.plays(decide("answer", answer="fine")).ask(long)
-    trace = read_trace(desk.runs)
-    page = render_page(trace)
-    assert len(page) < 4 * LONGEST_TEXT
-    assert "characters left out" in page
-    assert "--full has it whole" in page
-    assert "x" * (3 * LONGEST_TEXT) in render_page(trace, full=True)
-
-
-def test_a_text_that_came_before_is_referred_to(trace):
-    page = Page(render_page(trace))
-    links = [a["href"] for tag, a in page.tags if tag == "a"]
-    ids = {f"#{a['id']}" for _, a in page.tags if "id" in a}
-    assert links
-    assert set(links) <= ids
-
-
 @pytest.mark.parametrize("cut", [1, 40], ids=["the line feed", "half a line"])
 def test_a_journal_that_ends_within_a_line_is_told(desk, run_id, trace, cut):
     path = journal_path(desk.runs, run_id)
@@ -233,15 +154,6 @@ def test_a_journal_with_a_damaged_line_is_shown_up_to_it(desk, run_id, trace):
     assert torn.calls == trace.calls[: len(torn.calls)]
 
 
-def test_a_journal_whose_lines_do_not_fit_together_is_told(desk, run_id):
-    path = journal_path(desk.runs, run_id)
-    lines = [line for line in path.read_text().splitlines() if not line.startswith('{"blob"')]
-    path.write_text("\n".join(lines) + "\n")
-    torn = read_trace(desk.runs, run_id)
-    assert "do not fit together" in torn.flaws[0]
-    assert QUESTION in render(torn, width=100)
-
-
 def test_a_run_without_a_journal_is_shown_as_far_as_it_goes(desk, run_id):
     journal_path(desk.runs, run_id).unlink()
     torn = read_trace(desk.runs, run_id)
@@ -250,39 +162,8 @@ def test_a_run_without_a_journal_is_shown_as_far_as_it_goes(desk, run_id):
     assert "holds no call" in Page(render_page(torn)).text
 
 
-def test_a_run_that_is_not_there_is_told(desk, run_id):
-    with pytest.raises(RunError, match="no run 'zzzz'"):
-        read_trace(desk.runs, "zzzz")
-
-
-def test_the_json_of_a_trace_has_everything(trace):
-    told = json.loads(json.dumps(trace.as_json()))
-    assert told["schema"] == 1
-    assert told["run"]["question"] == QUESTION
-    assert [step["number"] for step in told["steps"]] == [0, 1, 2]
-    call = told["steps"][2]["calls"][0]
-    assert {"number", "kind", "title", "given", "came", "ok", "seconds", "usage", "at"} == set(call)
-
-
-async def test_a_traceback_is_part_of_the_trace(desk, run_id):
-    (desk.runs / run_id / "traceback.txt").write_text("Traceback: <boom>")
-    trace = read_trace(desk.runs, run_id)
-    assert "Traceback: <boom>" in render(trace, width=100)
-    assert "Traceback: <boom>" in Page(render_page(trace)).text
-
-
 def record(kind: str, request: dict[str, Any], output: Any, error: dict[str, Any] | None = None) -> Record:
     return Record(1, 1, kind, "k", 0, request, 0.5, output, error)
-
-
-def test_a_call_of_another_servers_tool_tells_its_reply():
-    call = call_of(
-        record("external", {"call": "files__read", "arguments": {"path": "a"}}, {"reply": {"ok": False, "text": "no"}})
-    )
-    assert (call.title, call.ok) == ("files__read(path='a')", False)
-    assert '"no"' in call.came[0].text
-    found = call_of(record("external", {"search": "read", "limit": 3}, {"tools": [{"name": "files__read"}]}))
-    assert "files__read" in found.came[0].text
 
 
 @pytest.mark.parametrize("kind", ["web", "model", "sandbox", "library", "external", "approval", "conversation"])

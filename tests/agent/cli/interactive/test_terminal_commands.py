@@ -10,15 +10,6 @@ from agent.cli.interactive.commands import COMMANDS, KEYS, command_of
 from agent.errors import UsageError
 
 
-def test_names_are_unique_and_summaries_short() -> None:
-    assert len({command.name for command in COMMANDS}) == len(COMMANDS)
-    for command in COMMANDS:
-        assert re.fullmatch("[a-z]+", command.name)
-        assert command.summary[0].islower()
-        assert not command.summary.endswith(".")
-        assert len(command.summary) <= 60
-
-
 async def test_help_tells_every_command_and_every_key(sitting: Any) -> None:
     shown = await sitting.types("/help")
     for command in COMMANDS:
@@ -52,11 +43,6 @@ async def test_words_of_habit_reach_no_model(sitting: Any) -> None:
     assert re.search(r"  !COMMAND +run a shell command", shown)
     assert "Model calls" not in shown
     assert sitting.turns == []
-
-
-async def test_help_tells_about_one_command(sitting: Any) -> None:
-    assert (await sitting.types("/help retry")).startswith("  /retry  ask the last or undone question again")
-    assert "There is no command /retri." in await sitting.types("/help /retri")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.document import Document
 
-from agent.cli.interactive.commands import COMMANDS
 from agent.cli.interactive.completion import MOST, Suggestion, Suggestions, suggestions_of
 from agent.configuration.settings_sources import read_settings
 from agent.store.runs import create_run
@@ -68,14 +67,3 @@ def test_runs_are_completed_with_their_questions() -> None:
     run = create_run(settings.runs_dir, "What is\x1b[2J 1 + 1?", model="m")
     _, found = suggestions_of(settings).find("/trace ")
     assert found == [Suggestion(run.run_id, "What is 1 + 1?")]
-
-
-def test_every_kind_of_argument_has_a_source() -> None:
-    kinds = {command.completes for command in COMMANDS} - {"", "files"}
-    assert kinds <= set(suggestions_of(read_settings())._sources)
-
-
-def test_what_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
-    (tmp_path / "tools").write_text("a file")
-    settings = read_settings({"tools_dir": tmp_path / "tools"})
-    assert suggestions_of(settings).find("/show ") == ("", [])

@@ -19,14 +19,6 @@ def kept(folder: Path) -> list[str]:
     return list(History(folder, NOTHING).load_history_strings())[::-1]
 
 
-def test_entries_come_back_with_their_lines(tmp_path: Path) -> None:
-    one, other = History(tmp_path / "data", NOTHING), History(tmp_path / "data", NOTHING)
-    one.append_string("one")
-    other.append_string("two\n  indented\n\n+|")
-    one.append_string("three")
-    assert kept(tmp_path / "data") == ["one", "two\n  indented\n\n+|", "three"]
-
-
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
@@ -44,12 +36,6 @@ def test_keys_are_not_written(tmp_path: Path) -> None:
         "use my-own-secret-key\nor sk-abcdefghijklmnopqrstuvwx"
     )
     assert kept(tmp_path) == ["use [redacted]\nor [redacted]"]
-
-
-@pytest.mark.parametrize("text", ["", "  \n ", " not kept", "\tnor this"])
-def test_blanks_and_what_begins_with_one_are_not_kept(tmp_path: Path, text: str) -> None:
-    History(tmp_path, NOTHING).append_string(text)
-    assert kept(tmp_path) == []
 
 
 def test_where_it_cannot_be_written_typing_goes_on(tmp_path: Path) -> None:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from support.external import plain, write_servers
 from support.openai_server import OpenAIServer, Step
 from support.tmux import Terminal
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
-STREAM = Step(text="word " * 400, pace=0.2)
-CALL = Step(tools=[("calc__echo", {"text": "/etc/hostname"})])
 
 
 def opened(folder: Path, url: str, *arguments: str) -> Terminal:
@@ -53,30 +48,17 @@ def well_formed(messages: list[dict[str, Any]]) -> bool:
     return not waiting
 
 
-@pytest.mark.parametrize(
-    ("step", "sign"),
-    [
-        pytest.param(STREAM, None, id="streaming"),
-        pytest.param(CALL, "Run it?", id="approval"),
-    ],
-)
-def test_a_killed_turn_is_shown_and_goes_on(
-    tmp_path: Path, openai_server: OpenAIServer, step: Step, sign: str | None
+def test_a_turn_that_was_killed_at_an_approval_is_shown_and_goes_on(
+    tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
-    if step is CALL:
-        write_servers(tmp_path / "home" / "config" / "mcp.json", calc=plain())
+    write_servers(tmp_path / "home" / "config" / "mcp.json", calc=plain())
     openai_server.steps.append(Step(text="Blue is first."))
-    openai_server.steps.append(step)
+    openai_server.steps.append(Step(tools=[("calc__echo", {"text": "/etc/hostname"})]))
     with opened(tmp_path, openai_server.url) as terminal:
         terminal.enter("Which colour is first?")
         terminal.wait_for("Blue is first.")
         terminal.enter("And which is second?")
-        deadline = time.monotonic() + 40
-        while len(openai_server.requests) < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        if sign:
-            terminal.wait_for(sign)
-        time.sleep(0.5)
+        terminal.wait_for("Run it?")
         kill(tmp_path)
         terminal.wait_for("[ended 137]")
     openai_server.steps.clear()
@@ -87,14 +69,11 @@ def test_a_killed_turn_is_shown_and_goes_on(
         assert "And which is second?" in shown
         assert "/continue goes on with it" in shown
         terminal.enter("/continue")
-        if step is CALL:
-            terminal.wait_for("Run it?")
-            terminal.enter("n")
+        terminal.wait_for("Run it?")
+        terminal.enter("n")
         terminal.wait_for("Green is second.")
-        terminal.enter("And third?")
-        terminal.wait_for("Green is second.", count=2)
     sent = openai_server.requests[-1]["messages"]
     assert well_formed(sent)
     users = [str(message["content"]) for message in sent if message["role"] == "user"]
-    for question in ("Which colour is first?", "And which is second?", "And third?"):
+    for question in ("Which colour is first?", "And which is second?"):
         assert sum(question in text for text in users) == 1

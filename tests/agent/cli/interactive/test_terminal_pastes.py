@@ -14,7 +14,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent.cli.interactive.completion import Suggestions, mentioned
 from agent.cli.interactive.keyboard import Keyboard
-from agent.cli.interactive.pastes import Pastes, in_short
+from agent.cli.interactive.pastes import Pastes
 from agent.cli.interactive.prompt import History, PromptReader
 from agent.store.redact import Redactor
 from agent.store.sessions import delete_session, files_of
@@ -107,12 +107,6 @@ async def test_a_very_long_paste_becomes_a_file_of_the_session_and_goes_with_it(
     assert not files_of(tmp_path / "sessions", "k3f9").exists()
 
 
-def test_the_history_keeps_labels_of_an_entry_that_is_too_long(desk: Desk) -> None:
-    labels = [desk.pastes.fold(f"{number}" * 15_000) for number in range(2)]
-    desk.history.append_string(" and ".join(["see", *labels]))
-    assert list(desk.history.load_history_strings()) == [" and ".join(["see", *labels])]
-
-
 @pytest.mark.parametrize("size", [1, 7, 100_000], ids=["bytes", "pieces", "at once"])
 async def test_a_paste_during_a_run_is_folded_and_submits_nothing(desk: Desk, size: int) -> None:
     sent: list[str] = []
@@ -135,9 +129,3 @@ def test_a_paste_of_megabytes_during_a_run_is_taken_at_once(desk: Desk) -> None:
         keyboard.take(keys[start : start + 4096])
     assert keyboard.typed == "[pasted_1.txt, 5.0 MB]"
     assert desk.pastes.has_file(keyboard.typed)
-
-
-def test_a_question_is_repeated_without_the_middle_of_a_paste() -> None:
-    assert in_short("Which town?") == "Which town?"
-    assert in_short("\n".join(f"line {n}" for n in range(60)) + "\nHow many?") == "line 0\n[… 59 lines]\nHow many?"
-    assert len(in_short("a" * 5_000)) <= 1_000

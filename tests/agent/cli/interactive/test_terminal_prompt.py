@@ -12,7 +12,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent.cli.interactive.completion import Suggestion, Suggestions
 from agent.cli.interactive.pastes import Pastes
-from agent.cli.interactive.prompt import History, Interrupted, PromptReader
+from agent.cli.interactive.prompt import History, PromptReader
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 
@@ -65,17 +65,8 @@ async def test_a_paste_keeps_its_lines_and_submits_nothing(desk: Desk) -> None:
     assert await desk.typed("\x1b[200~one\r\ntwo\nthree\x1b[201~!\r") == "one\ntwo\nthree!"
 
 
-async def test_an_empty_line_is_not_submitted(desk: Desk) -> None:
-    assert await desk.typed("\r \r\rx\r") == " x"
-
-
 async def test_ctrl_c_clears_the_line_and_stays(desk: Desk) -> None:
     assert await desk.typed("wrong\x03right\r") == "right"
-
-
-async def test_ctrl_c_on_an_empty_line_is_told_apart(desk: Desk) -> None:
-    with pytest.raises(Interrupted):
-        await desk.typed("\x03")
 
 
 async def test_ctrl_d_leaves_from_an_empty_line_only(desk: Desk) -> None:

@@ -32,7 +32,6 @@ B_ALONE: Line = {"role": "conversation", "json": {"question": "b?"}}
     [
         (["y"], True, "saved"),
         (["n"], False, "was not kept: it was not approved"),
-        (["m", "y"], True, "saved"),
         (["a"], True, "From now on every tool that passes its tests is kept"),
         ([EOFError], False, "was not kept"),
     ],
@@ -57,26 +56,12 @@ async def test_the_other_modes_ask_nobody(sitting: Any, mode: str, kept: bool) -
     assert (sitting.folder / "tools" / "nth_fibonacci.py").exists() is kept
 
 
-async def test_a_mode_that_was_set_holds_from_the_start(sitting: Any) -> None:
-    await sitting.plays(*STORY).types(QUESTION, approval="auto")
-    assert sitting.asked == []
-
-
-async def test_follow_ups_see_the_conversation(sitting: Any) -> None:
-    await sitting.plays(says("first", when=QUESTION), says("second", when="And the next?")).types(
-        QUESTION, "And the next?"
-    )
-    assert [(turn.answer, turn.restated) for turn in sitting.turns] == [("first", None), ("second", None)]
-
-
 @pytest.mark.parametrize(
     ("between", "is_sent"),
     [
         pytest.param([], True, id="a follow-up"),
         pytest.param(["/new"], False, id="/new"),
-        pytest.param(["/clear"], False, id="/clear"),
         pytest.param(["/undo"], False, id="/undo"),
-        pytest.param(["/new", "/resume"], True, id="/new, /resume"),
         pytest.param(["/undo", "/retry"], True, id="/undo, /retry"),
     ],
 )
@@ -114,11 +99,6 @@ async def test_an_answer_that_was_saved_before_a_kill_is_found_again(sitting: An
     assert "/continue goes on" not in shown
 
 
-async def test_an_empty_session_leaves_nothing(sitting: Any) -> None:
-    await sitting.types("/help")
-    assert list_sessions(sitting.terminal.settings.sessions_dir) == []
-
-
 async def test_retry_asks_again_and_replaces_the_turn(sitting: Any) -> None:
     shown = await sitting.plays(says("one"), says("two")).types("Which?", "/retry")
     assert "Asking again:\n  Which?" in shown
@@ -132,23 +112,6 @@ async def test_a_retry_whose_file_is_gone_says_so_and_keeps_the_turn(sitting: An
     assert "data.csv" in shown.partition("Asking again:")[2]
     assert "Correct its path, or ask without it." in shown
     assert [turn.answer for turn in sitting.turns] == ["one"]
-
-
-async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("1")
-    (tmp_path / "b.csv").write_text("2")
-    sitting.plays(says("one"), says("two"))
-    await sitting.types("Sum @a.csv", f"@b.csv {'x' * 200_000}", "/retry")
-    runs = [load_run(sitting.terminal.settings.runs_dir, sitting.turns[0].run_id)]
-    assert [Path(file.path).name for run in runs for file in run.files] == ["a.csv"]
-    assert [turn.answer for turn in sitting.turns] == ["two"]
-
-
-async def test_undo_forgets_the_last_turn(sitting: Any) -> None:
-    shown = await sitting.plays(says("one", when="a?")).types("a?", "/undo", "/undo")
-    assert "Removed from the session:\n  a?" in shown
-    assert "There is no turn to remove." in shown
-    assert list(sitting.turns) == []
 
 
 async def test_the_output_of_a_command_comes_with_the_next_question(
@@ -194,23 +157,6 @@ async def test_files_of_the_session_are_listed_with_what_became_of_them(sitting:
     ]
 
 
-async def test_settings_are_shown_and_changed(sitting: Any) -> None:
-    shown = await sitting.types("/config max_steps", "/config max_steps 7", "/config max_steps", "/config nothing")
-    assert re.search(r"max_steps +12 +default", shown)
-    assert re.search(r"max_steps +7 ", shown)
-    assert "There is no setting nothing." in shown
-    assert sitting.terminal.settings.max_steps == 7
-
-
-async def test_a_session_is_exported(sitting: Any, tmp_path: Path) -> None:
-    sitting.plays(decide("answer", answer="forty-two"))
-    shown = await sitting.types("What is it?", "/export", "/export talk.md", "/clear")
-    assert "> What is it?" in shown
-    assert "forty-two" in (tmp_path / "talk.md").read_text()
-    assert "New session" in shown
-    assert sitting.turns == []
-
-
 async def test_files_that_are_named_or_attached_come_with_one_question(sitting: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1")
     (tmp_path / "b c.csv").write_text("22")
@@ -222,13 +168,6 @@ async def test_files_that_are_named_or_attached_come_with_one_question(sitting: 
     assert shown.count("Attached: b c.csv") == 1
 
 
-async def test_attached_files_can_be_dropped(sitting: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("1")
-    shown = await sitting.types("/attach a.csv", "/attach -", "/attach nowhere.csv")
-    assert shown.count("No file is attached.") == 1
-    assert "There is no file" in shown
-
-
 async def test_the_last_answer_is_saved_and_replaced_only_when_wanted(sitting: Any, tmp_path: Path) -> None:
     await sitting.plays(says("forty-two")).types("?", "/save out.txt", "/save out.txt", "n", "/save .")
     assert (tmp_path / "out.txt").read_text() == "forty-two\n"
@@ -237,40 +176,11 @@ async def test_the_last_answer_is_saved_and_replaced_only_when_wanted(sitting: A
     assert (tmp_path / "out.txt").read_text() == "forty-two\n"
 
 
-async def test_without_an_answer_there_is_nothing_to_save_or_copy(sitting: Any) -> None:
-    assert (await sitting.types("/copy", "/save x")).count("There is no answer yet.") == 2
-
-
-async def test_copying_without_a_terminal_says_what_to_do(sitting: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert "/save FILE" in await sitting.plays(says("forty-two")).types("?", "/copy")
-
-
-async def test_cost_tells_each_turn_and_the_sum(sitting: Any) -> None:
-    shown = await sitting.plays(says("one", usage=[100, 23]), says("two", usage=[1, 1])).types(
-        "a?", "/new", "b?", "/cost"
-    )
-    assert "  1    2 tokens" in shown
-    assert "  all  2 tokens" in shown
-
-
 async def test_route_and_trace_show_the_last_run(sitting: Any) -> None:
     shown = await sitting.plays(says("one")).types("a?", "/route", "/trace")
     assert "  1  answer" in shown
     assert sitting.turns[0].run_id in shown.rpartition("/trace")[0] + shown
     assert "step 1" in shown
-
-
-@pytest.mark.parametrize("command", ["/route", "/trace"])
-async def test_without_a_run_there_is_no_route(sitting: Any, command: str) -> None:
-    assert "This session has no run yet." in await sitting.types(command)
-
-
-async def test_plain_arithmetic_needs_no_run(sitting: Any) -> None:
-    shown = await sitting.types("2 + 2", "/route")
-    assert "\n  4\n" in "\n" + shown
-    assert "This session has no run yet" in shown
-    assert [turn.answer for turn in sitting.turns] == ["4"]
 
 
 async def test_tools_are_listed_found_and_shown(sitting: Any) -> None:
@@ -284,14 +194,6 @@ async def test_tools_are_listed_found_and_shown(sitting: Any) -> None:
     shown = await sitting.types("/show nth_fibonaci", "/tools zebra")
     assert "nth_fibonacci" in shown
     assert "No tool matches." in shown
-
-
-async def test_create_tells_which_tool_answers_such_questions(sitting: Any) -> None:
-    shown = await sitting.plays(*STORY, says("no tool")).types(f"/create {QUESTION}", "y")
-    assert "New: nth_fibonacci." in shown
-    shown = await sitting.plays(*STORY).types(f"/create {QUESTION}")
-    assert "already has a tool for this: nth_fibonacci" in shown
-    assert "No tool was kept" in await sitting.plays({"text": "no", "repeat": True}).types("/create Say so")
 
 
 async def test_create_leads_to_a_tool_whatever_the_model_would_rather_do_and_so_does_its_retry(sitting: Any) -> None:
@@ -319,28 +221,11 @@ async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any
     assert [turn.answer for turn in sitting.turns] == ["new one"]
 
 
-async def test_a_model_that_is_not_reached_is_refused(sitting: Any) -> None:
-    shown = await sitting.plays(says("old one")).types("/model some-model", "a?", base_url="http://127.0.0.1:9")
-    assert "no connection to" in shown
-    assert [turn.answer for turn in sitting.turns] == ["old one"]
-
-
-async def test_verbose_shows_model_calls(sitting: Any) -> None:
-    sitting.plays(says("one", when="a?"), says("two", when="b?"))
-    shown = await sitting.types("a?", "/new", "/verbose", "b?", "/verbose")
-    assert shown.count("  model   coordinator:") == 1
-
-
 async def test_an_error_is_told_and_the_prompt_comes_back(sitting: Any) -> None:
     refused = {"role": "coordinator", "error": "busy", "message": "try\x1b[2J later", "when": "a?"}
     shown = await sitting.plays(refused, B_ALONE, says("fine", when="b?")).types("a?", "b?")
     assert shown.count("Error: try later.") == 1
     assert [(turn.status, turn.answer) for turn in sitting.turns] == [("failed", ""), ("answered", "fine")]
-
-
-async def test_a_question_that_cannot_be_asked_is_no_turn(sitting: Any) -> None:
-    assert "characters" in await sitting.types("x" * 200_000)
-    assert list(sitting.turns) == []
 
 
 async def test_keys_are_not_kept(sitting: Any) -> None:
@@ -367,12 +252,6 @@ async def test_a_stopped_run_is_gone_on_with_in_its_turn(sitting: Any) -> None:
     assert [(turn.question, turn.status, turn.answer) for turn in sitting.turns] == [("a?", "answered", "42")]
 
 
-async def test_nothing_to_go_on_with_is_told_and_a_turn_that_fails_again_stays(sitting: Any) -> None:
-    shown = await sitting.plays(says("fine", when="a?")).types("/continue", "a?", "/continue")
-    assert shown.count("There is no unfinished run.") == 2
-    assert len(sitting.turns) == 1
-
-
 async def test_a_shell_command_gets_no_keys(
     sitting: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -381,15 +260,6 @@ async def test_a_shell_command_gets_no_keys(
     said = capfd.readouterr().out
     assert "key= home=/" in said
     assert "ended with status 3" in shown
-
-
-async def test_ctrl_c_stops_at_once_and_the_session_goes_on(sitting: Any) -> None:
-    slow = decide("create_tool", when="a?") | {"delay": 3}
-    pressing = asyncio.create_task(press_ctrl_c_in_a_run(sitting))
-    shown = await sitting.plays(slow, B_ALONE, says("fine", when="b?")).types("a?", "b?")
-    await pressing
-    assert "Stopped. /continue goes on with it" in shown
-    assert [(turn.status, turn.answer) for turn in sitting.turns] == [("interrupted", ""), ("answered", "fine")]
 
 
 async def test_ctrl_c_at_the_prompt_leaves_the_second_time(sitting: Any) -> None:
@@ -418,12 +288,6 @@ async def test_where_nothing_can_be_saved_questions_are_answered_all_the_same(si
     shown = await sitting.types("2 + 2", data_dir=folder)
     assert "cannot be written" in shown
     assert "\n  4\n" in "\n" + shown
-
-
-async def test_the_doctor_looks(sitting: Any) -> None:
-    shown = await sitting.plays().types("/doctor")
-    assert "isolation" in shown
-    assert "python" in shown
 
 
 async def test_sources_stand_below_an_answer(sitting: Any, site: Any) -> None:

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import RunError
-from agent.gaia.attempt import Task
 from agent.gaia.report.figures import Results, open_results
 from agent.gaia.report.render import as_terminal
 from agent.gaia.report.report import report_of as report_on
-from agent.gaia.report.report import seconds_text
 from support.attempts import attempt, tasks, write_ledger
 
 STATUSES = ("ok", "error", "timeout", "limit", "missing-file", "interrupted")
@@ -77,12 +74,6 @@ def test_what_an_interrupted_run_took_is_counted_once():
     assert (facts["cost"], facts["time"], facts["effort"]["input_tokens"]) == (0.75, 3.0, 100)
 
 
-def test_an_unknown_price_is_unknown_and_never_nothing():
-    assert "$" not in as_terminal(report_of([attempt("q1", cost=None)], tasks(1)))
-    facts = facts_of([attempt("q1", cost=None), attempt("q2", cost=0.5)], tasks(2))
-    assert facts["cost"] is facts["effort"]["cost"] is None
-
-
 def test_several_epochs_have_each_figure_under_its_own_name():
     rights = {"q1": (True, True, True), "q2": (True, False, False), "q3": (False, False, False), "q4": (False,) * 3}
     attempts = [attempt(q, right, epoch=n) for q, three in rights.items() for n, right in enumerate(three, 1)]
@@ -100,32 +91,11 @@ def test_several_epochs_have_each_figure_under_its_own_name():
         assert name in as_terminal(report)
 
 
-def test_epochs_of_one_question_do_not_make_the_interval_narrower():
-    one = facts_of([attempt("q1"), attempt("q2", False)], tasks(2))["all"]["interval95"]
-    many = [attempt(q, q == "q1", epoch=n) for n in range(1, 6) for q in ("q1", "q2")]
-    assert facts_of(many, tasks(2), epochs=5)["all"]["interval95"] == pytest.approx(one)
-
-
 def test_without_true_answers_the_accuracy_is_unknown():
     report = report_of([attempt("q1", None), attempt("q2", None)], tasks(2))
     assert as_terminal(report).startswith("accuracy unknown: no attempt")
     assert "0.0 %" not in as_terminal(report)
     assert report.as_json()["facts"]["all"]["accuracy"] is None
-
-
-def test_questions_are_grouped_by_level_file_and_route():
-    selected = (Task("q1", "", 1, "a.XLSX"), Task("q2", "", 2, "b.pdf"), Task("q3", "", None, ""))
-    attempts = [
-        attempt("q1", routes=("plan", "read_file", "run_code", "read_file", "answer")),
-        attempt("q2", level=2, routes=()),
-    ]
-    tables = report_of(attempts, selected).as_json()["tables"]
-    for title, names in {
-        "By level": {"1", "2", "no level"},
-        "By file type": {"xlsx", "pdf", "no file"},
-        "By route": {"read_file → run_code", "no action", "not attempted"},
-    }.items():
-        assert {group["name"] for group in tables[title]} == names
 
 
 def test_tools_resolutions_and_leaks_are_counted():
@@ -148,12 +118,6 @@ def test_tools_resolutions_and_leaks_are_counted():
     assert any("1 question (q2); right attempts among those that met one: 1" in notice for notice in told["notices"])
 
 
-def test_a_long_table_says_how_many_rows_are_left_out():
-    report = report_of([attempt("q1", tools_created=tuple(f"tool_{n}" for n in range(50)))], tasks(1))
-    assert "… and 10 more" in as_terminal(report)
-    assert len(report.as_json()["tables"]["Tools"]) == 50
-
-
 def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path):
     path = write_ledger(tmp_path / "l.jsonl", [attempt("q1"), attempt("q2", False)], tasks(3))
     with path.open("ab") as file:
@@ -164,35 +128,8 @@ def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path
     assert told["facts"]["begun"].startswith("2026-01-02")
 
 
-def test_a_ledger_without_attempts_has_a_report(tmp_path):
-    report = report_on(open_results(write_ledger(tmp_path / "l.jsonl", [], tasks(2))))
-    assert as_terminal(report).startswith("0.0 % right: 0 of 2")
-    assert report.as_json()["facts"]["effort"]["median_seconds"] is None
-    empty = report_on(open_results(write_ledger(tmp_path / "e.jsonl", [])))
-    assert as_terminal(empty).startswith("no question was selected")
-    (tmp_path / "new.jsonl").write_bytes(b"")
-    assert open_results(tmp_path / "new.jsonl").selected == ()
-
-
-def test_where_the_ledger_does_not_say_what_was_selected_this_is_told(tmp_path):
-    path = write_ledger(tmp_path / "l.jsonl", [attempt("q1")])
-    notices = report_on(open_results(path)).notices
-    assert any("does not say which questions were selected" in notice for notice in notices)
-    assert len(open_results(path, tasks(4)).cells) == 4
-
-
-def test_no_ledger_is_an_error_of_the_user(tmp_path):
-    with pytest.raises(RunError, match="cannot be read"):
-        open_results(tmp_path / "none.jsonl")
-
-
 def test_texts_of_others_cannot_steer_a_terminal():
     tool = "\x1b[31mred\u202e|<script>alert(1)</script>*x*"
     report = report_of([attempt("q1", tools_created=(tool,))], tasks(1))
     plain = as_terminal(report)
     assert not {"\x1b", "\u202e"} & {*plain}
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(None, "–"), (0, "0 ms"), (75, "1 min 15 s"), (7_260, "2 h 1 min")])
-def test_times_are_told_as_people_read_them(seconds, text):
-    assert seconds_text(seconds) == text
