@@ -23,6 +23,7 @@ from support.site.server import Site
 if TYPE_CHECKING:
     from agent.models.embedded.model import EmbeddedModel
 
+os.fsync = lambda _: None  # type: ignore[assignment, misc]  # no test cuts the power, and each would wait for the disk
 gc.disable()  # while tests are collected, a quarter of the time would go into objects that all stay
 # How long an example takes says nothing where other work shares the processors. What 30 miss, another run may find.
 hypothesis.settings.register_profile("alita", deadline=None, max_examples=30)
