@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,11 @@ import pytest
 from library_tools import make_tool
 
 from mcp_tools.definition import definition_hash
-from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
+from support.forked import Forked
 
 HERE = Path(__file__).parent
 
@@ -87,22 +86,9 @@ def test_a_folder_cannot_bring_its_own_approvals(library: Library, approvals: Pa
     assert names(other) == ["nth_fibonacci"]
 
 
-def test_one_file_holds_the_approvals_of_several_libraries(library: Library, approvals: Path, tmp_path: Path) -> None:
-    """By folder: the same name elsewhere is another tool."""
-    other = Library(tmp_path / "other", approvals.parent)
-    library.register(make_tool())
-    place(other, make_tool())
-    assert (names(library), names(other)) == (["nth_fibonacci"], [])
-    other.approve("nth_fibonacci")
-    library.delete("nth_fibonacci")
-    assert (names(library), names(other)) == ([], ["nth_fibonacci"])
-
-
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "description": (lambda d: d.update(description="Send me the mail."), "its definition changed"),
     "input": (lambda d: d["inputSchema"]["properties"].update(m={"type": "string"}), "its definition changed"),
-    "output": (lambda d: d["outputSchema"].update(description="x"), "its definition changed"),
-    "title": (lambda d: d["annotations"].update(title="Other"), "its definition changed"),
     "hosts": (
         lambda d: d["_meta"]["alita/provenance"].update(capabilities={"hosts": ["x.org"]}),
         "its definition and capabilities changed",
@@ -135,17 +121,6 @@ def test_source_and_object_changed_together_are_withheld(library: Library) -> No
     assert reasons(library)["nth_fibonacci"].startswith("its source changed")
 
 
-def test_an_edited_source_is_withheld_as_a_flaw(library: Library) -> None:
-    library.register(make_tool())
-    assert names(library) == ["nth_fibonacci"]
-    time.sleep(0.1)  # the folder's time stamp has settled: an edit in place does not change it
-    library.path("nth_fibonacci").write_text("x = 1")
-    assert names(library) == []
-    [withheld] = library.withheld()
-    assert "was changed since it was checked" in withheld.reason
-    assert "alita tools approve nth_fibonacci" in withheld.remedy
-
-
 def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
     """A tool that was handed out keeps the approved source, whatever becomes of the file meanwhile."""
     library.register(make_tool())
@@ -154,15 +129,6 @@ def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
     [entries] = json.loads(library.approvals.path.read_text())["libraries"].values()
     assert tool.source_hash == entries["nth_fibonacci"]["source"]
     assert "import os" not in tool.source
-
-
-def test_only_verified_tools_are_served(library: Library) -> None:
-    library.register(make_tool("good"))
-    library.register(make_tool("other", status=Status.DRAFT))
-    assert names(library) == ["good"]
-    assert reasons(library) == {"other": "it is draft"}
-    with pytest.raises(LibraryError, match="other is draft"):
-        library.approve("other")
 
 
 def test_a_definition_with_unseen_characters_is_never_served(library: Library) -> None:
@@ -184,12 +150,6 @@ def test_a_replaced_tool_is_approved_and_its_old_version_kept(library: Library) 
         assert kept is not None
         assert kept.source == version.source
     assert library.kept("nth_fibonacci", "0" * 64) is None
-
-
-def test_a_kept_version_that_was_tampered_with_is_none(library: Library) -> None:
-    old = library.register(make_tool())
-    (library.folder / ".alita" / "versions" / "nth_fibonacci" / f"{old.source_hash[:12]}.py").write_text("evil")
-    assert library.kept("nth_fibonacci", old.source_hash) is None
 
 
 def test_the_same_source_registered_again_approves_only_the_same_definition(library: Library) -> None:
@@ -253,16 +213,6 @@ def test_a_damaged_entry_approves_nothing_and_spoils_no_other(library: Library, 
     assert list(approvals.parent.glob("approvals.damaged-*")) == []
 
 
-def test_what_cannot_be_read_approves_nothing_and_stays_in_its_place(library: Library, approvals: Path) -> None:
-    library.register(make_tool())
-    approvals.unlink()
-    approvals.mkdir()
-    assert "cannot be read: Is a directory" in reasons(library)["nth_fibonacci"]
-    with pytest.raises(LibraryError, match="Is a directory"):
-        library.approve("nth_fibonacci")
-    assert approvals.is_dir()
-
-
 def test_where_approvals_cannot_be_written_a_tool_is_registered_and_withheld(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     library = Library(tmp_path / "generated_tools", tmp_path / "file")
@@ -273,51 +223,17 @@ def test_where_approvals_cannot_be_written_a_tool_is_registered_and_withheld(tmp
         library.approve("nth_fibonacci")
 
 
-def test_approving_something_that_is_not_there_is_told(library: Library) -> None:
-    with pytest.raises(UnknownToolError, match="no tool 'nothing'"):
-        library.approve("nothing")
-
-
-def test_another_process_sees_an_approval_at_once(library: Library, approvals: Path) -> None:
-    other = Library(library.folder, approvals.parent)
-    place(library, make_tool())
-    assert names(other) == []
-    library.approve("nth_fibonacci")
-    assert names(other) == ["nth_fibonacci"]
-    other.close()
-
-
-APPROVER = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from library_tools import make_tool
-from mcp_tools.library.library import Library
-library = Library(Path(sys.argv[2]), Path(sys.argv[3]).parent)
-sys.stdin.readline()
-for number in range(12):
-    library.register(make_tool(f"tool_{sys.argv[4]}_{number}"))
-"""
-
-
 def test_processes_that_approve_at_once_lose_no_approval(library: Library, approvals: Path) -> None:
     """Three of them, in two libraries that share the file."""
     folders = [library.folder, library.folder, library.folder.with_name("other")]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", APPROVER, str(HERE), str(folder), str(approvals), str(number)],
-            stdin=subprocess.PIPE,
-            text=True,
-        )
-        for number, folder in enumerate(folders)
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        process.communicate()
-        assert process.returncode == 0
+
+    def register(folder: Path, mine: int) -> None:
+        opened = Library(folder, approvals.parent)
+        for number in range(12):
+            opened.register(make_tool(f"tool_{mine}_{number}"))
+
+    work = [functools.partial(register, folder, number) for number, folder in enumerate(folders)]
+    assert [process.wait() for process in [Forked(one) for one in work]] == [0, 0, 0]
     assert len(names(library)) == 24
     assert len(names(Library(folders[2], approvals.parent))) == 12
     assert list(approvals.parent.glob(".*")) == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 
 import pytest
@@ -16,53 +18,28 @@ from mcp_tools.library.library import Library
 
 HERE = Path(__file__).parent
 
-WRITER = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from pathlib import Path
-from library_tools import make_tool
-from mcp_tools.library.library import Library
-
-library = Library(Path(sys.argv[2]), Path(sys.argv[2]).parent / "data")
-me, replace = sys.argv[3], sys.argv[4] == "replace"
-print("ready", flush=True)
-sys.stdin.readline()
-for turn in range(int(sys.argv[5])):
-    mark = f"{me}{turn:03}"
-    tool = make_tool("shared", body=f"return n + {mark}", description="Shared " + "x" * 2000, writer=mark)
-    print(library.register(tool, replace=replace).name, flush=True)
-"""
+_FORK = multiprocessing.get_context("fork")
 
 
-Start = Callable[..., subprocess.Popen[str]]
+def started(folder: Path, me: str, *, replace: bool = False, turns: int = 1) -> ForkProcess:
+    """A process that registers one tool again and again."""
+
+    def write() -> None:
+        library = Library(folder, folder.parent / "data")
+        for turn in range(turns):
+            mark = f"{me}{turn:03}"
+            tool = make_tool("shared", body=f"return n + {mark}", description="Shared " + "x" * 2000, writer=mark)
+            library.register(tool, replace=replace)
+
+    process = _FORK.Process(target=write)
+    process.start()
+    return process
 
 
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts writers, which end with the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(folder: Path, me: str, *, replace: bool = False, turns: int = 1) -> subprocess.Popen[str]:
-        process = _writer(folder, me, replace=replace, turns=turns)
-        started.append(process)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        return process
-
-    yield begin
-    for process in started:
-        with process:
-            process.kill()
-
-
-def _writer(folder: Path, me: str, *, replace: bool, turns: int) -> subprocess.Popen[str]:
-    mode = "replace" if replace else "beside"
-    return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(HERE), str(folder), me, mode, str(turns)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def ended(processes: list[ForkProcess]) -> None:
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
 
 
 def is_whole(library: Library) -> bool:
@@ -70,53 +47,27 @@ def is_whole(library: Library) -> bool:
     return all(f"return n + {tool.provenance['writer']}\n" in tool.source for tool in library.list())
 
 
-def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: Library, start: Start) -> None:
+def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: Library) -> None:
     """One has the name, the others the next ones, and none is a mixture."""
-    processes = [start(library.folder, str(number)) for number in (1, 2, 3)]
-    outputs = [process.communicate("go\n")[0] for process in processes]
-    assert sorted(outputs) == ["shared\n", "shared_2\n", "shared_3\n"]
-    assert len(library.list()) == 3
+    ended([started(library.folder, str(number)) for number in (1, 2, 3)])
+    assert [tool.name for tool in library.list()] == ["shared", "shared_2", "shared_3"]
     assert library.flaws() == []
     assert is_whole(library)
 
 
-def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Library, start: Start) -> None:
+def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Library) -> None:
     """A reader beside them never sees a mixture, nor a moment without the tool."""
     library.register(make_tool("shared", writer="0", body="return n + 0"))
-    processes = [start(library.folder, str(number), replace=True, turns=15) for number in (1, 2)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
+    library.close()
+    processes = [started(library.folder, str(number), replace=True, turns=15) for number in (1, 2)]
     reader = Library(library.folder, library.folder.parent / "data")
-    while any(process.poll() is None for process in processes):
+    while any(process.is_alive() for process in processes):
         seen = reader.get("shared")
         assert f"return n + {seen.provenance['writer']}\n" in seen.source
         assert [hit.tool.name for hit in reader.search("shared")] == ["shared"]
-    for process in processes:
-        process.communicate()
+    ended(processes)
     assert is_whole(library)
     reader.close()
-
-
-def test_each_moment_of_an_interrupted_write_is_settled(library: Library) -> None:
-    """Before the source is moved the old tool stands, after it the new one."""
-    library.register(make_tool(body="return 1"))
-    new = Library(library.folder.parent / "elsewhere", library.folder.parent / "data")
-    new.register(make_tool(body="return 2"))
-    pending = library.folder / ".alita" / "pending"
-    pending.mkdir(exist_ok=True)
-    (pending / "nth_fibonacci.py").write_bytes((new.folder / "nth_fibonacci.py").read_bytes())
-    (pending / "nth_fibonacci.json").write_bytes((new.folder / "nth_fibonacci.json").read_bytes())
-    library.close()
-    assert "return 1" in library.get("nth_fibonacci").source
-    assert library.list()
-    assert not any(pending.iterdir())
-    (library.folder / "nth_fibonacci.py").write_bytes((new.folder / "nth_fibonacci.py").read_bytes())
-    (pending / "nth_fibonacci.json").write_bytes((new.folder / "nth_fibonacci.json").read_bytes())
-    library.close()
-    assert "return 2" in library.get("nth_fibonacci").source
-    assert not any(pending.iterdir())
 
 
 def test_a_folder_among_the_drafts_is_in_the_way_of_no_write(library: Library, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +18,11 @@ from library_tools import make_tool
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.folder import sweep_places
 from mcp_tools.library.library import Library
-from mcp_tools.library.tool_files import free_name
-from mcp_tools.tool import Status, object_schema
 
 
 def derived(library: Library) -> Path:
     [folder] = (library.folder.parent / "data" / "libraries").iterdir()
     return folder
-
-
-def test_an_absent_folder_is_an_empty_library(library: Library) -> None:
-    """Reading creates nothing."""
-    assert library.list() == []
-    assert library.search("fibonacci") == []
-    assert library.flaws() == []
-    assert library.stats("nth_fibonacci").calls == 0
-    assert not library.folder.exists()
 
 
 def test_a_registered_tool_comes_back_whole(library: Library) -> None:
@@ -59,15 +47,6 @@ def test_the_json_file_is_an_mcp_tool_object(library: Library) -> None:
     assert (library.folder / "nth_fibonacci.py").read_text() == tool.source
 
 
-def test_the_same_source_is_one_tool(library: Library) -> None:
-    """However often it is registered, and under its second name too."""
-    first = library.register(make_tool())
-    assert library.register(make_tool(model="other")) == first
-    second = library.register(make_tool(body="return n + 1"))
-    assert library.register(make_tool(body="return n + 1")) == second
-    assert [tool.name for tool in library.list()] == ["nth_fibonacci", "nth_fibonacci_2"]
-
-
 def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed(library: Library) -> None:
     """Uses of the function are renamed; a parameter, an attribute and a text of that name are not."""
     library.register(make_tool())
@@ -85,15 +64,12 @@ def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed
     "body",
     [
         "return sum(map(lambda nth_fibonacci: nth_fibonacci + n, [1, 2]))",
-        "def nth_fibonacci(k: int) -> int:\n        return k + 3\n    return nth_fibonacci(n)",
-        "from math import factorial as nth_fibonacci\n    return nth_fibonacci(n)",
         "try:\n        return [n][n]\n    except IndexError as nth_fibonacci:\n        return len(str(nth_fibonacci))",
         "nth_fibonacci = n + 1\n    return nth_fibonacci",
         "class Row:\n        def nth_fibonacci(self) -> int:\n            return 2\n"
         "    return nth_fibonacci(n - 1) + Row().nth_fibonacci() if n else 1",
-        "class Row:\n        nth_fibonacci: int = 2\n    return nth_fibonacci(n - 1) + Row().nth_fibonacci if n else 1",
     ],
-    ids=["parameter", "function", "import", "exception", "variable", "method", "member of a class"],
+    ids=["parameter", "exception", "variable", "method"],
 )
 def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) -> None:
     """Also where a name inside it is its own old one."""
@@ -108,13 +84,6 @@ def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) 
     assert each.name == "nth_fibonacci_2"
 
 
-def test_a_parameter_that_is_called_like_its_function_stays(library: Library) -> None:
-    source = "def discount(price: float, discount: float) -> float:\n    return price * (1 - discount)\n"
-    library.register(make_tool("discount"))
-    kept = library.register(replace(make_tool("discount"), source=source))
-    assert kept.source == source.replace("def discount(", "def discount_2(")
-
-
 def test_replacing_keeps_the_old_version(library: Library) -> None:
     """The parent is in the provenance, its files among the versions."""
     old = library.register(make_tool())
@@ -125,16 +94,16 @@ def test_replacing_keeps_the_old_version(library: Library) -> None:
     assert kept.read_text() == old.source
 
 
-def test_a_status_is_changed_by_replacing(library: Library) -> None:
-    """The source stays, so there is no parent."""
-    library.register(make_tool())
-    library.register(make_tool(status=Status.DRAFT), replace=True)
-    assert library.get("nth_fibonacci").status is Status.DRAFT
-    assert "parent_version" not in library.get("nth_fibonacci").provenance
-    assert len(library.list()) == 1
-
-
-@pytest.mark.parametrize("name", ["", "Caps", "9lives", "a b", "../up", "class", "sum", "a" * 65, "ünder", "match"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "../up",
+        "class",
+        "a" * 65,
+        "ünder",
+    ],
+)
 def test_a_name_that_cannot_name_a_tool_is_refused(library: Library, name: str) -> None:
     """Before anything is written; asking for it is asking for an unknown tool."""
     with pytest.raises(LibraryError, match="cannot name a tool"):
@@ -152,15 +121,6 @@ def test_what_json_cannot_carry_is_refused(library: Library) -> None:
         library.register(make_tool(spec={1, 2}))
     assert library.list() == []
     assert library.flaws() == []
-
-
-def test_an_unknown_name_tells_the_nearest(library: Library) -> None:
-    """So that a typo is corrected at once."""
-    library.register(make_tool())
-    with pytest.raises(UnknownToolError, match="Did you mean nth_fibonacci"):
-        library.get("nth_fibonaci")
-    with pytest.raises(UnknownToolError):
-        library.delete("nth_fibonaci")
 
 
 def test_a_deleted_tool_is_gone_and_kept_among_the_versions(library: Library) -> None:
@@ -187,23 +147,6 @@ def test_search_finds_by_description_name_and_parameters(library: Library) -> No
     assert library.search("what is the of it") == []
     assert len(library.search("count", limit=1)) == 1
     assert library.search("count", limit=0) == []
-
-
-def test_search_finds_by_what_a_parameter_may_be(library: Library) -> None:
-    days = {"type": "string", "enum": ["Monday", "Friday"]}
-    schema = object_schema({"start": {"type": "string"}, "end": {"type": "string"}, "weekday": days})
-    said = "Number of days that fall on a given weekday between two dates, both dates included."
-    library.register(replace(make_tool("count_weekday", description=said), input_schema=schema))
-    found = library.search("How many Fridays lie between 2025-02-03 and 2025-04-18, both included?")
-    assert [hit.tool.name for hit in found] == ["count_weekday"]
-
-
-@pytest.mark.parametrize("choices", [None, 5, "Friday", {"Friday": 1}])
-def test_search_looks_into_no_choices_that_are_not_a_list(library: Library, choices: Any) -> None:
-    schema = object_schema({"weekday": {"enum": choices}})
-    library.register(replace(make_tool("count_weekday", description="Count the days."), input_schema=schema))
-    assert [hit.tool.name for hit in library.search("count days")] == ["count_weekday"]
-    assert library.search("Friday") == []
 
 
 def test_search_leaves_out_what_has_little_to_do_with_the_query(library: Library) -> None:
@@ -266,20 +209,11 @@ def test_the_index_may_be_lost_at_any_time(library: Library, damage: str) -> Non
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "no JSON": (lambda folder: (folder / "broken.json").write_text("{"), "corrupt", "broken.json is damaged"),
-    "empty": (lambda folder: (folder / "broken.json").write_text(""), "corrupt", "broken.json is damaged"),
     "deep": (lambda folder: (folder / "broken.json").write_text("[" * 100_000), "corrupt", "damaged"),
-    "a list": (lambda folder: (folder / "broken.json").write_text("[]"), "corrupt", "holds no object"),
     "other name": (lambda folder: _edit(folder, name="x"), "corrupt", "describes 'x'"),
     "no schema": (lambda folder: _edit(folder, inputSchema=None), "corrupt", "inputSchema"),
-    "no meta": (lambda folder: _edit(folder, _meta={}), "corrupt", "alita/status"),
     "not UTF-8": (lambda folder: (folder / "broken.json").write_bytes(b"\xff\xfe"), "corrupt", "damaged"),
-    "source not UTF-8": (lambda folder: (folder / "broken.py").write_bytes(b"\xff\xfe"), "corrupt", "broken.py"),
     "edited": (lambda folder: (folder / "broken.py").write_text("x = 1"), "changed", "was changed"),
-    "edited line ends": (
-        lambda folder: (folder / "broken.py").write_bytes(make_tool("broken").source.replace("\n", "\r\n").encode()),
-        "changed",
-        "was changed",
-    ),
     "no source": (lambda folder: (folder / "broken.py").unlink(), "incomplete", "no broken.py"),
     "no object": (lambda folder: (folder / "broken.json").unlink(), "incomplete", "no broken.json"),
 }
@@ -326,27 +260,6 @@ def test_an_edit_in_place_is_noticed_without_reopening(library: Library) -> None
     assert library.get("nth_fibonacci").source == edited.source
 
 
-def test_foreign_files_are_left_alone(library: Library) -> None:
-    """A README, a folder, a hidden file and a private module are no flaws."""
-    library.register(make_tool())
-    for name in ("README.md", ".hidden.py", "_private.py", "data.csv"):
-        (library.folder / name).write_text("x")
-    (library.folder / "sub.py").mkdir()
-    library.close()
-    assert library.flaws() == []
-    assert len(library.list()) == 1
-
-
-def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
-    """For reading and for writing."""
-    (tmp_path / "tools").write_text("x")
-    library = Library(tmp_path / "tools", tmp_path / "data")
-    with pytest.raises(LibraryError, match="cannot be written"):
-        library.register(make_tool())
-    with pytest.raises(LibraryError, match="cannot be read"):
-        library.list()
-
-
 # Counts
 
 
@@ -372,53 +285,6 @@ def test_damaged_counts_are_put_aside(library: Library) -> None:
     library.record_call("nth_fibonacci", True)
     assert library.stats("nth_fibonacci").calls == 1
     assert list(path.parent.glob("calls.damaged-*"))
-
-
-def test_counting_goes_on_after_damage_to_the_open_file(library: Library) -> None:
-    """The file stays open between calls; another process may ruin it meanwhile."""
-    library.register(make_tool())
-    library.record_call("nth_fibonacci", True)
-    (derived(library) / "calls.sqlite").write_bytes(b"nonsense" * 1000)
-    library.record_call("nth_fibonacci", True)
-    library.record_call("nth_fibonacci", True)
-    assert Library(library.folder, library.folder.parent / "data").stats("nth_fibonacci").calls >= 1
-
-
-def test_a_newer_index_is_built_anew(library: Library) -> None:
-    """A file of another version of the program is replaced."""
-    library.register(make_tool())
-    library.list()
-    library.close()
-    with sqlite3.connect(derived(library) / "index.sqlite") as database:
-        database.execute("PRAGMA user_version = 99")
-    database.close()
-    assert len(library.list()) == 1
-
-
-def test_free_names_stay_within_the_length() -> None:
-    """The number takes the place of the last letters."""
-    assert free_name("a", set()) == "a"
-    assert free_name("a", {"a", "a_2"}) == "a_3"
-    long = "a" * 64
-    assert free_name(long, {long}) == "a" * 62 + "_2"
-
-
-@pytest.mark.parametrize("place", [".alita", ".alita/lock", ".alita/pending", ".alita/versions"])
-def test_a_link_in_the_folder_does_not_lead_out_of_it(tmp_path: Path, place: str) -> None:
-    """A library that was cloned may hold links to what is its user's."""
-    folder, outside = tmp_path / "tools", tmp_path / "outside"
-    (folder / place).parent.mkdir(parents=True)
-    if place.endswith("lock"):
-        outside.write_text("mine")
-    else:
-        outside.mkdir()
-    (folder / place).symlink_to(outside)
-    library = Library(folder, folder.parent / "data")
-    with pytest.raises(LibraryError, match="is a link"):
-        library.register(make_tool())
-    assert library.list() == []
-    library.close()
-    assert outside.read_text() == "mine" if outside.is_file() else not list(outside.iterdir())
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "pipe", "large"])
@@ -576,17 +442,3 @@ def test_what_was_derived_from_a_library_that_is_gone_is_removed(library: Librar
         os.utime(path, (time.time() - 40 * day,) * 2)
     sweep_places(place.parent)
     assert place.exists() is not removed
-
-
-def test_the_sweep_removes_only_what_says_whose_it_is(tmp_path: Path) -> None:
-    places, mine = tmp_path / "places", tmp_path / "mine"
-    for folder in (places / "unnamed", places / "relative", mine):
-        folder.mkdir(parents=True)
-        (folder / "kept").touch()
-    (mine / "folder").write_text("/no/such/folder")
-    (places / "relative" / "folder").write_text("no/such/folder")
-    (places / "link").symlink_to(mine)
-    for path in (*places.rglob("*"), *mine.rglob("*"), mine, places):
-        os.utime(path, (0, 0), follow_symlinks=False)
-    sweep_places(places)
-    assert [len([*folder.iterdir()]) for folder in (places / "unnamed", places / "relative", mine)] == [1, 2, 2]
