@@ -61,29 +61,12 @@ async def test_a_message_without_end_ends_the_connection(start):
     assert (await call(servers, "calc__add", a=1, b=2)).value == 3
 
 
-async def test_a_call_that_takes_too_long_is_given_up_and_the_server_stays(start, log):
-    servers = start(calc=plain(alita={"callSeconds": 0.4978}))
-    reply = await call(servers, "calc__hang")
-    assert (reply.kind, reply.text) == ("timeout", "it did not answer within 0.5 seconds")
-    assert (await call(servers, "calc__add", a=1, b=2)).value == 3
-    assert len(starts(log)) == 1
-
-
 async def test_a_server_that_answers_nothing_more_is_ended_and_started_again(start, log):
     servers = start(calc=plain(alita={"callSeconds": 0.3}))
     assert (await call(servers, "calc__stop")).kind == "timeout"
     assert (await call(servers, "calc__add", a=1, b=2)).value == 3
     first, second = starts(log)
     assert (is_alive(first), is_alive(second)) == (False, True)
-
-
-async def test_a_crash_is_told_with_exit_code_and_last_words_and_nothing_is_called_twice(start, log):
-    servers = start(calc=plain())
-    reply = await call(servers, "calc__crash")
-    assert (reply.ok, reply.kind) == (False, "gone")
-    assert "exit code 7; stderr: about to leave" in reply.text
-    assert len(starts(log)) == 1
-    assert "the server calc failed and is started again when needed" in servers.notes()[0]
 
 
 async def test_a_server_that_crashes_again_and_again_is_set_aside_until_the_next_run(start, log):

@@ -24,10 +24,6 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "config", tmp_path / "project"
 
 
-def test_nothing_is_configured_where_there_are_no_files(folders: tuple[Path, Path]) -> None:
-    assert configured(*folders).entries == ()
-
-
 def test_the_users_own_come_first_and_one_name_counts_once(folders: tuple[Path, Path]) -> None:
     user, project = folders
     write_servers(user / "mcp.json", mine=A, both=A)
@@ -153,9 +149,3 @@ def test_of_decisions_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda each: Decisions(tmp_path / "d.json").decide(each, tmp_path, "refused"), digests))
     assert [each for each in digests if Decisions(tmp_path / "d.json").of(each, tmp_path) != "refused"] == []
-
-
-def test_a_decision_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ServersFileError, match="cannot be kept"):
-        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry(name="x", command="sh").digest, tmp_path, "trusted")

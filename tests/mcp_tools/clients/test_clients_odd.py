@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from typing import Any
@@ -27,53 +26,48 @@ async def call(servers: Any, name: str = "parts__lookup", **arguments: Any) -> S
 
 USED: dict[str, tuple[Any, str]] = {
     "no schema": ({"name": "bad"}, ""),
-    "null schema": (bad(inputSchema=None), ""),
-    "empty schema": (bad(inputSchema={}), ""),
     "no type": (bad(inputSchema={"anyOf": [{"type": "object", "properties": {"a": TEXT}}]}), ""),
     "output is a list": (
         bad(outputSchema={"type": "array"}),
         "parts__bad: its outputSchema is ignored: its type is 'array', where MCP wants 'object'",
     ),
-    "output is a text": (bad(outputSchema="x"), "parts__bad: its outputSchema is ignored: it is a text"),
     "icons as text": (bad(icons=["http://x/y.png"]), ""),
     "title is a number": (bad(title=5), "parts__bad: its title is ignored: it is a number"),
-    "description is a list": (bad(description=["x"]), "parts__bad: its description is ignored: it is a list"),
-    "hints are a list": (bad(annotations=["x"]), "parts__bad: its annotations is ignored: it is a list"),
     "hints of a wrong type": (bad(annotations={"readOnlyHint": "yes"}), ""),
     "reference to nothing": (bad(inputSchema={"type": "object", "properties": {"a": {"$ref": "#/no/where"}}}), ""),
-    "reference to itself": (bad(inputSchema={"type": "object", "$defs": {"a": {"$ref": "#/$defs/a"}}}), ""),
     "reference to elsewhere": (
         bad(inputSchema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}}),
         "",
     ),
     "huge schema": (bad(inputSchema={"type": "object", "properties": {f"p{n}": TEXT for n in range(3000)}}), ""),
-    "required is a text": (bad(inputSchema={"type": "object", "required": "a"}), ""),
     "unknown type": (bad(inputSchema={"type": "object", "properties": {"a": {"type": "int"}}}), ""),
     "odd name": (bad(name="search the/web!"), ""),
     "long name": (bad(name="n" * 300), ""),
-    "unknown members": (bad(execution=5, _meta="x", cost="much"), ""),
 }
 
 
-@pytest.mark.parametrize(("tool", "note"), USED.values(), ids=USED.keys())
-async def test_what_is_odd_in_a_tool_but_harmless_is_mended(start, tool, note):
-    servers = start(parts=odd(tools=[LOOKUP, tool]))
-    names = {found.name for found in await servers.search("", 9)}
-    assert len(names) == 2
-    assert servers.notes() == [note] * bool(note)
-    (name,) = names - {"parts__lookup"}
-    assert (await call(servers, name)).text == "12.50 EUR"
+async def test_what_is_odd_in_a_tool_but_harmless_is_mended(start):
+    odd_ones = [
+        {**tool, "name": f"bad_{n}"} if tool["name"] == "bad" else tool for n, (tool, _) in enumerate(USED.values())
+    ]
+    servers = start(parts=odd(tools=[LOOKUP, *odd_ones], alita={"maxTools": 50}))
+    names = {found.name for found in await servers.search("", 50)}
+    assert len(names) == 1 + len(USED)
+    notes = servers.notes()
+    told = "\n".join(notes)
+    for n, (name, (_, note)) in enumerate(USED.items()):
+        assert note.replace("parts__bad:", f"parts__bad_{n}:") in told, name
+    assert len(notes) == sum(bool(note) for _, note in USED.values())
+    for name in names:
+        assert (await call(servers, name)).text == "12.50 EUR"
 
 
 LEFT_OUT: dict[str, tuple[Any, str]] = {
     "a text": ("bad", "number 2: it is no object"),
-    "null": (None, "number 2: it is no object"),
-    "no name": ({"inputSchema": EMPTY}, "number 2: it has no name"),
+    "no name": ({"inputSchema": EMPTY}, "number 3: it has no name"),
     "name is a number": (bad(name=5), "parts__5: name: it is no text"),
-    "name is a list": (bad(name=["a"]), "name: it is no text"),
     "hidden characters": (bad(description="a\u200bb"), "parts__bad: description: it holds U+200B"),
     "schema is a text": (bad(inputSchema="x"), "parts__bad: inputSchema: it is a text"),
-    "schema is true": (bad(inputSchema=True), "parts__bad: inputSchema: it is a truth value"),
     "schema of a text": (bad(inputSchema=TEXT), "inputSchema: its type is 'string', where MCP wants 'object'"),
     "properties are a list": (bad(inputSchema={"properties": ["a"]}), "inputSchema: properties: it is a list"),
     "required among the properties": (
@@ -87,21 +81,15 @@ LEFT_OUT: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("tool", "reason"), LEFT_OUT.values(), ids=LEFT_OUT.keys())
-async def test_a_bad_tool_is_left_out_with_the_reason_and_the_good_one_is_used(start, tool, reason):
-    servers = start(parts=odd(tools=[LOOKUP, tool]))
+async def test_a_bad_tool_is_left_out_with_the_reason_and_the_good_one_is_used(start):
+    servers = start(parts=odd(tools=[LOOKUP, *(tool for tool, _ in LEFT_OUT.values())]))
     assert [found.name for found in await servers.search("", 9)] == ["parts__lookup"]
-    (note,) = servers.notes()
-    assert note.startswith("a tool of the server parts is left out: ")
-    assert reason in note
+    notes = servers.notes()
+    assert len(notes) == len(LEFT_OUT)
+    for (name, (_, reason)), note in zip(LEFT_OUT.items(), notes, strict=True):
+        assert note.startswith("a tool of the server parts is left out: "), name
+        assert reason in note, name
     assert (await call(servers)).text == "12.50 EUR"
-
-
-async def test_of_two_tools_of_one_name_the_first_counts(start):
-    servers = start(parts=odd(tools=[LOOKUP, {**LOOKUP, "description": "Another"}]))
-    (tool,) = await servers.search("", 9)
-    assert tool.description == "Looks up a price"
-    assert servers.notes() == ["the server parts lists parts__lookup twice; the first counts"]
 
 
 def page(*tools: Any, cursor: Any = None) -> dict[str, Any]:
@@ -124,12 +112,6 @@ async def test_a_bad_page_does_not_hide_the_good_ones(start, second, note):
     assert note in servers.notes()[0]
 
 
-async def test_a_server_without_tools_is_no_failure(start):
-    servers = start(parts=odd(pages={"": {"error": {"code": -32601, "message": "Method not found"}}}))
-    assert await servers.search("", 9) == []
-    assert servers.notes() == ["the server parts: it offers no tools"]
-
-
 def tools_of(rows: dict[str, Any]) -> list[Any]:
     """A tool for each row, whose call takes the steps of the row."""
     return [{"name": name.replace(" ", "_")} for name in rows]
@@ -137,15 +119,9 @@ def tools_of(rows: dict[str, Any]) -> list[Any]:
 
 ERRORS = {
     "down": (-32000, "Part database is down"),
-    "closed": (-32000, "Connection closed"),
-    "late": (-32001, "Request timed out"),
-    "login": (-32042, "Log in first"),
-    "order": (-32099, "Out of order"),
     "session": (-32600, "Session terminated"),
     "unknown": (-32602, "No such part"),
-    "failed": (-32603, "Failed"),
     "nothing": (0, "Nothing"),
-    "teapot": (418, "A teapot"),
 }
 
 
@@ -169,9 +145,6 @@ async def test_an_error_of_a_server_is_its_answer(start, log, web):
 
 UNREADABLE: dict[str, tuple[str, str]] = {
     "no JSON": ('{"jsonrpc": "2.0", "id": ID, "result": {]}', "it is not JSON"),
-    "cut": ('{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "te', "it is not JSON"),
-    "result is a text": ('{"jsonrpc": "2.0", "id": ID, "result": "12.50"}', "result: Input should be a valid dict"),
-    "no result": ('{"jsonrpc": "2.0", "id": ID}', "cannot be read"),
     "error is a text": ('{"jsonrpc": "2.0", "id": ID, "error": "down"}', "cannot be read"),
     "no version": ('{"id": ID, "result": {}}', "jsonrpc: Field required"),
     "too deep": ('{"jsonrpc": "2.0", "id": ID, "result": ' + '{"a":' * 5_000, "it is not JSON"),
@@ -210,7 +183,6 @@ ACCEPTED: dict[str, tuple[list[dict[str, Any]], str]] = {
     "an unknown request": ([{"raw": '{"jsonrpc": "2.0", "id": "p", "method": "odd/odd"}'}, {"result": PRICE}], "12"),
     "no content": ([{"result": {"toolResult": {"price": 12.5}}}], '{"toolResult": {"price": 12.5}}'),
     "only a structure": ([{"result": {"structuredContent": {"price": 12.5}}}], '{"price": 12.5}'),
-    "a structure that is a list": ([{"result": {"content": [], "structuredContent": [1, 2]}}], "[1, 2]"),
     "another structure than promised": (
         [{"result": {"content": [{"type": "text", "text": "dear"}], "structuredContent": {"cost": "x"}}}],
         'dear\n{"cost": "x"}',
@@ -219,22 +191,7 @@ ACCEPTED: dict[str, tuple[list[dict[str, Any]], str]] = {
         [{"result": {"content": [{"type": "map", "x": 1}, {"type": "text", "text": "after"}, 5, None]}}],
         '[content of the kind \'map\', which is not known here: {"type": "map", "x": 1}]\nafter\n5\nnull',
     ),
-    "content without a kind": ([{"result": {"content": [{"text": "here"}]}}], "[None]\nhere"),
     "an error result": ([{"result": {"isError": True, "content": [{"type": "text", "text": "no"}]}}], "no"),
-    "annotated": (
-        [
-            {
-                "result": {
-                    "content": [{"type": "text", "text": "a", "annotations": {"audience": ["user"], "priority": 7}}]
-                }
-            }
-        ],
-        "a",
-    ),
-    "a number that is none": (
-        [{"raw": '{"jsonrpc": "2.0", "id": ID, "result": {"structuredContent": {"x": NaN}}}'}],
-        "NaN",
-    ),
 }
 
 
@@ -267,12 +224,7 @@ async def test_progress_gives_a_call_more_time_up_to_a_cap(start, calls, ok):
 
 LOST: dict[str, dict[str, Any]] = {
     "404": {"status": 404, "body": "Session not found"},
-    "404 in JSON": {
-        "status": 404,
-        "body": '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}',
-    },
     "400": {"status": 400, "body": "Bad Request: No valid session ID provided"},
-    "400 not initialised": {"status": 400, "body": "Bad Request: Server not initialized"},
 }
 
 
@@ -335,10 +287,7 @@ HTTP: dict[str, tuple[dict[str, Any], str]] = {
         {"status": 307, "body": "", "headers": {"location": "https://elsewhere.example"}},
         "it redirects to https://elsewhere.example: name that address if you trust it",
     ),
-    "500": ({"status": 500, "body": "no disk"}, "it answers 500: no disk"),
-    "502 of a proxy": ({"status": 502, "body": "<html>Bad gateway</html>", "kind": "text/html"}, "it answers 502"),
     "a page": ({"status": 200, "body": "<html>", "kind": "text/html"}, "it answers with text/html, where JSON or"),
-    "nothing": ({"status": 202, "body": ""}, "it answers with nothing, where JSON or an event stream is due"),
     "an error in JSON": (
         {
             "status": 400,
@@ -360,61 +309,11 @@ async def test_what_http_answers_to_a_call_is_told_and_the_connection_stays(star
         await servers.aclose()
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-async def test_servers_of_every_version_are_used(start, version):
-    servers = start(parts=odd(version=version))
-    assert (await call(servers)).text == "12.50 EUR"
-
-
-async def test_a_version_that_is_not_known_is_named(start):
-    servers = start(parts=odd(version="1999-01-01"))
-    assert await servers.search("", 3) == []
-    assert "1999-01-01" in servers.notes()[0]
-
-
-async def test_a_long_result_in_an_event_stream_comes_whole(start):
-    text = "x" * 2_000_000
-    plan = {"calls": {"lookup": [{"result": {"content": [{"type": "text", "text": text}]}}]}}
-    with OddWeb(plan, events=True) as server:
-        servers = start(parts={"url": server.url})
-        assert base64.b64decode((await call(servers)).files[0].data) == text.encode()
-        await servers.aclose()
-
-
 async def test_half_a_character_is_not_sent(start):
     servers = start(parts=odd())
     reply = await call(servers, coin={"names": ["a\ud83db"]})
     assert (reply.ok, reply.kind) == (False, "arguments")
     assert "The arguments hold half a character, '\\ud83d'." in reply.text
-
-
-FILES = [
-    ({"type": "image", "data": "QUJD", "mimeType": "image/png"}, "image", "image/png", "image_1.png"),
-    (
-        {"type": "image", "data": "data:image/png;base64,QUJD", "mimeType": "image/png"},
-        "image",
-        "image/png",
-        "image_1.png",
-    ),
-    ({"type": "audio", "data": "QUJD", "mimeType": "audio/wav"}, "audio", "audio/wav", "audio_1.wav"),
-    ({"type": "video", "data": "QUJD"}, "video", "", "file_1.bin"),
-    (
-        {"type": "resource", "resource": {"uri": "file:///c.pdf", "blob": "QUJD", "mimeType": "application/pdf"}},
-        "resource file:///c.pdf",
-        "application/pdf",
-        "application_1.pdf",
-    ),
-]
-
-
-@pytest.mark.parametrize(("block", "what", "kind", "name"), FILES, ids=["image", "address", "audio", "video", "blob"])
-async def test_files_in_a_result_are_named_and_kept(start, block, what, kind, name):
-    content = [block, {"type": "text", "text": "and a text"}]
-    servers = start(parts=odd(calls={"lookup": [{"result": {"content": content}}]}))
-    reply = await call(servers)
-    assert reply.text == f"[{what} in the file {name}: {kind or 'binary'}, 3 bytes]\nand a text"
-    (file,) = reply.files
-    assert (file.name, file.kind, base64.b64decode(file.data)) == (name, kind, b"ABC")
 
 
 async def test_a_picture_that_is_no_base64_is_said_to_be_none(start):
