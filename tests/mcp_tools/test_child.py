@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
@@ -15,75 +14,8 @@ import pytest
 from mcp_tools import child
 from support.every_child import KINDS
 
-SOURCES = Path(__file__).parents[2] / "src"
 DRIVER = Path(__file__).parents[1] / "support" / "every_child.py"
 KEY = "sk-a-key-that-no-child-needs-0123456789"
-STARTERS = {
-    "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
-    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
-    "multiprocessing": {"Process", "Pool", "get_context", "Manager", "Queue", "Value", "Lock"},
-    "os": {"system", "popen", "startfile", "posix_spawn", "posix_spawnp"},
-    "pty": {"spawn", "fork"},
-    "webbrowser": {"open", "open_new", "open_new_tab", "get"},
-}
-PREFIXES = {"os": ("exec", "spawn")}
-ALLOWED = {
-    # the one place where children are started
-    "mcp_tools/child.py": {"subprocess.Popen", "asyncio.create_subprocess_exec"},
-    # becomes the checkout's own interpreter, which the file's own place names
-    "gaia_benchmark.py": {"os.execv"},
-}
-
-
-def starts(tree: ast.AST) -> set[str]:
-    """What a module uses that starts processes, however it was imported."""
-    used = set()
-    for node in ast.walk(tree):
-        names: list[tuple[str, str]] = []
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            names = [(node.value.id, node.attr)]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [(node.module, alias.name) for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [("", a.name) for a in node.names if a.name in {"pty", "webbrowser", "concurrent.futures.process"}]
-        for module, name in names:
-            if name in STARTERS.get(module, ()) or name.startswith(PREFIXES.get(module, "\0")) or not module:
-                used.add(f"{module}.{name}")
-            if name in {"ProcessPoolExecutor", "subprocess_exec", "subprocess_shell"}:
-                used.add(f"{module}.{name}")
-    return used
-
-
-def test_processes_are_started_in_one_place() -> None:
-    found = {}
-    for path in sorted(SOURCES.rglob("*.py")):
-        used = starts(ast.parse(path.read_text("utf-8")))
-        if used - {"subprocess.Popen"} or ("subprocess.Popen" in used and _calls_popen(path)):
-            found[str(path.relative_to(SOURCES))] = used
-    assert found == ALLOWED
-
-
-def _calls_popen(path: Path) -> bool:
-    """Whether it is more than the name of a type."""
-    calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
-    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "Popen" for call in calls)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import subprocess\nsubprocess.run(['x'])",
-        "from subprocess import check_output",
-        "import asyncio\nasyncio.create_subprocess_exec('x')",
-        "import os\nos.execvp('x', [])",
-        "import os\nos.posix_spawn('x', [], {})",
-        "import webbrowser",
-        "from concurrent.futures import ProcessPoolExecutor",
-        "import multiprocessing\nmultiprocessing.Pool()",
-    ],
-)
-def test_a_new_place_would_be_found(code: str) -> None:
-    assert starts(ast.parse(code))
 
 
 @pytest.fixture(scope="module")

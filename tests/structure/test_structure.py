@@ -149,3 +149,65 @@ def test_what_serves_small_models_is_imported_in_one_place() -> None:
 def test_no_file_name_occurs_in_three_folders() -> None:
     names = Counter(path.name for path in FILES.values() if path.name != "__init__.py")
     assert [name for name, count in names.items() if count > 2] == []
+
+
+STARTERS = {
+    "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "multiprocessing": {"Process", "Pool", "get_context", "Manager", "Queue", "Value", "Lock"},
+    "os": {"system", "popen", "startfile", "posix_spawn", "posix_spawnp"},
+    "pty": {"spawn", "fork"},
+    "webbrowser": {"open", "open_new", "open_new_tab", "get"},
+}
+PREFIXES = {"os": ("exec", "spawn")}
+ALLOWED = {
+    # the one place where children are started
+    "mcp_tools/child.py": {"subprocess.Popen", "asyncio.create_subprocess_exec"},
+    # becomes the checkout's own interpreter, which the file's own place names
+    "gaia_benchmark.py": {"os.execv"},
+}
+
+
+def starts(tree: ast.AST) -> set[str]:
+    """What a module uses that starts processes, however it was imported."""
+    used = set()
+    for node in ast.walk(tree):
+        names: list[tuple[str, str]] = []
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names = [(node.value.id, node.attr)]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [("", a.name) for a in node.names if a.name in {"pty", "webbrowser", "concurrent.futures.process"}]
+        for module, name in names:
+            if name in STARTERS.get(module, ()) or name.startswith(PREFIXES.get(module, "\0")) or not module:
+                used.add(f"{module}.{name}")
+            if name in {"ProcessPoolExecutor", "subprocess_exec", "subprocess_shell"}:
+                used.add(f"{module}.{name}")
+    return used
+
+
+def test_processes_are_started_in_one_place() -> None:
+    found = {}
+    for module, tree in trees().items():
+        used = starts(tree)
+        if used - {"subprocess.Popen"} or ("subprocess.Popen" in used and _calls_popen(tree)):
+            found[FILES[module].relative_to(SRC).as_posix()] = used
+    assert found == ALLOWED
+
+
+def _calls_popen(tree: ast.Module) -> bool:
+    """More than the name of a type."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "Popen" for call in calls)
+
+
+def test_a_new_place_would_be_found() -> None:
+    for code in (
+        "import subprocess\nsubprocess.run(['x'])",
+        "from subprocess import check_output",
+        "import os\nos.execvp('x', [])",
+        "import webbrowser",
+        "from concurrent.futures import ProcessPoolExecutor",
+    ):
+        assert starts(ast.parse(code)), code
