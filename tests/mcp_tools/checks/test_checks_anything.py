@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_tools import checks
@@ -63,7 +63,6 @@ def test_any_text_or_bytes_gets_a_report(source: str | bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
 def test_a_mutated_tool_gets_a_report(data: st.DataObject) -> None:
     """Pieces cut out, doubled, moved or replaced."""
     source = TOOL
@@ -78,7 +77,6 @@ def test_a_mutated_tool_gets_a_report(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
 def test_any_valid_statement_gets_a_report(data: st.DataObject) -> None:
     """Statements of real code, shuffled into one function: every kind of syntax is met."""
     chosen = data.draw(st.lists(st.sampled_from(STATEMENTS), min_size=1, max_size=5))
@@ -98,18 +96,3 @@ def test_extreme_sources_get_a_report_soon(source: str) -> None:
     start = time.process_time()
     assert is_report(check(source))
     assert time.process_time() - start < 3
-
-
-def test_a_hundred_lines_take_a_few_milliseconds() -> None:
-    """Fast enough to check every candidate and every tool that is opened."""
-    body = TOOL.split("def primes")[1].split("if __name__")[0]
-    source = TOOL.split("if __name__")[0] + "".join(f"def _p{i}{body}" for i in range(5))
-    assert source.count("\n") >= 100
-    best = min(_seconds(source) for _ in range(10))
-    assert best < 0.03, best  # six times what it takes on an idle machine
-
-
-def _seconds(source: str) -> float:
-    start = time.process_time()
-    check(source)
-    return time.process_time() - start

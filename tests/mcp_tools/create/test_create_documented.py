@@ -34,12 +34,6 @@ def test_the_definition_is_the_spec() -> None:
     assert "0.3048" not in found.definition
 
 
-def test_an_annotation_may_hold_the_description() -> None:
-    source = FUNCTION.replace("digits: int", "digits: Annotated[int, 'decimals of the result']")
-    source = source.replace("        digits: Decimals of the result,\n            0 for whole metres.\n", "")
-    assert written(source).spec.parameters[1].description == "decimals of the result"
-
-
 def test_types_of_the_module_belong_to_the_definition_without_their_methods() -> None:
     source = '''from dataclasses import dataclass
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.question_template import arguments_for, form_of, remembered
+from mcp_tools.create.question_template import arguments_for, remembered
 
 SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("What is the 57th Fibonacci number?", {"n": 57}, "what is the 61st  Fibonacci number", {"n": 61}),
@@ -74,24 +74,6 @@ def test_a_value_that_may_stand_in_the_code_must_be_the_same() -> None:
 )
 def test_what_cannot_be_told_apart_is_not_remembered(question: str, arguments: dict[str, Any]) -> None:
     assert remembered(question, arguments) is None
-
-
-@pytest.mark.parametrize(
-    "kept", [None, {}, [], "form", {"form": "x"}, {"form": "q", "fixed": {"9": "1"}, "arguments": {}}]
-)
-def test_what_was_not_kept_whole_fits_nothing(kept: Any) -> None:
-    assert arguments_for("q", kept) is None
-
-
-WORDS = st.text(alphabet="abc xyz,.()'\"0123456789-:é⟨⟩\n", max_size=60)
-
-
-@given(WORDS, WORDS)
-def test_any_text_has_a_form_and_only_like_texts_share_it(one: str, other: str) -> None:
-    first, second = form_of(one), form_of(other)
-    assert form_of(one) == first
-    if first.text == second.text and first.values == second.values:
-        assert remembered(one, {}) == remembered(other, {})
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(2, 10**12), st.lists(st.integers(0, 999), min_size=3, max_size=8))

@@ -19,7 +19,7 @@ from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library.library import Library
-from mcp_tools.packages import file_packages, with_header
+from mcp_tools.packages import file_packages
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status, call_text
@@ -248,17 +248,6 @@ async def test_repaired_code_meets_the_tests_of_the_first_proposal(case: Case) -
     assert len(case.asked.messages) == 1
 
 
-async def test_who_looks_again_is_told_neither_result(case: Case) -> None:
-    wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 1713}
-    ruling = {"because": "bbbb", "result": "1"}
-    creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, wrong), {"results": [ruling]})
-    assert creation.choice == "create", creation.reason
-    assert "1713" not in case.asked.messages[1]
-    assert "count_words(text='aa bbbb', minimum_length=3)" in case.asked.messages[1]
-    assert creation.tool is not None
-    assert {"text": "aa bbbb", "minimum_length": 3} in [test["arguments"] for test in creation.tool.provenance["tests"]]
-
-
 async def test_what_the_definition_leaves_open_is_no_test(case: Case) -> None:
     open_ = {"arguments": {"text": "aa", "minimum_length": -1}, "raises": True}
     ruling = {"because": "nothing is said of negative lengths", "result": "open"}
@@ -320,20 +309,6 @@ async def test_a_parameter_that_changes_no_result_is_taken_out_by_its_span(case:
     assert creation.tool.provenance["tests"][0]["arguments"] == COUNT_TESTS[0]["arguments"]
 
 
-REFUSED = "    Raises:\n        ValueError: A text is empty."
-
-
-async def test_a_parameter_that_is_only_checked_is_told(case: Case) -> None:
-    checked = IDLE.replace(
-        "    # a word is", "    if not format_description:\n        raise ValueError('empty')\n    # a"
-    )
-    checked = checked.replace("How many words there are.", f"How many words there are.\n\n{REFUSED}")
-    forms = [{**form, "arguments": {**form["arguments"], "format_description": "any"}} for form in COUNT_TESTS]
-    creation = await case.prove(checked, {**WORDS, "format_description": "words in a row"}, exam(*forms))
-    assert (creation.choice, creation.value) == ("not_kept", 2)
-    assert "'format_description' changed no result in the trial" in creation.reason
-
-
 async def test_an_option_that_the_trial_did_not_meet_is_kept_if_the_code_reads_it(case: Case) -> None:
     optional = COUNT.replace("minimum_length: int", "minimum_length: int = 1, longest: int | None = None")
     optional = optional.replace("to count.\n", "to count.\n        longest: Most characters of a word; None for any.\n")
@@ -364,21 +339,15 @@ async def test_a_wrong_example_in_the_docstring_is_told_and_nobody_is_asked(case
 
 NEVER = {
     "placeholder": (COUNT.replace("minimum_length", "number_1"), "'number_1' is a placeholder"),
-    "value2": (COUNT.replace("minimum_length", "value2"), "'value2' is a placeholder"),
     "no description": (
         COUNT.replace("Characters that a word must have to count.", ""),
         "do not describe 'minimum_length'",
-    ),
-    "repeated name": (
-        COUNT.replace("Characters that a word must have to count.", "The minimum length."),
-        "only repeats",
     ),
     "repeated function": (COUNT.replace(" of a text that have a least length", ""), "says no more than its name"),
     "no docstring": (
         "def count_words(text: str, least: int) -> int:\n    return len(text) + least\n",
         "has no docstring",
     ),
-    "no type": (COUNT.replace("minimum_length: int", "minimum_length"), "'minimum_length' has no annotation"),
     "subprocess": ("import subprocess\n" + COUNT, "a tool starts no process"),
 }
 
@@ -394,25 +363,14 @@ async def test_what_nobody_else_could_use_is_not_kept_but_answers(case: Case, co
     assert case.asked.messages == [], "nobody is asked for tests of it"
 
 
-async def test_a_constant_result_is_not_kept(case: Case) -> None:
-    constant = COUNT.replace(
-        "sum(len(word) >= minimum_length for word in text.split())", "2 + 0 * len(text) * minimum_length"
-    )
-    forms = [{**form, "expected": 2} for form in COUNT_TESTS]
-    creation = await case.prove(constant, WORDS, exam(*forms))
-    assert (creation.choice, creation.value) == ("not_kept", 2)
-    assert "changed no result" in creation.reason
-
-
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
         ("def count_words(text: str", "parses: Python says"),
         (COUNT.replace("text.split()", "text[99]"), "string index out of range"),
-        (COUNT.replace("return sum", "return 1 / 0 + sum"), "ZeroDivisionError"),
         (COUNT + "\n\ndef other_tool(a: int) -> int:\n    '''Other tool.'''\n    return a\n", "could each be the tool"),
     ],
-    ids=["syntax", "exception", "division", "two tools"],
+    ids=["syntax", "exception", "two tools"],
 )
 async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: str) -> None:
     creation = await case.prove(code, WORDS)
@@ -422,22 +380,10 @@ async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: s
     assert case.asked.messages == [], "no tests are written for what cannot be kept"
 
 
-async def test_a_tool_that_depends_on_chance_is_not_kept(case: Case) -> None:
-    code = "import random\n\n\n" + COUNT.replace("return sum", "return random.getrandbits(60) + sum")
-    creation = await case.prove(code, WORDS)
-    assert (creation.choice, creation.answered) == ("not_kept", True)
-    assert "let chance come from a seed" in creation.reason
-    assert case.asked.messages == []
-
-
 HOSTILE = {
     "never ends": ("    while True:\n        minimum_length += 1\n", "limit of this call"),
-    "prints": ("    for _ in range(2):\n        print('x' * 1_000_000)\n", ""),
-    "leaves": ("    raise SystemExit(3)\n", "3"),
-    "no network": ("    import urllib.request\n    urllib.request.urlopen('http://127.0.0.1:1')\n", "no network"),
     "too much memory": ("    text = text + ' ' * 10**10\n", "memory"),
     "reads the machine": ("    text = open('/etc/passwd').read()\n", "fails with the question's own arguments"),
-    "deep result": ("    return [minimum_length] * 10**9\n", "memory"),
 }
 
 
@@ -451,12 +397,6 @@ async def test_hostile_code_is_held_and_told(case: Case, line: str, reason: str)
     assert [tool.name for tool in case.store.library.list()] == ([] if reason else ["count_words"])
 
 
-async def test_a_thousand_arguments_are_refused_in_a_few_lines(case: Case) -> None:
-    creation = await case.prove(COUNT, {**WORDS, **{f"extra_{n}": n for n in range(1000)}})
-    assert not creation.answered
-    assert len(creation.reason) < 3_000
-
-
 async def test_tests_that_do_not_fit_the_schema_are_no_tests(case: Case) -> None:
     unfit = {"arguments": {"text": 3, "minimum_length": "x"}, "expected": 0}
     wrong_result = {"arguments": {"text": "a", "minimum_length": 1}, "expected": "one"}
@@ -468,14 +408,9 @@ async def test_tests_that_do_not_fit_the_schema_are_no_tests(case: Case) -> None
 UNREADABLE = {
     "no call": ("2", "2"),
     "computed": ("count_words('a' * 3, 1)", "1"),
-    "too many": ("count_words('a', 1, 2)", "1"),
-    "twice": ("count_words('a', text='b')", "1"),
-    "unpacked": ("count_words(**{'text': 'a', 'minimum_length': 1})", "1"),
     "not finite": ("count_words('a', 1e999)", "1"),
     "a set": ("count_words({'a'}, 1)", "1"),
-    "no literal": ("count_words('a', 1)", "one"),
     "no python": ("count_words('a', 1)", "1 word"),
-    "nothing": ("", ""),
 }
 
 
@@ -485,19 +420,6 @@ async def test_what_cannot_be_read_is_no_test(case: Case) -> None:
     assert "no test with other arguments" in creation.reason
     good = {"tests": [*exam(*COUNT_TESTS)["tests"], *unreadable]}
     assert (await case.prove(COUNT, WORDS, good)).choice == "create"
-
-
-async def test_an_unreadable_ruling_leaves_the_test_as_it_was(case: Case) -> None:
-    wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 2}
-    ruling = {"because": "?", "result": "perhaps 1"}
-    creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, wrong), {"results": [ruling]})
-    assert "must give 2" in creation.reason
-
-
-async def test_arguments_that_do_not_fit_are_told(case: Case) -> None:
-    creation = await case.prove(COUNT, {"text": "one", "least": 4})
-    assert not creation.answered
-    assert "'minimum_length' is a required property" in creation.reason
 
 
 async def test_two_tools_in_one_file_are_told_apart_by_the_name(case: Case) -> None:
@@ -518,56 +440,6 @@ async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
     creation = await case.prove(COUNT, WORDS, ModelFixableError("the model is gone"))
     assert (creation.choice, creation.value) == ("unexamined", 2)
     assert "it could not be examined: the model is gone" in creation.reason
-
-
-RECORDS = '''from dataclasses import dataclass
-
-import numpy as np
-
-
-@dataclass
-class Summary:
-    """What is known of a sample."""
-
-    mean: float
-    count: int
-
-
-def summarize(samples: dict[str, list[float]], trim: int | None = None) -> dict[str, Summary]:
-    """Summarize each of several samples.
-
-    Args:
-        samples: Values by the name of their sample; at least one value each.
-        trim: How many values to leave out at each end, when sorted. None leaves out none.
-
-    Returns:
-        Mean and count by the name of the sample.
-
-    Raises:
-        ValueError: Nothing is left of a sample.
-    """
-    cut = trim or 0
-    kept = {name: np.sort(values)[cut : len(values) - cut] for name, values in samples.items()}
-    if not all(map(len, kept.values())):
-        raise ValueError("nothing is left of a sample")
-    return {name: Summary(float(values.mean()), len(values)) for name, values in kept.items()}
-'''
-
-
-async def test_structured_results_and_packages_are_proved_like_others(case: Case) -> None:
-    forms: list[dict[str, Any]] = [
-        {"arguments": {"samples": {"a": [1.0, 3.0]}}, "expected": {"a": {"mean": 2.0, "count": 2}}},
-        {"arguments": {"samples": {"a": [1.0, 2.0, 9.0]}, "trim": 1}, "expected": {"a": {"mean": 2.0, "count": 1}}},
-        {"arguments": {"samples": {}}, "expected": {}},
-        {"arguments": {"samples": {"x": [4.0]}, "trim": None}, "expected": {"x": {"mean": 4.0, "count": 1}}},
-    ]
-    creation = await case.prove(RECORDS, {"samples": {"first": [1.0, 2.0, 3.0, 9.0]}, "trim": 1}, exam(*forms))
-    assert creation.choice == "create", creation.reason
-    assert creation.value == {"first": {"mean": 2.5, "count": 2}}
-    assert creation.tool is not None
-    assert creation.tool.source == with_header(RECORDS, ())
-    assert '# dependencies = ["numpy' in creation.tool.source, "so that it runs by itself"
-    assert "class Summary" in case.asked.messages[0]
 
 
 SALES = '''import csv
@@ -645,34 +517,15 @@ async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case:
     assert (len(done.passed), done.failed) == (4, [])
 
 
-@pytest.mark.parametrize(
-    ("code", "more"), [(COUNT, {}), (IDLE, {"format_description": "words in a row"})], ids=["kept whole", "shortened"]
-)
-async def test_the_call_of_the_question_is_made_once(case: Case, code: str, more: dict[str, str]) -> None:
-    recording: Any = Recording(case.sandbox)
-    forms = [{**form, "arguments": {**form["arguments"], **more}} for form in COUNT_TESTS]
-    creation = await Case(recording, case.store).prove(code, {**WORDS, **more}, exam(*forms))
-    assert creation.choice == "create", creation.reason
-    assert creation.outcome is not None
-    assert creation.outcome.seconds > 0
-    made = [arguments for _, arguments, _ in recording.ran if json.loads(arguments) in (WORDS, {**WORDS, **more})]
-    assert len(made) == 1
-
-
 async def test_a_workbook_is_brought_as_rows(case: Case, tmp_path: Path) -> None:
+    code = SALES.replace("import csv", "import openpyxl").replace("CSV file", "workbook")
     code = (
-        SALES.replace("import csv", "import pandas as pd")
-        .replace("A CSV file", "A workbook")
-        .replace("a CSV file", "a workbook")
-    )
-    body = code.index("    with open")
-    code = (
-        code[:body]
-        + """    table = pd.read_excel(path)
-    if column not in table:
+        code[: code.index("    with open")]
+        + """    header, *rows = openpyxl.load_workbook(path).active.values
+    if column not in header:
         raise ValueError(f"no column {column!r}")
-    chosen = table if region is None else table[table["region"] == region]
-    return float(chosen[column].fillna(0).sum())
+    table = [dict(zip(header, row)) for row in rows]
+    return float(sum(row[column] or 0 for row in table if region in (None, row.get("region"))))
 """
     )
     book = tmp_path / "sales.xlsx"

@@ -40,12 +40,6 @@ def test_hints_say_what_is_enforced_and_not_what_the_file_claims() -> None:
     assert (hints["openWorldHint"], hints["idempotentHint"], hints["readOnlyHint"]) == (True, False, True)
 
 
-def test_a_tool_without_a_title_or_a_result_schema_is_whole_all_the_same() -> None:
-    bare = dataclasses.replace(TOOL, annotations={}, output_schema={})
-    assert definition_of(bare)["title"] == "Days between"
-    assert "outputSchema" not in definition_of(bare)
-
-
 def test_the_hash_covers_what_clients_see_and_nothing_else() -> None:
     same = dataclasses.replace(
         TOOL,
