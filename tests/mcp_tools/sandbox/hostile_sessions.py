@@ -147,7 +147,7 @@ async def ended_sessions(sandbox: WarmSandbox, folder: Path) -> None:
     async def ended(name: str, code: str) -> None:
         async with opened(sandbox) as (session, _):
             await run(session, "n = 5")
-            outcome = await run(session, code, wall_seconds=1)
+            outcome = await run(session, code, wall_seconds=0.5)
             needs(outcome.problem is not None, (name, outcome))
             needs("its variables are gone" in str(outcome.problem), (name, outcome))
             await goes_on(session, fresh=True)
@@ -215,7 +215,7 @@ async def computing_beside_questions(sandbox: WarmSandbox, folder: Path) -> None
         await run(session, "import threading")
         forged = f"{FRAME}frame({{'ask': 77, 'name': 'wait', 'arguments': {{}}}})\nwhile True: pass"
         for code in ("threading.Thread(target=wait, daemon=True).start()\nwhile True: pass", forged):
-            outcome = await run(session, code, wall_seconds=1)
+            outcome = await run(session, code, wall_seconds=0.3)
             needs(outcome.problem is not None and outcome.problem.kind == "wall_time", outcome)
 
 

@@ -52,13 +52,18 @@ def python_for_all() -> str:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    "user",
+    ("user", "backend"),
     [
-        pytest.param(0, id="root"),
-        pytest.param(NOBODY, id="nobody", marks=pytest.mark.xdist_group("processes of nobody")),
-        pytest.param(NAMELESS, id="nameless"),
+        *(
+            pytest.param(user, backend, id=f"{name}-{backend}")
+            for user, name in ((0, "root"), (NAMELESS, "nameless"))
+            for backend in ("bubblewrap", "sandlock")
+        ),
+        *(
+            pytest.param(NOBODY, backend, id=f"nobody-{backend}", marks=pytest.mark.xdist_group("processes of nobody"))
+            for backend in BACKENDS
+        ),
     ],
 )
 def test_every_attack_is_held_off(backend: str, user: int) -> None:
@@ -73,7 +78,7 @@ def test_every_attack_is_held_off(backend: str, user: int) -> None:
     if user == NAMELESS:
         names = SHORT
     elif backend == "none":
-        names = OF_ROOT[:1] if user == 0 else WEAK
+        names = WEAK
     elif user == 0:
         names = (*OF_ROOT, *OF_ALL)
     elif os.geteuid() == 0:

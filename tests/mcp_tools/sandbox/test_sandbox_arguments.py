@@ -102,12 +102,6 @@ def test_misfits_are_named(arguments: dict[str, Any], message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_hints_that_cannot_be_resolved_count_as_absent() -> None:
-    def f(a: Nowhere) -> None: ...  # type: ignore[name-defined] # noqa: F821 - the point of the test
-
-    assert bind(f, {"a": "2024-02-29"}) == ([], {"a": "2024-02-29"})
-
-
 def test_a_wrapped_function_is_bound_by_what_it_wraps() -> None:
     import functools
 

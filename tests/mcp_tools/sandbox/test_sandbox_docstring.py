@@ -5,12 +5,6 @@ from __future__ import annotations
 from mcp_tools.sandbox.inside.docstring import parse_docstring as parse
 
 
-def test_docstrings_without_sections_are_text() -> None:
-    parsed = parse("One.\n\nTwo:\n    three")
-    assert parsed.text == "One.\n\nTwo:\n    three"
-    assert parsed.parameters == {}
-
-
 def test_descriptions_go_on_over_lines_and_colons() -> None:
     parsed = parse("One.\n\nArgs:\n    a (int, optional): First: the\n        rest.\n    *b: More.\n\nAfterwards.")
     assert parsed.parameters == {"a": "First: the rest.", "b": "More."}
@@ -22,18 +16,9 @@ def test_returns_with_and_without_a_type() -> None:
     assert parse("One.\n\nReturns:\n    The sum of both: above zero.").returns == "The sum of both: above zero."
 
 
-def test_nothing() -> None:
-    assert parse("").text == ""
-
-
 def test_a_type_before_the_result_is_left_out_and_a_word_is_not() -> None:
     assert parse("One.\n\nReturns:\n    datetime.date | None: The day.").returns == "The day."
     assert parse("One.\n\nReturns:\n    Seconds: as measured.").returns == "Seconds: as measured."
-
-
-def test_what_is_refused_belongs_to_the_text() -> None:
-    parsed = parse("One.\n\nArgs:\n    a: First.\n\nRaises:\n    ValueError: It is negative.")
-    assert parsed.text == "One.\n\nRaises:\n    ValueError: It is negative."
 
 
 def test_examples_are_for_readers_of_the_source() -> None:

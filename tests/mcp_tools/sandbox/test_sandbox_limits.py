@@ -46,11 +46,6 @@ async def test_wall_time(sandbox: WarmSandbox, body: str) -> None:
     assert time.monotonic() - started < 15
 
 
-async def test_output_before_the_end_is_kept(sandbox: WarmSandbox) -> None:
-    outcome = await run(sandbox, "print('so far')\ntime.sleep(60)", wall_seconds=0.4)
-    assert outcome.stdout == "so far\n"
-
-
 async def test_processor_time(sandbox: WarmSandbox) -> None:
     body = "signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     outcome = await run(sandbox, body, cpu_seconds=1, wall_seconds=40)
@@ -63,11 +58,6 @@ async def test_processor_time(sandbox: WarmSandbox) -> None:
 async def test_memory(isolated: WarmSandbox, body: str) -> None:
     outcome = await run(isolated, body, memory_mb=128)
     assert problem(outcome) == ("memory", "memory limit 128 MiB reached")
-
-
-async def test_memory_below_the_limit_is_there(isolated: WarmSandbox) -> None:
-    outcome = await run(isolated, "return len(bytearray(100 << 20))", memory_mb=128)
-    assert outcome.value == 100 << 20
 
 
 async def test_a_file_bomb(isolated: WarmSandbox) -> None:
@@ -98,11 +88,6 @@ async def test_an_endless_flood_ends_with_the_time(sandbox: WarmSandbox) -> None
 async def test_result_size(sandbox: WarmSandbox) -> None:
     outcome = await run(sandbox, "return 'x' * 5000", result_bytes=1000)
     assert problem(outcome) == ("result_size", "the result is 5,002 bytes of JSON; the limit is 1,000: return less")
-
-
-async def test_a_flood_into_the_result_channel_is_bounded(sandbox: WarmSandbox) -> None:
-    outcome = await run(sandbox, "while True: os.write(4, b'x' * 65536)", wall_seconds=0.5, result_bytes=1000)
-    assert problem(outcome)[0] in ("wall_time", "result_size", "result")
 
 
 async def test_descriptors(isolated: WarmSandbox) -> None:

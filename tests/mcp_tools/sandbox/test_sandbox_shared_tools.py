@@ -38,7 +38,3 @@ async def test_a_shared_tool_is_described_and_works(sandbox: WarmSandbox, source
         "result": described.output_schema["properties"]["result"],
     }
     assert told == case.get("told"), json.dumps(told, ensure_ascii=False)
-
-
-async def test_there_are_ten() -> None:
-    assert len(CASES) == len(re.findall("^## ", _TEXT, re.M)) == 10
