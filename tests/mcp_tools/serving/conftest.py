@@ -48,9 +48,15 @@ def desk(library: Library, sandbox: WarmSandbox, tmp_path: Path) -> Iterator[Des
         log.close()
 
 
+@pytest.fixture
+def mode() -> str:
+    """The newest era of the protocol. Tests of what differs between the eras take `era`."""
+    return "2026-07-28"
+
+
 @pytest.fixture(params=["legacy", "2026-07-28"], ids=["2025", "2026"])
-def mode(request: pytest.FixtureRequest) -> str:
-    """The era of the protocol that the client speaks."""
+def era(request: pytest.FixtureRequest) -> str:
+    """Each era of the protocol that a client may speak."""
     return str(request.param)
 
 

@@ -49,15 +49,6 @@ def test_a_full_file_is_put_aside_and_old_ones_go(tmp_path: Path) -> None:
     assert newest["arguments"] == "39"
 
 
-def test_several_processes_share_the_file(tmp_path: Path) -> None:
-    one, other = (AuditLog(tmp_path / "calls.jsonl") for _ in range(2))
-    for log in (one, other, one):
-        log.write(**entry())
-    assert len((tmp_path / "calls.jsonl").read_text().splitlines()) == 3
-    one.close()
-    other.close()
-
-
 def test_what_cannot_be_written_is_told_once_and_fails_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

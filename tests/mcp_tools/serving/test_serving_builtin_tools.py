@@ -22,21 +22,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 Tell = Callable[[str], Awaitable[None]]
 
 
-async def test_search_finds_what_is_offered_and_nothing_else(desk: Desk, mode: str) -> None:
-    desk.has(tool(), tool("halve", description="Return half the number."), tool("hidden"))
-    desk.library.approvals.drop("hidden")
-    async with desk.client(mode) as client:
-        result = await client.call_tool("search_tools", {"query": "half the number"})
-        none = await client.call_tool("search_tools", {"query": "weather in Paris"})
-        one = await client.call_tool("search_tools", {"query": "the number twice half", "limit": 1})
-    found = (result.structured_content or {})["tools"]
-    assert found[0]["name"] == "halve"
-    assert set(found[0]) == {"name", "description", "inputSchema"}
-    assert (result.structured_content or {})["total"] == 2
-    assert (none.structured_content or {})["tools"] == []
-    assert len((one.structured_content or {})["tools"]) == 1
-
-
 async def test_describe_tells_all_of_a_tool(desk: Desk, mode: str) -> None:
     desk.has(tool())
     async with desk.client(mode) as client:
@@ -86,8 +71,6 @@ async def test_run_code_gives_what_is_printed_and_returned(desk: Desk, mode: str
         ("print(", "syntax"),
         ("print('so far'); 1 / 0", "exception"),
         ("while True: pass", "wall_time"),
-        ("import socket; socket.create_connection(('1.1.1.1', 80), 1)", "exception"),
-        ("(" * 5000, "syntax"),
     ],
 )
 async def test_a_program_that_fails_says_why(desk: Desk, source: str, kind: str) -> None:
@@ -127,24 +110,18 @@ class Oracle:
         return {"created": ["nth"], "reused": [], "answer": "55"}
 
 
-async def test_ask_and_create_tool_answer_and_tell_how_far_they_are(desk: Desk, mode: str) -> None:
+async def test_ask_and_create_tool_answer_and_tell_how_far_they_are(desk: Desk, era: str) -> None:
     told: list[str | None] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
-    async with desk.client(mode, agent=Oracle()) as client:
+    async with desk.client(era, agent=Oracle()) as client:
         asked = await client.call_tool("ask", {"question": "why"}, progress_callback=progress)
         created = await client.call_tool("create_tool", {"question": "The 10th?"}, progress_callback=progress)
     assert (asked.structured_content or {})["answer"] == "WHY"
     assert created.structured_content == {"created": ["nth"], "reused": [], "answer": "55"}
     assert told == ["● decide answer in one line", "done", "writing"]
-
-
-async def test_without_an_agent_they_say_so(desk: Desk, mode: str) -> None:
-    async with desk.client(mode) as client:
-        for name in ("ask", "create_tool"):
-            assert error_of(await client.call_tool(name, {"question": "why"}))["kind"] == "no_agent"
 
 
 async def test_what_the_user_can_mend_is_told_and_a_bug_is_not(desk: Desk, mode: str) -> None:
@@ -170,11 +147,10 @@ ANSWERS = {
     "allowed": (ElicitResult(action="accept", content={"allow": True}), True),
     "not allowed": (ElicitResult(action="accept", content={"allow": False}), False),
     "declined": (ElicitResult(action="decline"), False),
-    "cancelled": (ElicitResult(action="cancel"), False),
 }
 
 
-async def test_a_person_is_asked_before_a_file_is_read(desk: Desk, mode: str) -> None:
+async def test_a_person_is_asked_before_a_file_is_read(desk: Desk, era: str) -> None:
     path = desk.folder / "notes.txt"
     path.write_text("something")
     for answer, allowed in ANSWERS.values():
@@ -187,7 +163,7 @@ async def test_a_person_is_asked_before_a_file_is_read(desk: Desk, mode: str) ->
             asked.append(params.message)
             return answer
 
-        async with desk.client(mode, agent=oracle, elicitation_callback=person) as client:
+        async with desk.client(era, agent=oracle, elicitation_callback=person) as client:
             result = await client.call_tool("ask", {"question": "why", "files": [str(path)]})
         assert asked == [f"May alita read {path}?"]
         assert (not result.is_error) == allowed
@@ -195,34 +171,16 @@ async def test_a_person_is_asked_before_a_file_is_read(desk: Desk, mode: str) ->
         assert allowed or error_of(result)["kind"] == "denied"
 
 
-async def test_a_client_that_cannot_ask_is_refused(desk: Desk, mode: str) -> None:
+async def test_a_client_that_cannot_ask_is_refused(desk: Desk, era: str) -> None:
     path = desk.folder / "notes.txt"
     path.write_text("something")
     oracle = Oracle()
-    async with desk.client(mode, agent=oracle) as client:
+    async with desk.client(era, agent=oracle) as client:
         result = await client.call_tool("create_tool", {"question": "why", "files": [str(path)]})
         absent = await client.call_tool("ask", {"question": "why", "files": [str(path) + "x"]})
     assert "cannot ask a person" in text_of(result)
     assert text_of(absent) == text_of(result), "it is not told which files there are"
     assert oracle.files == ()
-
-
-async def test_call_tool_grants_a_file_to_a_tool_that_reads(desk: Desk, mode: str, open_folder: Path) -> None:
-    path = open_folder / "notes.txt"
-    path.write_text("something")
-    desk.has(tool(), reading())
-
-    async def person(_: object, params: Any) -> ElicitResult:
-        return ElicitResult(action="accept", content={"allow": True})
-
-    call = {"name": "length_of", "arguments": {"p": str(path)}}
-    async with desk.client(mode, elicitation_callback=person) as client:
-        granted = await client.call_tool("call_tool", {**call, "files": [str(path)]})
-        direct = await client.call_tool("length_of", {"p": str(path)})
-        needless = await client.call_tool("call_tool", {**call, "name": "double", "files": [str(path)]})
-    assert granted.structured_content == {"result": 9}
-    assert direct.structured_content == {"result": 9}
-    assert error_of(needless)["kind"] == "denied"
 
 
 @pytest.mark.parametrize("allowed", [True, False])
@@ -299,7 +257,7 @@ async def test_an_answer_to_a_question_that_was_not_asked_does_not_count(desk: D
 
 
 async def test_a_tool_that_reads_is_not_listed_for_a_client_that_cannot_ask(
-    desk: Desk, mode: str, open_folder: Path
+    desk: Desk, era: str, open_folder: Path
 ) -> None:
     (open_folder / "notes.txt").write_text("something")
     desk.has(reading(), tool())
@@ -307,14 +265,14 @@ async def test_a_tool_that_reads_is_not_listed_for_a_client_that_cannot_ask(
     async def person(_: object, params: Any) -> ElicitResult:
         return ElicitResult(action="accept", content={"allow": True})
 
-    async with desk.client(mode) as client:
+    async with desk.client(era) as client:
         names = {one.name for one in (await client.list_tools()).tools}
         found = await client.call_tool("search_tools", {"query": "Return twice the number"})
         called = await client.call_tool("length_of", {"p": str(open_folder / "notes.txt")})
     assert {"double", "length_of"} & names == {"double"}
     assert [one["name"] for one in found.structured_content["tools"]] == ["double"]
     assert error_of(called)["kind"] == "denied"
-    async with desk.client(mode, elicitation_callback=person) as client:
+    async with desk.client(era, elicitation_callback=person) as client:
         assert "length_of" in {one.name for one in (await client.list_tools()).tools}
 
 
@@ -325,7 +283,7 @@ def reading() -> Any:
 
 
 async def test_a_file_that_becomes_a_link_while_a_person_is_asked_is_not_read(
-    desk: Desk, mode: str, open_folder: Path
+    desk: Desk, era: str, open_folder: Path
 ) -> None:
     path, secret = open_folder / "notes.txt", open_folder / "secret.txt"
     path.write_text("something")
@@ -338,7 +296,7 @@ async def test_a_file_that_becomes_a_link_while_a_person_is_asked_is_not_read(
         return ElicitResult(action="accept", content={"allow": "secret" not in params.message})
 
     call = {"name": "length_of", "arguments": {"p": str(path)}, "files": [str(path)]}
-    async with desk.client(mode, elicitation_callback=person) as client:
+    async with desk.client(era, elicitation_callback=person) as client:
         result = await client.call_tool("call_tool", call)
     assert error_of(result)["kind"] == "denied"
 
