@@ -1,7 +1,6 @@
 """A proved tool is kept only when that is approved, and nobody is asked twice."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -9,9 +8,9 @@ from agent.budget import Budget, RunLimits
 from agent.configuration.settings import settings_as_in
 from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Consent, ToolToApprove
-from agent.events import Note, RunStarted, ToolRefused, ToolRegistered
+from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
-from agent.store.runs import Run, journal_path
+from agent.store.runs import Run
 from mcp_tools.tool import Tool
 from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, decide
 
@@ -57,13 +56,6 @@ async def test_a_refused_tool_is_not_kept_and_the_answer_stands(desk):
     assert not [event for event in desk.of(Note) if "not kept" in event.text], "told twice"
 
 
-async def test_a_replay_goes_the_same_way_without_asking(desk):
-    first = await desk.plays(SCRATCH, *STORY).ask(QUESTION, approve=Someone(False))
-    again = await desk.replay(first.run_id)
-    assert (again.text, again.tools_created, again.steps) == (first.text, (), first.steps)
-    assert [e.name for e in desk.of(ToolRefused)] == ["nth_fibonacci"]
-
-
 async def test_what_was_approved_stays_approved_in_a_replay(desk):
     first = await desk.plays(*STORY).ask(QUESTION, approve=Someone(True))
     again = await desk.replay(first.run_id)
@@ -103,12 +95,6 @@ async def test_without_anyone_to_ask_the_setting_decides(desk, mode, reason):
     assert reason in refused.reason
 
 
-async def test_a_resumed_run_keeps_its_own_mode(desk):
-    await desk.plays(SCRATCH, *STORY).stop(QUESTION, lambda event: isinstance(event, RunStarted), approval="never")
-    answer = await desk.plays(SCRATCH, *STORY).resume()
-    assert (answer.text, answer.tools_created) == (ANSWER, ())
-
-
 def test_a_session_decides_about_a_run_that_was_begun_outside_of_it():
     run = Run("r", "?", "m", 0.0, configuration={"approval": "auto"})
     assert settings_as_in(run, read_settings({"approval": "ask"}), goes_on=True).approval == "ask"
@@ -122,23 +108,3 @@ async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(tmp_path):
     assert await consent.refusal_of_tool(Tool("a", "", {}, {}, "def a() -> int: return 1")) == ""
     assert budget.seconds - before < 0.9
     await journal.aclose()
-
-
-async def test_a_run_from_before_approvals_replays(desk):
-    """Its configuration names no mode, and its journal holds no decision."""
-    answer = await desk.plays(*STORY).ask(QUESTION)
-    path = desk.runs / answer.run_id / "run.json"
-    run = json.loads(path.read_text())
-    del run["configuration"]["approval"]
-    path.write_text(json.dumps(run))
-    journal = journal_path(desk.runs, answer.run_id)
-    lines = [line for line in journal.read_text().splitlines() if '"kind":"approval"' not in line]
-    journal.write_text("\n".join(lines) + "\n")
-    again = await desk.replay(answer.run_id)
-    assert (again.text, again.tools_created) == (ANSWER, ("nth_fibonacci",))
-
-
-async def test_the_decision_stands_in_the_journal(desk):
-    answer = await desk.plays(*STORY).ask(QUESTION)
-    records = [r for r in Journal.replay(journal_path(desk.runs, answer.run_id)).records() if r.kind == "approval"]
-    assert [r.output for r in records] == [{"approved": True, "reason": ""}]

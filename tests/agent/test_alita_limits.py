@@ -6,7 +6,6 @@ import pytest
 
 from agent.answer import Answer
 from agent.configuration.settings import Settings, settings_as_in
-from agent.events import ModelCalled
 from agent.store.runs import Run
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply, text_of
 
@@ -19,10 +18,9 @@ SEARCHES = [
 RULING = {"because": "the sequence", "result": "1"}
 
 
-@pytest.mark.parametrize("steps", [1, 2])
-async def test_steps(desk, steps):
-    answer = await desk.plays(GUESS, *SEARCHES).ask("How many?", max_steps=steps)
-    assert (answer.text, answer.status, answer.limit, answer.steps) == ("about 40", "limit", "steps", steps)
+async def test_steps(desk):
+    answer = await desk.plays(GUESS, *SEARCHES).ask("How many?", max_steps=2)
+    assert (answer.text, answer.status, answer.limit, answer.steps) == ("about 40", "limit", "steps", 2)
 
 
 async def test_a_result_is_the_best_answer_and_costs_no_further_call(desk):
@@ -31,24 +29,11 @@ async def test_a_result_is_the_best_answer_and_costs_no_further_call(desk):
     assert answer.usage.calls == 2
 
 
-async def test_where_the_model_gives_no_guess_there_is_no_answer(desk):
-    answer = await desk.plays({**GUESS, "text": ""}, *SEARCHES).ask("How many?", max_steps=1)
-    assert (answer.text, answer.status, answer.limit) == ("", "limit", "steps")
-
-
 async def test_tokens(desk):
     lines = [{**line, "usage": [900, 100]} for line in STORY]
     answer = await desk.plays(*lines).ask(QUESTION, max_tokens=1500)
     assert (answer.text, answer.status, answer.limit) == (ANSWER, "limit", "tokens")
     assert answer.usage.input_tokens + answer.usage.output_tokens == 2000
-
-
-async def test_tokens_while_a_tool_is_being_written(desk):
-    lines = [{**line, "usage": [900, 100]} for line in STORY]
-    answer = await desk.plays(*lines).ask(QUESTION, max_tokens=500)
-    assert (answer.text, answer.status, answer.limit) == (ANSWER, "limit", "tokens")
-    assert answer.usage.input_tokens == 900
-    assert answer.tools_created == (), "there were no tokens left for its tests"
 
 
 async def test_money_where_the_price_is_known(desk, openai_server):
@@ -67,13 +52,6 @@ async def test_money_where_the_price_is_known(desk, openai_server):
     assert answer.text == "perhaps", "the last call is for a best guess"
 
 
-async def test_no_money_at_all_ends_behind_the_first_paid_call(desk, openai_server):
-    openai_server.default = reply
-    url = openai_server.url.replace("127.0.0.1", "127.1")
-    answer = await desk.ask(QUESTION, model="gpt-4o", base_url=url, api_key="k" * 20, max_cost=0)
-    assert (answer.status, answer.limit, len(openai_server.requests)) == ("limit", "cost", 1)
-
-
 async def test_money_where_no_price_is_known_is_told(desk, openai_server):
     openai_server.default = reply
     answer = await desk.ask(QUESTION, model="tiny-1", base_url=openai_server.url, max_cost=0.0001)
@@ -88,23 +66,11 @@ async def test_seconds_end_a_call_that_takes_longer(desk, openai_server):
     assert answer.seconds < 15
 
 
-async def test_the_usage_of_unusable_output_is_counted(desk, openai_server):
-    from support.openai_server import Step
-
-    openai_server.default = lambda body: Step(text="")
-    answer = await desk.ask(QUESTION, model="tiny-1", base_url=openai_server.url, max_tokens=50)
-    assert (answer.status, answer.limit) == ("limit", "tokens")
-    assert answer.usage.input_tokens == 10 * len(openai_server.requests)
-
-
-@pytest.mark.parametrize(
-    ("limit", "enough"), [({"max_steps": 1}, {"max_steps": 9}), ({"max_tokens": 500}, {"max_tokens": 99_000})]
-)
-async def test_a_limited_run_goes_on_with_a_higher_limit(desk, limit, enough):
+async def test_a_limited_run_goes_on_with_a_higher_limit(desk):
     lines = [{**line, "usage": [900, 100]} for line in (GUESS, *STORY)]
-    first = await desk.plays(*lines).ask(QUESTION, **limit)
+    first = await desk.plays(*lines).ask(QUESTION, max_tokens=500)
     assert first.status == "limit"
-    answer = await desk.resume(first.run_id, **enough)
+    answer = await desk.resume(first.run_id, max_tokens=99_000)
     assert (answer.text, answer.status, answer.run_id) == (ANSWER, "answered", first.run_id)
     assert (await desk.replay(first.run_id)).text == ANSWER
 
@@ -126,15 +92,3 @@ async def test_what_a_limit_forbade_in_the_middle_is_done_with_a_higher_one(desk
     assert (first.status, first.limit, first.usage.calls, first.tools_created) == ("limit", "tokens", 3, ())
     answer = await desk.resume(first.run_id, max_tokens=99_000)
     assert (answer.text, answer.status, answer.tools_created) == (ANSWER, "answered", ("nth_fibonacci",))
-
-
-async def test_a_limited_run_replays_to_the_same_end(desk):
-    first = await desk.plays(GUESS, *SEARCHES).ask("How many?", max_steps=2)
-    replayed = await desk.replay(first.run_id)
-    assert (replayed.text, replayed.status, replayed.limit) == ("about 40", "limit", "steps")
-
-
-async def test_a_limit_without_a_model_call_left_keeps_the_run_bounded(desk):
-    answer = await desk.plays({"text": "prose", "repeat": True}, *CREATION).ask("How many?", max_steps=3)
-    assert len(desk.of(ModelCalled)) <= 4
-    assert answer.status in {"answered", "limit"}

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import time
-
 import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, ModelUnknownError, ModelUnreachableError, StorageError, UsageError
 from agent.events import ModelCalled, StepStarted, ToolCalled, ToolRegistered
-from agent.store.answer_cache import SECONDS_KEPT
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import load_run
 from mcp_tools.tool import Status
-from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply, write_script
-from support.forked import Forked
+from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply
 
 TIMES_TWO = """def times_two(n: int) -> int:
     \"\"\"Doubles a number.
@@ -82,14 +76,6 @@ async def test_a_repeated_question_costs_nothing(desk):
     assert (await desk.ask("The  capital of France?")).run_id != first.run_id, "blanks may be what is asked about"
 
 
-async def test_an_answer_of_yesterday_is_asked_for_again(desk):
-    first = await desk.plays(decide("answer", answer="3", when="days")).ask("How many days are left?")
-    (kept,) = (desk.home / "cache" / "answers").iterdir()
-    yesterday = time.time() - SECONDS_KEPT - 1
-    os.utime(kept, (yesterday, yesterday))
-    assert (await desk.ask("How many days are left?")).run_id != first.run_id
-
-
 async def test_a_bug_leaves_its_traceback_beside_the_run_and_no_key(desk, monkeypatch):
     """No input is known to raise: the graph is broken by hand."""
     key = "sk-test-0123456789abcdefghij"
@@ -107,22 +93,15 @@ async def test_a_bug_leaves_its_traceback_beside_the_run_and_no_key(desk, monkey
     assert not [path for path in run.iterdir() if key in path.read_text()]
 
 
-@pytest.mark.parametrize("question", ["", " \n\t ", "\u00a0"])
-async def test_an_empty_question_is_bad_usage(desk, question):
+async def test_an_empty_question_is_bad_usage(desk):
     with pytest.raises(UsageError, match="empty"):
-        await desk.plays().ask(question)
+        await desk.plays().ask(" \n\u00a0")
     assert not desk.runs.exists()
 
 
 async def test_a_question_of_a_megabyte_is_refused_before_a_model_is_asked(desk):
     with pytest.raises(UsageError, match=r"1,000,000 characters.*100,000"):
         await desk.plays().ask("x" * 1_000_000)
-
-
-async def test_the_longest_question_is_asked(desk):
-    question = ("word " * 20_000).strip()[:100_000]
-    answer = await desk.plays(decide("answer", answer="many")).ask(question)
-    assert answer.text == "many"
 
 
 async def test_an_unknown_model_is_told_with_those_there_are(desk, openai_server):
@@ -137,8 +116,6 @@ async def test_an_endpoint_that_is_not_there_is_told_and_the_run_is_kept(desk, o
         await desk.ask(QUESTION, model="tiny-1", base_url="http://127.0.0.1:9/v1")
     openai_server.default = reply
     run_id = desk.events[0].run_id
-    with pytest.raises(ModelUnreachableError):
-        await desk.resume()
     folder = desk.runs / run_id / "run.json"
     folder.write_text(folder.read_text().replace("by flag", ""))
     settings = read_settings({}, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
@@ -177,30 +154,15 @@ async def test_a_reply_of_which_nothing_can_be_carried_out_is_asked_again(desk, 
     assert (answer.text, answer.status, answer.steps) == ("42", "answered", 1)
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
-async def test_a_model_that_gives_nothing_usable_ends_in_a_best_guess(desk, bad):
+async def test_a_model_that_gives_nothing_usable_ends_in_a_best_guess(desk):
     """Before that, the question is searched for."""
     shelve(desk)
-    lines = [{"text": "perhaps 42", "when": "No more calls are possible"}, {**bad, "repeat": True}]
+    lines = [{"text": "perhaps 42", "when": "No more calls are possible"}, {"text": "", "repeat": True}]
     answer = await desk.plays(*lines).ask(DOUBLE)
     assert (answer.text, answer.status, answer.steps) == ("perhaps 42", "answered", 1)
     assert [event.action for event in desk.of(StepStarted)] == ["search"]
     assert len(desk.of(ModelCalled)) == 3 + 3 + 1
     assert "gave no valid action in 3 attempts" in desk.notes
-
-
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
-async def test_so_it_is_with_a_real_endpoint(desk, openai_server, bad):
-    """The reply is asked again; the calls are bounded."""
-    from support.openai_server import Step
-
-    shelve(desk)
-    calls = [(bad["tool"], bad["arguments"])] if "tool" in bad else []
-    openai_server.default = lambda body: Step(text=bad.get("text"), tools=calls, finish=bad.get("finish"))
-    answer = await desk.ask(DOUBLE, model="tiny-1", base_url=openai_server.url)
-    assert answer.status in {"answered", "no_answer"}
-    assert len(openai_server.requests) <= 20
-    assert answer.usage.calls == len(openai_server.requests)
 
 
 async def test_an_endless_loop_is_refused_and_ends_in_the_best_answer(desk):
@@ -210,41 +172,6 @@ async def test_an_endless_loop_is_refused_and_ends_in_the_best_answer(desk):
     assert len(desk.of(ModelCalled)) == 1 + 3
     assert "already done" in desk.notes
     assert "<data" not in desk.notes
-
-
-async def test_a_search_that_finds_nothing_says_so_and_the_run_goes_on(desk):
-    lines = [
-        decide("answer", answer="Unknown to me", when="The search failed: nothing was found"),
-        decide("search", query="the winner"),
-    ]
-    answer = await desk.plays(*lines).ask("Who won?")
-    assert (answer.text, answer.status, answer.steps) == ("Unknown to me", "answered", 1)
-    assert "nothing was found" in desk.notes
-
-
-async def test_a_program_is_run_and_corrected(desk):
-    """The second one goes on with what the first one defined before it failed."""
-    lines = [
-        decide("run_code", code="from times_two import times_two\nhalf = 20\nprint(1 // 0)"),
-        decide("run_code", code="print(times_two(half) + 2)", when="ZeroDivisionError"),
-        decide("answer", answer="42"),
-    ]
-    shelve(desk)
-    answer = await desk.plays(*lines).ask(DOUBLE)
-    assert answer.text == "42"
-    assert [call.ok for call in desk.of(ToolCalled)] == [False, True]
-    assert desk.of(ToolCalled)[1].preview == "42"
-
-
-async def test_a_result_that_is_the_answer_ends_the_run_without_a_further_call(desk):
-    answer = await desk.plays(decide("run_code", code="print(6 * 7)", final_answer="{}")).ask(DOUBLE)
-    assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("42", "answered", 1, 1)
-
-
-async def test_a_result_that_failed_is_not_the_answer(desk):
-    lines = [decide("run_code", code="1 / 0", final_answer="{}"), decide("answer", answer="undefined", when="Zero")]
-    answer = await desk.plays(*lines).ask("What is one by nothing?")
-    assert (answer.text, answer.usage.calls) == ("undefined", 2)
 
 
 async def test_a_corrupt_object_beside_a_tool_is_told_and_kept(desk):
@@ -323,52 +250,3 @@ async def test_code_that_never_works_is_no_tool(desk):
     assert (answer.text, answer.tools_created) == ("no number", ())
     assert desk.library.list() == []
     assert answer.usage.calls == 2, "what does not work is not examined"
-
-
-def wait_for(path):
-    while not path.exists():
-        time.sleep(0.001)
-
-
-def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
-    """The same source is one tool; another source gets a name of its own, and each calls its own."""
-    other = decide("create_tool", code=CODE.replace("a, b = 0, 1", "b, a = 1, 0"), when=QUESTION)
-    answered = decide("answer", answer=ANSWER, when=ANSWER)
-    (desk.folder / "other").mkdir()
-    gate = desk.folder / "gate"
-
-    def asks(model, name):
-        async def main():
-            async def work(alita):
-                await alita._opened.sandbox(alita.settings)
-                (desk.folder / name).touch()
-                await asyncio.to_thread(wait_for, gate)
-                return await alita.ask(QUESTION)
-
-            answer = await desk.use(work, model=model, use_cache=False)
-            (desk.folder / name).write_text(f"{answer.text} {answer.tools_created[0]} {answer.tools_used[0]}")
-
-        return lambda: asyncio.run(main())
-
-    models = [desk.plays(answered, *STORY).model]
-    models.append(write_script(desk.folder / "other" / "script.jsonl", [answered, other, *CREATION]))
-    names = ["first", "second"]
-    children = [Forked(asks(model, name)) for model, name in zip(models, names, strict=True)]
-    for name in names:
-        wait_for(desk.folder / name)
-    gate.touch()
-    assert [child.wait() for child in children] == [0, 0]
-    told = [(desk.folder / name).read_text().split() for name in names]
-    assert {text for text, _, _ in told} == {ANSWER}
-    assert {used for _, _, used in told} == {tool.name for tool in desk.library.list()}
-    assert sorted(used for _, _, used in told) == ["nth_fibonacci", "nth_fibonacci_2"]
-    assert desk.library.flaws() == []
-
-
-async def test_a_hosted_model_has_room_to_think(desk, openai_server):
-    """Thoughts count as output. What is asked for is sent, too: the length of each reply."""
-    openai_server.default = reply
-    answer = await desk.ask(QUESTION, model="tiny-1", base_url=openai_server.url)
-    assert answer.text == ANSWER
-    assert [body["max_tokens"] for body in openai_server.requests] == [20_000, 15_000, 20_000]
-    assert not [body for body in openai_server.requests if "stop" in body]

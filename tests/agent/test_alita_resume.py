@@ -17,7 +17,7 @@ from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
 from agent.traces.trace import read_trace
 from mcp_tools.library.library import Library
-from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply, write_script
+from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
 from support.forked import Forked
 
 FIRST, SECOND, THIRD = "nothing was found for 'the winner'", "No file is attached", "Traceback"
@@ -29,7 +29,6 @@ SEARCHES = [
     decide("search", query="the winner"),
 ]
 """Three steps that find nothing, and the answer."""
-MANY = 14
 
 
 def only_run(desk):
@@ -46,15 +45,14 @@ def files_of(folder):
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("moment", ["examine 1", "decide 2"])
-def test_killed_while_a_model_thinks(desk, openai_server, moment):
-    """`kill -9` in the middle of each model call: the run goes on there, and no answered call is made again."""
+def test_killed_while_a_model_thinks(desk, openai_server):
+    """`kill -9` in the middle of a model call: the run goes on there, and no answered call is made again."""
     held, release = threading.Event(), threading.Event()
     counted = Counter()
 
     def held_back(body):
         counted[kind_of(body)] += 1
-        if f"{kind_of(body)} {counted[kind_of(body)]}" == moment:
+        if f"{kind_of(body)} {counted[kind_of(body)]}" == "examine 1":
             held.set()
             release.wait(30)
         return reply(body)
@@ -80,12 +78,10 @@ def test_killed_while_a_model_thinks(desk, openai_server, moment):
     assert asyncio.run(desk.replay(run_id)).text == ANSWER
 
 
-@pytest.mark.parametrize("text", ['"kind":"sandbox"', '"describe":', '"register":'])
-def test_killed_between_other_calls(desk, text):
-    """`kill -9` while the tool is tried, registered and called."""
+def test_killed_while_a_tool_is_registered(desk):
     desk.plays(*STORY)
     child = Forked(lambda: asyncio.run(desk.ask(QUESTION)))
-    child.kill_when(lambda: any(text in path.read_text() for path in desk.runs.glob("*/journal.jsonl")))
+    child.kill_when(lambda: any('"register":' in path.read_text() for path in desk.runs.glob("*/journal.jsonl")))
     run_id = only_run(desk)
     known = {(record.key, record.nth) for record in records(desk, run_id)}
     assert Library(desk.tools_dir, desk.home / "data").flaws() == []
@@ -106,11 +102,10 @@ def chosen(step):
     return lambda event: isinstance(event, StepStarted) and event.step == step
 
 
-@pytest.mark.parametrize("step", [1, 4])
-async def test_a_stopped_run_goes_on_behind_what_it_recorded(desk, step):
-    stopped = await desk.plays(*SEARCHES).stop("Who won?", chosen(step))
+async def test_a_stopped_run_goes_on_behind_what_it_recorded(desk):
+    stopped = await desk.plays(*SEARCHES).stop("Who won?", chosen(4))
     assert stopped.status == "interrupted"
-    assert stopped.steps <= step
+    assert stopped.steps <= 4
     saved = load_run(desk.runs, stopped.run_id)
     assert (saved.status, saved.answer.steps) == ("interrupted", stopped.steps)
     answer = await desk.resume(stopped.run_id)
@@ -120,33 +115,6 @@ async def test_a_stopped_run_goes_on_behind_what_it_recorded(desk, step):
     assert desk.of(RunStarted)[0].resumed
     replayed = await desk.replay(stopped.run_id)
     assert (replayed.text, replayed.steps, replayed.usage.calls) == ("done", 3, 4)
-
-
-async def test_a_run_that_is_stopped_while_a_tool_is_made_keeps_the_tool(desk):
-    stopped = await desk.plays(*STORY).stop(QUESTION, chosen(1))
-    assert (stopped.status, stopped.tools_created, stopped.steps) in [
-        ("interrupted", ("nth_fibonacci",), 1),
-        ("interrupted", (), 0),
-    ]
-    answer = await desk.resume()
-    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
-    assert (await desk.replay(answer.run_id)).text == ANSWER
-
-
-async def test_a_run_stopped_twice_and_then_killed_still_replays(desk):
-    """The same tool called before and after a stop is two calls in the journal."""
-    first = await desk.plays(*SEARCHES).stop("Who won?", chosen(1))
-
-    async def again(alita):
-        return await desk.stopped(alita, lambda hear: alita.resume(first.run_id, on_event=hear), chosen(2))
-
-    second = await desk.use(again)
-    assert second.status == "interrupted"
-    answer = await desk.resume()
-    assert (answer.text, answer.steps) == ("done", 3)
-    made = [(record.key, record.nth) for record in records(desk, first.run_id)]
-    assert len(made) == len(set(made))
-    assert (await desk.replay(first.run_id)).text == "done"
 
 
 async def test_one_tool_called_before_and_after_a_stop_is_two_calls(desk):
@@ -169,12 +137,6 @@ async def test_one_tool_called_before_and_after_a_stop_is_two_calls(desk):
     made = [(record.key, record.nth) for record in records(desk, answer.run_id)]
     assert len(made) == len(set(made))
     assert (await desk.replay(answer.run_id)).text == "done"
-
-
-async def test_a_stop_before_the_first_step_is_no_answer(desk):
-    stopped = await desk.plays(*SEARCHES).stop("Who won?", begun)
-    assert (stopped.status, stopped.steps, stopped.usage.calls) == ("interrupted", 0, 0)
-    assert (await desk.resume()).text == "done"
 
 
 async def test_a_failed_run_is_tried_again(desk):
@@ -241,13 +203,6 @@ async def test_a_replay_that_goes_on_live_from_a_step(desk):
     assert (await desk.replay(fork.run_id)).text == "another"
 
 
-async def test_a_replay_of_a_failed_run_fails_the_same_way(desk):
-    with pytest.raises(ModelError, match="no connection"):
-        await desk.plays({"error": "unreachable", "message": "no connection"}).ask("Who won?")
-    with pytest.raises(ModelError, match="no connection"):
-        await desk.replay(only_run(desk))
-
-
 async def test_a_damaged_journal_is_told(desk):
     answer = await desk.plays(*SEARCHES).ask("Who won?")
     path = journal_path(desk.runs, answer.run_id)
@@ -256,50 +211,18 @@ async def test_a_damaged_journal_is_told(desk):
         await desk.replay(answer.run_id)
 
 
-async def test_a_replay_obeys_the_limits_of_its_run(desk):
-    """It took more steps than are allowed without a word."""
-    await desk.plays(*STORY).ask(QUESTION)
-    use = [decide("use_tool", tool="nth_fibonacci", arguments={"n": n}) for n in range(1, MANY + 1)]
-    desk.plays(*use, decide("answer", answer="done"))
-    answer = await desk.ask("List the Fibonacci numbers.", max_steps=MANY + 1)
-    assert (answer.text, answer.steps) == ("done", MANY)
-    replayed = await desk.replay(answer.run_id)
-    assert (replayed.text, replayed.status, replayed.steps) == ("done", "answered", MANY)
-
-
-@pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_tokens": 10**6}, {"max_seconds": 900.0}, {"max_cost": 5.0}])
-async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
-    stopped = await desk.plays(*SEARCHES).stop("Who won?", begun, **limit)
-    (name, value), *_ = limit.items()
+async def test_a_stopped_run_goes_on_under_its_own_limits(desk):
+    stopped = await desk.plays(*SEARCHES).stop("Who won?", begun, max_cost=5.0)
     seen = []
 
     async def resumed(alita):
-        answer = await alita.resume(
-            stopped.run_id, on_event=lambda _: seen.append(getattr(alita.running.settings, name))
-        )
-        seen.append(getattr(alita.settings, name))
+        answer = await alita.resume(stopped.run_id, on_event=lambda _: seen.append(alita.running.settings.max_cost))
+        seen.append(alita.settings.max_cost)
         return answer
 
     await desk.use(resumed)
-    assert seen[0] == value
-    assert seen[-1] != value, "the next question has its own"
-
-
-async def test_a_run_of_another_model_goes_on_with_its_own(desk):
-    first = await desk.plays(*SEARCHES).stop("Who won?", begun)
-    desk.model = write_script(desk.folder / "other.jsonl", [decide("answer", answer="Paris", when="capital")])
-
-    async def both(alita):
-        assert (await alita.ask("The capital of France?")).text == "Paris"
-        return await alita.resume(first.run_id)
-
-    assert (await desk.use(both)).status == "answered"
-
-
-async def test_a_role_that_is_configured_later_changes_no_replay(desk):
-    first = await desk.plays(*STORY).ask(QUESTION)
-    desk.flags = {"writer": ("gpt-5",), "fallback": ("gpt-5-mini",)}
-    assert (await desk.replay(first.run_id)).text == ANSWER
+    assert seen[0] == 5.0
+    assert seen[-1] != 5.0, "the next question has its own"
 
 
 async def test_a_run_does_not_go_on_with_another_file(desk, tmp_path):
@@ -311,45 +234,6 @@ async def test_a_run_does_not_go_on_with_another_file(desk, tmp_path):
         await desk.resume(stopped.run_id)
     data.write_text("1\n")
     assert (await desk.resume(stopped.run_id)).run_id == stopped.run_id
-
-
-async def test_after_a_stopped_question_the_next_one_is_answered(desk):
-    async def both(alita):
-        stopped = await desk.stopped(alita, lambda hear: alita.ask("Who won?", on_event=hear), begun)
-        assert stopped.status == "interrupted"
-        return await alita.ask("Who won?")
-
-    assert (await desk.plays(*SEARCHES).use(both)).status == "answered"
-
-
-@pytest.mark.parametrize(("action", "kind"), [("run_code", "session"), ("use_tool", "sandbox")])
-def test_killed_while_a_program_or_a_tool_of_the_library_runs(desk, action, kind):
-    desk.plays(*STORY)
-    asyncio.run(desk.ask(QUESTION))
-    use = decide("use_tool", tool="nth_fibonacci", arguments={"n": 60})
-    program = decide("run_code", code="from nth_fibonacci import nth_fibonacci\nprint(nth_fibonacci(60))")
-    end = decide("answer", answer="1548008755920", when="1548008755920")
-    desk.plays(end, program if action == "run_code" else use)
-    runs = set(desk.runs.iterdir())
-    child = Forked(lambda: asyncio.run(desk.ask("What is Fibonacci number sixty?")))
-    child.kill_when(lambda: any(f'"kind":"{kind}"' in p.read_text() for p in journals(desk, runs)))
-    answer = asyncio.run(desk.resume())
-    assert (answer.text, answer.status) == ("1548008755920", "answered")
-    assert [tool.name for tool in desk.library.list()] == ["nth_fibonacci"]
-
-
-def journals(desk, but):
-    return [path for run in set(desk.runs.iterdir()) - but for path in run.glob("journal.jsonl")]
-
-
-def test_killed_before_the_first_call(desk):
-    """`kill -9` as soon as the run has its folder."""
-    desk.plays(*STORY)
-    child = Forked(lambda: asyncio.run(desk.ask(QUESTION)))
-    child.kill_when(lambda: any(desk.runs.glob("*/run.json")))
-    answer = asyncio.run(desk.resume())
-    assert (answer.text, answer.status) == (ANSWER, "answered")
-    assert asyncio.run(desk.replay(answer.run_id)).text == ANSWER
 
 
 ALL_KINDS = [
@@ -384,7 +268,7 @@ async def test_a_run_killed_at_any_entry_of_its_journal_goes_on_as_if_it_had_not
     registered = next(n for n, line in enumerate(lines) if '"register":' in line)
     # What stands before an entry are parts of it: a run that is killed there goes on from the entry before.
     entries = [n for n, line in enumerate(lines, 1) if '"blob":' not in line]
-    for count in (0, *entries[:-1:2]):
+    for count in (0, *entries[:-1:6]):
         (folder / "journal.jsonl").write_text("".join(lines[:count]))
         run = load_run(desk.runs, whole.run_id)
         save_run(desk.runs, replace(run, status="running", answer=None))
@@ -396,15 +280,6 @@ async def test_a_run_killed_at_any_entry_of_its_journal_goes_on_as_if_it_had_not
             assert part == before, f"killed after {count} lines"
         marks = [line for line in (folder / "journal.jsonl").read_text().splitlines() if '"mark":' in line]
         assert len(marks) == 4
-
-
-async def test_the_time_before_an_interruption_counts(desk):
-    slow = {**SEARCHES[-1], "delay": 0.5}
-    stopped = await desk.plays(*SEARCHES[:-1], slow).stop("Who won?", chosen(1))
-    assert stopped.seconds > 0.5
-    answer = await desk.resume()
-    assert answer.seconds > stopped.seconds
-    assert load_run(desk.runs, answer.run_id).answer.seconds == round(answer.seconds, 3)
 
 
 async def test_what_failed_on_the_way_is_not_tried_again_after_a_kill(desk):

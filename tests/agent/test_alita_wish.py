@@ -22,14 +22,6 @@ async def test_the_tool_of_the_library_that_fits_is_found_instead(desk):
     assert (answer.text, answer.tools_created, answer.tools_used) == (ANSWER, (), ("nth_fibonacci",))
 
 
-async def test_neither_arithmetic_nor_an_earlier_answer_stands_in_for_a_tool(desk):
-    await desk.plays(decide("answer", answer=ANSWER, when=QUESTION)).ask(QUESTION)
-    answer = await desk.plays(*CREATES).ask(QUESTION, wish="create")
-    assert answer.tools_created == ("nth_fibonacci",)
-    failing = {"text": "no", "repeat": True}
-    assert (await desk.plays(failing).ask("What is 2 + 2?", wish="create")).text != "4"
-
-
 async def test_a_follow_up_is_no_way_around_it(desk):
     await desk.plays(decide("answer", answer=ANSWER, when=QUESTION)).ask(QUESTION)
     talk = Conversation([Turn("What is the 60th Fibonacci number?", "1548008755920", "261122-000000-aaaa", "answered")])
@@ -50,25 +42,7 @@ async def test_a_tool_that_never_works_is_tried_a_few_times(desk):
     assert (answer.text, answer.status, answer.tools_created, answer.steps) == ("", "no_answer", (), 3)
 
 
-async def test_a_replay_goes_the_same_way(desk):
-    first = await desk.plays(*CREATES).ask(QUESTION, wish="create")
-    again = await desk.plays().replay(first.run_id)
-    assert (again.text, again.tools_created, again.usage) == (first.text, first.tools_created, first.usage)
-
-
 async def test_a_resumed_run_is_for_the_same(desk):
     await desk.plays(*UNWILLING).stop(QUESTION, lambda event: isinstance(event, RunStarted), wish="create")
     answer = await desk.plays(*UNWILLING).resume()
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
-
-
-async def test_a_fork_is_for_the_same(desk):
-    first = await desk.plays(*CREATES).ask(QUESTION, wish="create")
-    desk.library.delete("nth_fibonacci")
-    answer = await desk.plays(*UNWILLING).replay(first.run_id, until=0)
-    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
-
-
-async def test_a_plain_question_is_decided_by_the_model_as_before(desk):
-    answer = await desk.plays(decide("answer", answer="365", when=QUESTION)).ask(QUESTION)
-    assert (answer.text, answer.tools_created) == ("365", ())

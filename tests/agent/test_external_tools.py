@@ -12,7 +12,6 @@ from agent.budget import Budget
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Consent
-from agent.errors import RunError
 from agent.events import ToolCalled, ToolFound, Warned
 from agent.store.journal import Journal
 from mcp_tools.child import INHERITED
@@ -61,40 +60,10 @@ async def test_a_replay_needs_no_server(desk, log):
     assert len(starts(log)) == 1
 
 
-async def test_a_run_of_before_is_replayed_where_a_server_is_configured_by_now(desk, log):
-    answer = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
-    serve(desk, log)
-    assert (await desk.replay(answer.run_id)).text == "Paris"
-    assert starts(log) == []
-
-
 async def test_an_answer_from_a_server_is_asked_for_again(desk, log):
     serve(desk, log)
     first = await desk.plays(FOUND, USE).ask(QUESTION)
     assert (await desk.plays(FOUND, USE).ask(QUESTION)).run_id != first.run_id
-
-
-def test_without_a_server_nothing_of_it_is_imported(desk, log):
-    import subprocess
-    import sys
-
-    program = (
-        "import sys; sys.argv = ['alita', '--model', sys.argv[1], 'The capital of France?']\n"
-        "from agent.cli.main import main\n"
-        "try: main()\n"
-        "except SystemExit as end: assert not end.code, end\n"
-        "assert 'langgraph' in sys.modules\n"
-        "assert not {'mcp', 'mcp_types', 'mcp_tools.clients.servers'} & set(sys.modules)\n"
-    )
-    desk.plays(decide("answer", answer="Paris", when="capital"))
-    ended = subprocess.run(
-        [sys.executable, "-c", program, desk.model],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    assert (ended.returncode, ended.stdout) == (0, "Paris\n"), ended.stderr
 
 
 async def test_several_questions_use_one_connection(desk, log):
@@ -114,16 +83,6 @@ async def test_a_tool_that_fails_is_an_observation(desk, log):
     tell = decide("answer", answer="It burns.", when="calc__fail() failed: the disk is on fire")
     answer = await desk.plays(tell, use).ask("Please let the disk fail always.")
     assert (answer.text, answer.tools_used) == ("It burns.", ())
-
-
-async def test_arguments_that_do_not_fit_are_told_and_not_sent(desk, log):
-    serve(desk, log)
-    big = "x" * 300
-    wrong = decide("use_tool", tool="calc__echo", arguments={"text": big})
-    answer = await desk.plays(decide("answer", answer="said", when=f'<data source="calc__echo">\n{big}'), wrong).ask(
-        "Say again a text."
-    )
-    assert answer.text == "said"
 
 
 async def test_a_server_that_cannot_be_started_is_noted_and_the_question_answered(desk, log):
@@ -196,15 +155,6 @@ async def test_a_killed_run_goes_on_with_what_its_server_said(desk, log):
     desk.plays(FOUND)
     again = await desk.resume(answer.run_id, max_steps=5)
     assert (again.text, len(starts(log))) == ("42", 1)
-
-
-async def test_what_was_not_called_cannot_be_replayed(desk, log):
-    serve(desk, log)
-    answer = await desk.plays(FOUND, USE).ask(QUESTION)
-    journal = desk.runs / answer.run_id / "journal.jsonl"
-    journal.write_text("".join(line + "\n" for line in journal.read_text().splitlines() if '"call":' not in line))
-    with pytest.raises(RunError, match="external call"):
-        await desk.replay(answer.run_id)
 
 
 REFUSED = decide("answer", answer="not called", when="was not called")

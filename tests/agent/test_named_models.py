@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from agent.configuration.project_choice import ProjectChoice, require_allowed
-from agent.configuration.settings import Settings, configuration_of
+from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
 from agent.models.named import NamedModel
 from agent.models.protocol import Price, Request
 from agent.models.roles import Models, endpoint_of
 from mcp_tools.clients.trust import FILE, Decisions
-from support.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer, Step
 
 ASK = [{"role": "user", "content": "Hello?"}]
 KEYS = {"OPENAI_API_KEY": "key-of-all-models-0123", "BIG_KEY": "key-of-the-big-one-0123"}
@@ -37,7 +36,7 @@ async def test_roles_and_fallbacks_use_models_with_endpoints_and_keys_of_their_o
             f'dialect = "responses"\n[models.cheap]\nmodel = "tiny"\nbase_url = "{openai_server.url}"\n'
             "price = { input = 1, cached = 0.5, output = 10 }\ntemperature = 0.7"
         )
-        other.fail(400, "no")
+        other.default = lambda _: Step(status=400, body={"error": {"message": "no"}})
         openai_server.answer("Hi")
         settings = place.read(**KEYS)
         answer = await asked(settings)
@@ -50,14 +49,6 @@ async def test_roles_and_fallbacks_use_models_with_endpoints_and_keys_of_their_o
     assert "authorization" not in openai_server.headers[0], "the key of all models stays at its endpoint"
     assert set(KEYS.values()) <= set(settings.secrets)
     assert not any(key in repr(settings) + str(settings.explain()) for key in KEYS.values())
-
-
-async def test_without_an_endpoint_of_its_own_a_model_is_asked_where_all_are(place, openai_server) -> None:
-    place.user('model = "calm"\n[models.calm]\nmodel = "gpt-x"\ntemperature = 0.1')
-    openai_server.answer("Hi")
-    await asked(place.read(OPENAI_BASE_URL=openai_server.url, **KEYS))
-    assert openai_server.requests[0]["model"] == "gpt-x"
-    assert openai_server.headers[0]["authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}"
 
 
 async def test_a_key_that_is_not_set_is_named(place, openai_server) -> None:
@@ -102,26 +93,17 @@ def test_layers_override_one_another_by_name_and_each_names_its_source(place) ->
     assert place.read().models["b"].price is None, "an entry is used as a whole"
 
 
-def test_an_answer_depends_on_the_models_that_were_named(place) -> None:
-    place.user('model = "a"\n[models.a]\nmodel = "x"\n[models.b]\nmodel = "y"')
-    told = json.loads(configuration_of(place.read())["models"])
-    assert told == {"a": {"model": "x"}}
-
-
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
         ('model = "x"\ncolour = "red"', r"models\.big\.colour"),
         ("sees = true", r"models\.big\.model"),
-        ('model = ""', r"models\.big\.model"),
         ('model = "embedded"', "use its name directly"),
-        ('model = "scripted:x"', "use its name directly"),
         ('model = "x"\nbase_url = "ftp://localhost"', "expected a URL such as"),
         ('model = "x"\nbase_url = "https://me:s3cret@a.example"', "must not contain a user name or password"),
         ('model = "x"\ndialect = "latin"', "'chat' or 'responses'"),
         ('model = "x"\nprice = { input = 1 }', r"models\.big\.price\.output"),
         ('model = "x"\nprice = { input = -1, output = 1 }', "must be a number, 0 or more"),
-        ('model = "x"\ntemperature = 3', "less than or equal to 2"),
         ('model = "x"\nkey = "BIG_KEY"', "set base_url to"),
         ('model = "x"\nbase_url = "https://a.example"\nkey = "sk-123-s3cret"', "the name of the variable"),
     ],
@@ -134,7 +116,7 @@ def test_an_entry_that_cannot_be_meant(place, entry: str, message: str) -> None:
     assert "config.toml" in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["models = 5", "[models]\nbig = 5", '[models."a,b"]', "[models.embedded]"])
+@pytest.mark.parametrize("text", ["models = 5", '[models."a,b"]', "[models.embedded]"])
 def test_models_that_are_no_tables_or_have_no_names(place, text: str) -> None:
     place.user(text)
     with pytest.raises(SettingsError, match="models"):
@@ -216,22 +198,12 @@ def test_what_a_project_names_is_asked_about_as_it_stands(place) -> None:
         require_allowed(place.read({"model": "big"}))
 
 
-def test_the_environment_may_hold_what_it_likes(tmp_path) -> None:
-    assert read_settings(environment={"ALITA_HOME": str(tmp_path), **KEYS}, current=tmp_path).models == {}
-
-
 SEEING = """
-gpt-5-mini gpt-4o openai/gpt-4o-mini-2024-07-18 chatgpt-4o-latest gpt-4.1-nano gpt-4-turbo o3 o4-mini o1
-claude-sonnet-4-5 anthropic/claude-3.5-sonnet us.anthropic.claude-3-haiku-20240307-v1:0 gemini-2.5-flash
-google/gemini-flash-latest Qwen/Qwen2.5-VL-7B-Instruct qwen2.5vl:7b qwen3-vl:8b qwen-vl-max llava:13b
-llava-v1.6 mistralai/Pixtral-12B-2409 llama3.2-vision meta-llama/Llama-3.2-11B-Vision-Instruct gemma3:4b
-google/gemma-3-27b-it llama4:scout meta-llama/Llama-4-Maverick grok-4 minicpm-v:8b glm-4.5v
-phi-4-multimodal-instruct
+gpt-5-mini openai/gpt-4o-mini-2024-07-18 o3 us.anthropic.claude-3-haiku-20240307-v1:0 gemini-2.5-flash
+qwen2.5vl:7b llava:13b mistralai/Pixtral-12B-2409 llama3.2-vision gemma3:4b llama4:scout grok-4 minicpm-v:8b glm-4.5v
 """
 NOT_SEEING = """
-embedded scripted:/tmp/gpt-4o gpt-3.5-turbo gpt-4 gpt-oss-120b gpt-4o-audio-preview o1-mini o3-mini claude-2.1
-claude-instant-1 qwen3:8b Qwen/Qwen2.5-Coder-7B llama3.2 llama-3.3-70b gemma2:9b gemma3:1b gemma-3-1b-it
-gemma3n mistral-small-24b deepseek-chat tiny-1 m
+embedded scripted:/tmp/gpt-4o gpt-4 gpt-4o-audio-preview o3-mini claude-2.1 qwen3:8b llama3.2 gemma3:1b tiny-1
 """
 
 

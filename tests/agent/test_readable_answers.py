@@ -33,46 +33,32 @@ Pair = collections.namedtuple("Pair", "low high")
 """
 VALUES = [
     ("np.float64(24.5)", "24.5"),
-    ("np.float32(24.1)", "24.1"),
-    ("np.int64(7)", "7"),
     ("np.True_", "True"),
-    ("False", "False"),
     ("[np.float64(1.5), np.int64(2)]", "1.5, 2"),
     ("np.array([1.5, 2.0])", "1.5, 2"),
-    ("np.array(3.0)", "3"),
     ("Decimal('24.50')", "24.50"),
     ("Decimal('1E+3')", "1000"),
-    ("{'total': Decimal('24.50')}", "total: 24.50"),
     ("Fraction(3, 4)", "3/4"),
     ("[Fraction(3, 1), Fraction(1, 2)]", "3, 1/2"),
     ("date(2027, 3, 14)", "2027-03-14"),
-    ("datetime.datetime(2027, 3, 14, 10, 30)", "2027-03-14 10:30:00"),
     ("[date(2027, 3, 14), time(9, 5)]", "2027-03-14, 09:05:00"),
     ("timedelta(days=1, hours=2)", "1 day, 2:00:00"),
-    ("np.datetime64('2027-03-14')", "2027-03-14"),
     ("np.datetime64('2027-03-14T10:30:00', 'ns')", "2027-03-14 10:30:00"),
-    ("pd.Timestamp('2027-03-14')", "2027-03-14"),
     ("pd.Timestamp('2027-03-14 10:30')", "2027-03-14 10:30:00"),
-    ("pd.Timedelta(hours=3)", "3:00:00"),
     ("[pd.NaT, pd.NA, 1]", "none, none, 1"),
     ("3 + 4j", "3+4j"),
     ("Colour.BLUE", "blue"),
-    ("[Colour.RED]", "RED"),
     ("{3, 1, 2}", "1, 2, 3"),
     ("(1, 'two', None)", "1, two, none"),
     ("Place('Kell', np.float64(12.0))", "name: Kell, height: 12"),
     ("Pair(1, 2)", "low: 1, high: 2"),
-    ("pd.Series([1.5, 2.5])", "1.5, 2.5"),
     ("pd.Series({'north': 12, 'south': 7})", "north: 12, south: 7"),
     ("pd.Series([date(2027, 3, 14)], index=[pd.Timestamp('2027-03-01')])", "2027-03-01: 2027-03-14"),
-    ("pd.DataFrame({'a': [1, 2]})['a'].mean()", "1.5"),
     ("{date(2027, 3, 14): [1, 2]}", '{"2027-03-14": [1, 2]}'),
     ("0.1 + 0.2", "0.3"),
-    ("1 / 3", "0.3333333333333333"),
     ("float('nan')", "nan"),
     ("pathlib.PurePosixPath('a/b')", "a/b"),
     ("'plain text'", "plain text"),
-    ("'[1, 2]'", "[1, 2]"),
 ]
 
 
@@ -139,17 +125,3 @@ async def test_an_object_without_a_value_is_no_answer(session: LiveSession, code
     shown = outcome.stdout or outcome.value
     with pytest.raises(ValueError, match="no value"):
         answer_of(done(shown, "{}"), "What is it?")
-
-
-@pytest.mark.parametrize(
-    ("question", "text"),
-    [
-        ("Is 91 prime?", "no"),
-        ("Answer yes or no: 91 is a prime number.", "no"),
-        ("True or false: is 91 prime?", "False"),
-        ("What does the program print?", "False"),
-        ("Which value has the flag?", "False"),
-    ],
-)
-async def test_a_truth_value_is_yes_or_no_where_the_question_asks_so(question: str, text: str) -> None:
-    assert answer_of(done(False, "{}"), question) == text

@@ -101,33 +101,6 @@ async def test_programs_import_every_tool(ask, tmp_path):
     assert calls(tmp_path) == [["entry-59", {"text": "weather"}]]
 
 
-async def test_without_a_server_prompts_have_nothing_of_it(ask):
-    model = await ask([])
-    assert "server" not in json.dumps(model.bodies[0])
-
-
-@pytest.mark.parametrize(
-    ("path", "is_named"),
-    [
-        pytest.param("notes/a.txt", True, id="a file"),
-        pytest.param("notes/deep/b.txt", True, id="in a folder below"),
-        pytest.param("notes-secret/a.txt", False, id="a folder with the same beginning"),
-        pytest.param("notes/../notes-secret/a.txt", False, id="upwards"),
-        pytest.param("notes/link/a.txt", False, id="a link that leads out"),
-        pytest.param("notes/circle", False, id="a circle of links"),
-        pytest.param("notes/none.txt", False, id="no file"),
-    ],
-)
-def test_a_file_of_a_named_folder_is_named(tmp_path: Path, path: str, is_named: bool):
-    for name in ("notes/a.txt", "notes/deep/b.txt", "notes-secret/a.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "notes/link").symlink_to(tmp_path / "notes-secret")
-    (tmp_path / "notes/circle").symlink_to(tmp_path / "notes/circle")
-    origins = Origins(f"Which files are in {tmp_path}/notes?")
-    assert origins.is_in_named_folder(f"{tmp_path}/{path}") is is_named
-
-
 @pytest.mark.parametrize(
     ("wording", "path", "below"),
     [
@@ -246,31 +219,6 @@ async def test_a_standing_permission_holds_in_a_replay_after_it_was_taken_back(d
     assert (again.text, len(calls(tmp_path)), "did not name" in model.told[0]) == ("done", 2, False)
 
 
-async def test_a_follow_up_sends_what_was_sent_and_lists_no_tool_again(desk, openai_server, tmp_path):
-    write_servers(desk.home / "config" / "mcp.json", notes=server(tmp_path, *tools(30, 30)))
-    chat = Chat(desk, openai_server)
-    async with chat.opened():
-        await chat.ask("What is the weather like?", Step(text="Fine."))
-        await chat.ask("And what does entry 29 say of it, more about it?", Step(text="Nothing."))
-    first, second = openai_server.requests[-2:]
-    assert json.dumps(second["tools"]) == json.dumps(first["tools"])
-    assert second["messages"][: len(first["messages"])] == first["messages"]
-    assert "notes__" not in second["messages"][-1]["content"]
-
-
-DESCRIBED = {
-    "type": "object",
-    "properties": {
-        "text": {"type": "string", "description": "What the entry has to hold."},
-        "edits": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"old": {"type": "string", "description": "The text before."}}},
-        },
-        "kind": {"type": "string", "enum": ["a", "a choice that is a whole sentence of its own"]},
-    },
-}
-
-
 async def test_all_requests_of_a_run_and_the_next_have_the_same_functions(desk, openai_server, tmp_path):
     offered = [
         {"name": f"{name}-it", "description": f"About {name}.", "inputSchema": TEXT} for name in ("zebra", "yak", "ape")
@@ -283,24 +231,6 @@ async def test_all_requests_of_a_run_and_the_next_have_the_same_functions(desk, 
         await chat.ask("Tell me about the yak, and the ape.", Step(tools=[program]), Step(text="Fine."))
     shown = {json.dumps(request["tools"]) for request in openai_server.requests[-4:]}
     assert len(shown) == 1
-
-
-async def test_a_schema_is_given_once_and_its_words_in_the_list(ask):
-    model = await ask([{"name": "put", "description": "Puts one.", "inputSchema": DESCRIBED}])
-    assert "- notes__put: Puts one. -> str\n  text: What the entry has to hold.\n" in model.question
-    assert "  edits.old: The text before.\n" in model.question
-    assert "a whole sentence of its own" in model.question
-    assert '"properties"' not in model.question
-
-
-async def test_the_journal_holds_the_tools_of_servers_again_only_if_they_changed(desk, ask):
-    await ask(tools(2, 1), *(("run_python", {"code": f"print({number})"}) for number in range(3)))
-    (run,) = [path for path in desk.runs.iterdir() if path.is_dir()]
-    lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
-    found = [line["output"]["tools"] for line in lines if line.get("kind") == "external"]
-    assert [one is None for one in found] == [False, *[True] * (len(found) - 1)]
-    assert len(found) > 2
-    assert (await desk.replay(run.name)).text == "done"
 
 
 async def test_a_server_that_dies_between_turns_is_started_again(desk, openai_server, tmp_path, monkeypatch):

@@ -18,15 +18,12 @@ from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.store.journal import FILE, Journal
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
-from agent.web.reading.reader import WebReader
 from mcp_tools.create.question_template import remembered
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, CODE, QUESTION, TESTS
 from support.forked import Forked
 from support.json_server import JsonServer, Reply
 from support.openai_server import OpenAIServer, Step
-from support.web_server import WebServer
-from support.youtube_server import NUMBER, serve_video
 
 LOST = "variables of earlier programs are gone"
 Turn = Step | Callable[[list[str]], Step]
@@ -88,15 +85,6 @@ async def test_the_output_of_a_program_is_the_answer_without_a_further_call(talk
     assert (answer.text, answer.steps, answer.usage.calls) == ("222", 1, 1)
 
 
-async def test_a_step_says_why_it_is_done(talk):
-    why = "Counting by hand is unsafe."
-    text = replace(program("print(2)", why="unread"), text="A second look.")
-    answer = await talk.ask("How many?", program("print(1)", why=why), text, Step(text="2"))
-    assert [event.reason for event in talk.desk.of(StepStarted)] == [why, "A second look.", ""]
-    marks = Journal.replay(talk.desk.runs / answer.run_id / FILE).marks
-    assert [marks[1].why, marks[2].why] == [why, "A second look."]
-
-
 async def test_a_program_that_is_needed_again_is_offered_as_a_tool(talk):
     await talk.ask("What is 17 in base 4?", program("print('101')", final_answer="{}"))
     await talk.ask("What is 18 in base 4?", program("print('102')", final_answer="{}"))
@@ -116,23 +104,17 @@ async def test_the_result_of_a_new_tool_is_the_answer_without_a_further_call(tal
     assert len(talk.decisions) == 1
 
 
-@pytest.mark.parametrize(
-    ("question", "text"),
-    [
-        ("The mean of 85 and 87, to one decimal place?", "86.0"),
-        ("The mean of 85 and 87, rounded to 2 decimals?", "86.00"),
-        ("The mean of 85 and 87?", "86"),
-    ],
-)
-async def test_a_number_that_is_the_answer_has_the_decimals_that_are_asked_for(talk, question, text):
+async def test_a_number_that_is_the_answer_has_the_decimals_that_are_asked_for(talk):
     number = {"type": "number"}
     arguments = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}
     result = {"type": "object", "properties": {"result": number}, "required": ["result"]}
     source = 'def mean(a: float, b: float) -> float:\n    """Mean of two numbers."""\n    return (a + b) / 2\n'
     talk.desk.library.register(Tool("mean", "Mean of numbers.", arguments, result, source, status=Status.VERIFIED))
     talk.desk.library.close()
-    answer = await talk.ask(question, Step(tools=[("mean", {"a": 85, "b": 87, "final_answer": "{}"})]))
-    assert (answer.text, answer.usage.calls) == (text, 1)
+    answer = await talk.ask(
+        "The mean of 85 and 87, to one decimal place?", Step(tools=[("mean", {"a": 85, "b": 87, "final_answer": "{}"})])
+    )
+    assert (answer.text, answer.usage.calls) == ("86.0", 1)
 
 
 SUMMARY = '''def summary(numbers: list[float]) -> dict[str, float]:
@@ -163,50 +145,28 @@ async def test_a_part_of_a_result_in_a_form_is_the_answer_without_a_further_call
     assert (answer.text, answer.usage.calls) == ("2.750 km", 1)
 
 
-@pytest.mark.parametrize(("final", "calls"), [("{[mean]:.1f} km", 0), ("", 1)])
-async def test_the_same_question_with_other_values_is_answered_in_the_same_form(talk, summary, final, calls):
+async def test_the_same_question_with_other_values_is_answered_in_the_same_form(talk, summary):
     question = "The mean of the numbers {}, {} and {}?"
     tool = talk.desk.library.get("summary")
-    asked = remembered(question.format(2, 3, 4), {"numbers": [2, 3, 4]}, final)
+    asked = remembered(question.format(2, 3, 4), {"numbers": [2, 3, 4]}, "{[mean]:.1f} km")
     talk.desk.library.register(replace(tool, provenance={**tool.provenance, "asked": asked}), replace=True)
     talk.desk.library.close()
-    answer = await talk.ask(question.format(5, 6, 7), *[Step(text="6.0 km")] * calls)
-    assert (answer.text, answer.usage.calls, answer.tools_used) == ("6.0 km", calls, ("summary",))
-
-
-async def test_a_result_that_lacks_the_part_is_shown_with_the_reason(talk, summary):
-    asked = Step(tools=[("summary", {"numbers": [2, 3.5], "final_answer": "{[median]}"})])
-    answer = await talk.ask("The mean of the numbers 2 and 3.5?", asked, Step(text="2.75"))
-    assert (answer.text, answer.steps) == ("2.75", 1)
-    assert talk.results[0].endswith("It does not fit '{[median]}': the result has no [median].")
+    answer = await talk.ask(question.format(5, 6, 7))
+    assert (answer.text, answer.usage.calls, answer.tools_used) == ("6.0 km", 0, ("summary",))
 
 
 @pytest.mark.parametrize(
     ("code", "final", "text"),
     [
-        ("total = 7 / 2", "{total:.2f} km", "3.50 km"),
         ("total = 7 / 2\nprint('done')", "{total:.2f} km", "3.50 km"),
-        ("a, b = 1, {'c': [2, 3]}\nprint('done')", "{a} of {b[c][1]}", "1 of 3"),
         ("total = 1\nprint({'total': 2})", "{total}", "2"),
-        ("from decimal import Decimal\ntotal = Decimal('1.10')", "{total:json}", "1.1"),
     ],
-    ids=["nothing printed", "something else printed", "parts", "what was printed goes first", "JSON"],
+    ids=["something else printed", "what was printed goes first"],
 )
 async def test_a_form_may_name_variables_of_the_program(talk, code, final, text):
     answer = await talk.ask("How far?", program(code, final_answer=final))
     assert (answer.text, answer.usage.calls) == (text, 1)
     assert (await talk.desk.replay(answer.run_id)).text == text
-
-
-async def test_a_form_with_an_unknown_variable_says_what_to_print(talk):
-    await talk.ask("How far?", program("print('done')", final_answer="{total:.2f}"), Step(text="3.50"))
-    assert talk.results[0].endswith("the result has no [total]. Print a JSON object with total.")
-
-
-async def test_a_form_that_says_no_answer_is_refused_before_anything_runs(talk):
-    answer = await talk.ask("Six?", program("print(6)", final_answer="true"), program("print(6)", final_answer="{}"))
-    assert (answer.text, answer.steps) == ("6", 1)
-    assert "final_answer is the answer with {} for the result, not 'true'" in talk.results[0]
 
 
 async def test_a_failed_program_is_no_answer_and_a_second_one_mends_it(talk):
@@ -217,14 +177,14 @@ async def test_a_failed_program_is_no_answer_and_a_second_one_mends_it(talk):
 
 
 async def test_two_pages_of_one_reply_are_read_side_by_side(talk, site):
-    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (2, 2.1)]
+    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (1.5, 1.6)]
     both = Step(tools=[("read", {"source": page}) for page in pages])
     answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"))
     assert (answer.text, answer.steps, answer.actions, len(talk.decisions)) == ("limpet", 1, 2, 2)
     assert ["limpet" in result for result in talk.results] == [True, True]
     assert [event.ok for event in talk.desk.of(PageRead)] == [True, True]
     first, second = (request.at for request in site.requests if request.path == "/slow")
-    assert second - first < 1.9
+    assert second - first < 1.4
 
 
 async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
@@ -239,22 +199,12 @@ async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
 
 
 async def test_pages_that_the_question_names_are_read_before_the_model_is_asked(talk, site):
-    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (2, 2.1)]
+    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (0, 0.1)]
     question = f"Which password do [the one]({pages[0]}) and the other ({pages[1]}) give?"
     answer = await talk.ask(question, Step(text="out of reach"), Step(text="limpet"), max_steps=1)
     assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("limpet", "answered", 0, 1)
     assert ["limpet" in result for result in talk.results] == [True, True]
-    first, second = (request.at for request in site.requests if request.path == "/slow")
-    assert second - first < 1.9
     assert (await talk.desk.replay(answer.run_id)).text == "limpet"
-
-
-async def test_a_page_of_the_question_that_cannot_be_read_costs_no_step(talk, site):
-    turns = Step(text=""), program("print(6 * 7)"), Step(text="42")
-    answer = await talk.ask(f"What is six times seven? Not at {site.url}/nowhere.", *turns, max_steps=2)
-    assert (answer.text, answer.status) == ("42", "answered")
-    assert "404" in talk.results[0]
-    assert "1 step left." in talk.results[1]
 
 
 @pytest.mark.parametrize(
@@ -262,11 +212,9 @@ async def test_a_page_of_the_question_that_cannot_be_read_costs_no_step(talk, si
     [
         ("/harbour", {"without": ["search"]}),
         ("/film.mp4", {}),
-        ("/search?q=", {}),
-        ("/search?q=…", {}),
         ("/boats/{name}", {}),
     ],
-    ids=["without the web", "a film", "no value", "dots", "a placeholder"],
+    ids=["without the web", "a film", "a placeholder"],
 )
 async def test_an_address_of_the_question_is_not_read(talk, site, address, flags):
     answer = await talk.ask(f"What is at {site.url}{address}?", Step(text="squid"), **flags)
@@ -287,38 +235,15 @@ async def test_the_calls_of_one_reply_are_one_step_of_the_limit(talk, site):
     assert (further.text, further.status, further.steps, further.actions) == ("about 26", "answered", 2, 4)
 
 
-async def test_pages_read_ahead_are_no_step_and_an_older_run_ends_where_it_ended(talk, site):
-    question = f"How many tonnes do {site.url}/harbour and {site.url}/offer name?"
-    answer = await talk.ask(question, program("print(1)"), program("print(2)"), max_steps=1)
-    assert (answer.status, answer.steps, answer.actions) == ("limit", 1, 3)
-    saved = talk.desk.runs / answer.run_id / "run.json"
-    run = json.loads(saved.read_text())
-    del run["answer"]["actions"]
-    saved.write_text(json.dumps(run | {"answer": run["answer"] | {"steps": 3}}))
-    again = await talk.desk.replay(answer.run_id)
-    assert (again.text, again.limit, again.steps) == (answer.text, "steps", 1)
-
-
-async def test_one_of_two_calls_cannot_be_made_and_the_other_one_is(talk, site):
-    two = Step(tools=[("fly", {}), ("read", {"source": f"{site.url}/harbour"})])
-    answer = await talk.ask("How many tonnes of squid?", two, Step(text="26"))
-    assert (answer.text, answer.steps) == ("26", 1)
-    assert "there is no function 'fly'" in talk.results[0]
-    assert "squid" in talk.results[1].lower()
-
-
 @pytest.mark.parametrize(
     ("call", "told"),
     [
         (("fly", {}), "there is no function 'fly'; there are: run_python, create_tool, read, search, browse"),
         (("run_python", '{"code": "print(1)'), "the arguments are no whole JSON"),
-        (("run_python", "[1]"), "the arguments do not fit: they are no object"),
         (("read", {"source": "a.txt", "page": 0}), "the arguments do not fit"),
-        (("search", {f"word{n}": "x" for n in range(1_000)}), "the arguments do not fit"),
-        (("read", {"source": "nothing.csv"}), "No file is attached"),
         (("read", {"source": "link 7"}), "is a link of no page"),
     ],
-    ids=["unknown function", "broken JSON", "no object", "wrong", "a thousand arguments", "no file", "no link"],
+    ids=["unknown function", "broken JSON", "wrong", "no link"],
 )
 async def test_a_call_that_is_not_usable_is_told_and_the_run_goes_on(talk, call, told):
     answer = await talk.ask("Who won?", Step(tools=[call]), Step(text="Oslo"))
@@ -338,11 +263,6 @@ async def test_after_three_empty_replies_the_unread_file_is_read(talk, tmp_path)
     assert (await talk.desk.replay(answer.run_id)).text == "Hanna Brook"
 
 
-async def test_a_model_that_says_nothing_to_the_end_has_no_answer(talk):
-    answer = await talk.ask("Who won?", Step(text=""), max_steps=3)
-    assert (answer.text, answer.status) == ("", "no_answer")
-
-
 async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(talk, monkeypatch):
     short = replace(python_session.LIMITS, wall_seconds=1.0, cpu_seconds=1.0)
     monkeypatch.setattr(python_session, "LIMITS", short)
@@ -353,7 +273,7 @@ async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(t
 
 
 async def test_a_program_that_outlasts_the_run_ends_with_it(talk):
-    answer = await talk.ask("How much?", program("while True:\n    pass"), Step(text="about 7"), max_seconds=4)
+    answer = await talk.ask("How much?", program("while True:\n    pass"), Step(text="about 7"), max_seconds=2)
     assert (answer.text, answer.status) == ("about 7", "limit")
     assert answer.seconds < 12
 
@@ -369,15 +289,6 @@ async def test_of_a_hundred_megabytes_both_ends_are_kept_and_programs_can_open_t
     assert answer.text == "first last"
     assert len(talk.results[0]) < 12_000
     assert talk.results[0].count("first") == talk.results[0].count("last") == 1
-
-
-async def test_long_output_is_kept_whole(talk):
-    def opened(results: list[str]) -> Step:
-        [path] = re.findall(r"Whole: (/\S+)", results[0])
-        return program(f"print(open({path!r}).read().count('needle'))", final_answer="{}")
-
-    answer = await talk.ask("How many needles?", program("print('hay needle ' * 3_000)"), opened)
-    assert answer.text == "3000"
 
 
 async def test_what_a_tool_gives_stands_bare_or_in_a_block_and_a_long_result_is_kept(talk):
@@ -414,26 +325,6 @@ async def test_a_program_that_kills_its_session_costs_its_variables_and_the_mode
     assert [event.ok for event in talk.desk.of(ToolCalled)] == [True, False, True]
 
 
-async def test_a_program_calls_the_runs_functions_only_so_often(talk, tmp_path, monkeypatch):
-    monkeypatch.setattr("agent.actions.python_session._MOST_CALLS", 5)
-    path = tmp_path / "a.txt"
-    path.write_text("Forty-two.")
-    code = "done = 0\nfor _ in range(9):\n    read('a.txt')\n    done += 1"
-    answer = await talk.ask("How often?", program(code), program("print(done)", final_answer="{}"), files=[path])
-    assert answer.text == "5"
-    assert "A program may call the run's functions 5 times." in talk.results[0]
-
-
-async def test_a_program_is_told_that_it_has_one_page_of_a_file(talk, tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("Herons. " * 4000)
-    code = "print(read('a.txt')[-200:].partition('[')[2], '[' in read('a.txt', page=2))"
-    answer = await talk.ask("How many?", program(code), Step(text="4000"), files=[path])
-    assert answer.text == "4000"
-    assert "Not all of a.txt: " in talk.results[0]
-    assert "] False" in talk.results[0]
-
-
 async def test_two_searches_of_one_reply_are_made_once_each_and_as_new_as_asked_for(talk):
     recent, long = "squid landed this week", "how many tonnes of squid the boats of Grey Point landed " * 4
     searches = Step(tools=[("search", {"query": query}) for query in ("squid", recent, long)])
@@ -443,13 +334,6 @@ async def test_two_searches_of_one_reply_are_made_once_each_and_as_new_as_asked_
     asked = [(one["search"], one["freshness"]) for one in made]
     assert [one for one in asked if one[0] == recent] == [(recent, "week")]
     assert [query for query, _ in asked if query.startswith(long[:50])] == [long[:160].strip()]
-
-
-async def test_an_answer_in_a_schema_tells_the_pages_that_it_rests_on(talk, site):
-    schema = {"type": "object", "properties": {"tonnes": {"type": "integer"}}, "required": ["tonnes"]}
-    page = f"{site.url}/harbour"
-    answer = await talk.ask("How much squid?", read(page), Step(text='{"tonnes": 26}'), schema=schema)
-    assert (answer.text, answer.status, [one.url for one in answer.sources]) == ('{"tonnes": 26}', "answered", [page])
 
 
 async def test_an_answer_that_misses_its_schema_is_written_again_by_what_it_misses(talk):
@@ -462,14 +346,6 @@ async def test_an_answer_that_misses_its_schema_is_written_again_by_what_it_miss
     answer = await talk.desk.ask("How much, then?", schema=schema)
     assert (answer.text, answer.usage.calls) == ('{"catch": {"tonnes": 26}}', 2)
     assert "at catch.tonnes: '26' is not of type 'integer'" in talk.server.requests[-1]["messages"][-1]["content"]
-
-
-async def test_a_program_reads_a_page_and_searches_through_the_run(talk, site):
-    code = f"print('squid' in read({site.url + '/harbour'!r}).lower(), search('squid'))"
-    answer = await talk.ask("Is there squid in the harbour?", program(code), Step(text="yes"))
-    assert answer.text == "yes"
-    assert "True []" in talk.results[0]
-    assert [event.url for event in talk.desk.of(PageRead)] == [f"{site.url}/harbour"]
 
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -508,20 +384,6 @@ async def test_a_program_does_not_reach_what_only_a_file_wants(talk, tmp_path, s
     assert talk.desk.of(ActionRefused)
 
 
-async def test_a_program_opens_a_file_by_the_path_that_was_shown(talk, tmp_path):
-    path = tmp_path / "sales.csv"
-    path.write_text("region,revenue\nSouth,120.5\nNorth,80\nSouth,10.25\n")
-
-    def reply(body: dict[str, Any]) -> Step:
-        [shown] = set(re.findall(r"/\S+/sales\.csv", str(body["messages"])))
-        code = f"import pandas as pd\nt = pd.read_csv({shown!r})\nprint(t[t.region == 'South'].revenue.sum())"
-        return program(code, final_answer="{}")
-
-    talk.server.default = reply
-    answer = await talk.desk.ask("How much revenue has the South?", files=[path])
-    assert (answer.text, answer.usage.calls) == ("130.75", 1)
-
-
 async def test_a_program_imports_a_tool_of_the_library(talk):
     number = {"type": "integer"}
     arguments = {"type": "object", "properties": {"n": number}, "required": ["n"]}
@@ -536,10 +398,8 @@ async def test_a_program_imports_a_tool_of_the_library(talk):
     assert (answer.text, answer.tools_used) == ("143", ("nth_fibonacci",))
 
 
-@pytest.mark.parametrize("refused", [["tools"], ["tools", "json_schema"]], ids=["form", "text"])
-async def test_an_endpoint_that_knows_less_is_asked_in_a_form_that_it_knows(talk, refused):
-    for word in refused:
-        talk.server.refuse(f'"{word}"')
+async def test_an_endpoint_that_knows_less_is_asked_in_a_form_that_it_knows(talk):
+    talk.server.refuse('"tools"').refuse('"json_schema"')
 
     def reply(body: dict[str, Any]) -> Step:
         call = {"name": "run_python", "arguments": {"code": "print(6 * 7)", "final_answer": "{}"}}
@@ -581,66 +441,9 @@ def test_after_a_kill_the_run_goes_on_and_the_model_is_told_that_variables_are_g
     assert asyncio.run(talk.desk.replay(run_id)).text == answer.text
 
 
-def narrow(talk: Talk, most: int) -> None:
-    """The endpoint refuses longer conversations."""
-    reply = talk.server.default
-    assert reply is not None
-
-    def fitting(body: dict[str, Any]) -> Step:
-        if len(json.dumps(body["messages"])) <= most:
-            return reply(body)
-        error = {"message": "the maximum context length is 8192 tokens", "code": "context_length_exceeded"}
-        return Step(status=400, body={"error": error})
-
-    talk.server.default = fitting
-
-
-async def test_where_the_model_has_no_room_the_oldest_results_give_way_to_their_files(talk):
-    turns = [program(f"print('mark{n} ' * 2_500)") for n in range(4)]
-    talk.plays(*turns, Step(text="done"))
-    most = 24_000
-    narrow(talk, most)
-    answer = await talk.desk.ask("Say mark a few times.")
-    assert answer.text == "done"
-    oldest, *_, newest = talk.results
-    assert len(oldest) < 1_000 < len(newest)
-    assert re.search(r"Whole: /\S+step_1\.txt", oldest)
-    refused = [body for body in talk.decisions if len(json.dumps(body["messages"])) > most]
-    assert len(refused) < 8, "what had no room once is not tried again"
-
-
-async def test_where_files_names_do_not_suffice_the_older_calls_are_summed_up(talk):
-    turns = [program(f"# {'long ' * 500}\nprint({n})") for n in range(4)]
-    done = 0
-
-    def reply(body: dict[str, Any]) -> Step:
-        nonlocal done
-        if not body.get("tools"):
-            assert "Sum it up" in body["messages"][-1]["content"]
-            return Step(text="0 and 1 were printed")
-        done = len(set(re.findall(r"print\((\d)\)", json.dumps(body["messages"])))) + ("0 and 1" in str(body)) * 2
-        return turns[done] if done < len(turns) else Step(text="done")
-
-    talk.server.default = reply
-    narrow(talk, 10_000)
-    answer = await talk.desk.ask("Print four numbers.")
-    assert answer.text == "done"
-    [told] = [m["content"] for m in talk.decisions[-1]["messages"] if "0 and 1" in str(m["content"])]
-    assert told == 'Earlier calls:\n<data source="summary">\n0 and 1 were printed\n</data>'
-
-
 async def test_a_question_that_is_itself_too_long_is_told(talk):
     error = {"message": "maximum context length is 9 tokens", "code": "context_length_exceeded"}
     talk.server.default = lambda body: Step(status=400, body={"error": error})
     with pytest.raises(ModelTooLongError, match="too long for tiny-1"):
         await talk.desk.ask("How long is this question?")
     assert len(talk.server.requests) < 10
-
-
-async def test_a_video_that_the_question_names_is_read_before_the_model_is_asked(talk, monkeypatch):
-    with WebServer() as web:
-        serve_video(web, {"en": [(12.0, "The tide turns at six.")]})
-        monkeypatch.setitem(WebReader.__init__.__kwdefaults__, "youtube", web.url)
-        answer = await talk.ask(f"When does the tide turn in https://youtu.be/{NUMBER} ?", Step(text="at six"))
-    assert (answer.text, answer.usage.calls) == ("at six", 1)
-    assert "The tide turns at six." in talk.results[0]

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import StorageError
@@ -60,6 +60,7 @@ def test_a_name_of_others_is_made_safe(name: str, kept: str, workspace: Workspac
     assert workspace.keep_text(name, "x") == workspace.folder / kept
 
 
+@settings(max_examples=10)
 @given(name=st.text(max_size=300))
 def test_no_name_leads_out_of_the_folder(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     workspace = Workspace(tmp_path_factory.mktemp("w"))

@@ -13,7 +13,6 @@ from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.recorders.journaled_web import JournaledWeb
 from agent.small.small import Small
-from agent.state import CitedSource
 from agent.store.journal import Journal
 from agent.web.evidence import Evidence
 from agent.web.page import Page, Result, WebProblem
@@ -68,12 +67,6 @@ async def test_a_weak_model_only_copies_the_answer_and_rules_do_the_rest(searchi
     assert "credibility medium: nothing is known of who is behind it; relevance high" in text
 
 
-async def test_what_a_weak_model_made_up_is_no_answer(searching):
-    evidence = await searching.find(web_of(page("https://a.example/x", TOWER)), {"json": "42 metres"})
-    assert evidence.answer == ""
-    assert evidence.ok
-
-
 async def test_what_is_named_and_missing_is_asked_for_at_most_twice(searching):
     pages = web_of(page("https://a.example/x", "The lighthouse is high."))
     evidence = await searching.find(
@@ -107,14 +100,6 @@ async def test_a_page_that_cannot_be_read_is_replaced_and_told(searching):
     assert "Failed: https://0.example/x: https://0.example/x wants money." in evidence.text(6000)
 
 
-async def test_where_no_page_can_be_read_the_summaries_of_the_engine_are_quoted(searching):
-    result, _ = page("https://a.example/x", TOWER)
-    pages = Pages([result], {result.url: WebProblem("captcha", "A robot was suspected.")})
-    evidence = await searching.find(pages, UNKNOWN)
-    assert [source.via for source in evidence.sources] == ["summary"]
-    assert "as the engine sums it up" in evidence.text(6000)
-
-
 async def test_where_nothing_is_found_the_query_is_widened_and_no_model_is_asked(searching):
     evidence = await searching.find(Pages([]))
     assert evidence.queries[:2] == ["high Grey Point lighthouse", "Grey Point lighthouse"]
@@ -126,23 +111,6 @@ async def test_where_nothing_is_found_the_query_is_widened_and_no_model_is_asked
     assert searching.model.requests == []
 
 
-async def test_pages_that_cannot_be_read_are_no_result(searching):
-    result, _ = page("https://a.example/x", TOWER)
-    pages = Pages([replace(result, snippet="")], {result.url: WebProblem("captcha", "A robot was suspected.")})
-    evidence = await searching.find(pages, UNKNOWN, weak=False, query="lighthouse")
-    assert evidence.text(6000).endswith(
-        "None of the pages that the engines named (1) could be read.\nWhy: A robot was suspected."
-    )
-
-
-async def test_an_engine_that_fails_is_told(searching):
-    evidence = await searching.find(Pages(WebProblem("quota", "The quota is used up.")))
-    assert not evidence.ok
-    first, why = evidence.text(6000).splitlines()
-    assert first.startswith("The search failed: nothing was found for 'high Grey Point lighthouse")
-    assert why == "Why: The quota is used up."
-
-
 async def test_what_a_capable_model_searches_for_is_searched_as_it_is_and_it_is_asked_nothing(searching):
     one, two = page("https://a.example/x", TOWER), page("https://b.example/y", ALIKE)
     query = "Grey Point lighthouse height and builder"
@@ -150,33 +118,6 @@ async def test_what_a_capable_model_searches_for_is_searched_as_it_is_and_it_is_
     assert evidence.queries == [query]
     assert {source.quotes[0].text for source in evidence.sources} == {TOWER, ALIKE}
     assert (evidence.answer, searching.model.requests) == ("", [])
-
-
-async def test_sources_keep_the_numbers_that_the_run_gave_them(searching):
-    known = [CitedSource(number=4, url="http://www.a.example/x/", title="A", quotes=[])]
-    pages = web_of(page("https://b.example/y", TOWER), page("https://a.example/x", ALIKE))
-    evidence = await searching.find(pages, {"json": "37"}, known=known)
-    assert {source.url: source.number for source in evidence.sources} == {
-        "https://b.example/y": 5,
-        "https://a.example/x": 4,
-    }
-
-
-async def test_the_same_page_under_two_addresses_is_read_once(searching):
-    one = page("https://a.example/x", TOWER)
-    again = (replace(one[0], url="http://www.a.example/x?utm_source=s"), one[1])
-    pages = web_of(one, again)
-    await searching.find(pages, {"json": "37"})
-    assert [asked for asked in pages.asked if "://" in asked] == ["https://a.example/x"]
-
-
-async def test_evidence_fits_its_size_and_each_source_is_there_before_the_second_quotation_of_any(searching):
-    paragraphs = "\n\n".join(f"The Grey Point lighthouse is high: story {n} {'of it ' * 40}." for n in range(9))
-    pages = web_of(*(page(f"https://{n}.example/x", f"{paragraphs} {n}") for n in range(3)))
-    evidence = await searching.find(pages, UNKNOWN)
-    text = evidence.text(1500)
-    assert len(text) <= 2_200
-    assert "Further quotations are left out" in text
 
 
 async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
@@ -202,11 +143,3 @@ class StoppedModel(Weak):
         from agent.errors import StoppedError
 
         raise StoppedError("the limit of tokens is reached")
-
-
-NONSENSE = ["no JSON"] * 4
-
-
-async def test_nonsense_of_a_weak_model_is_no_answer(searching):
-    evidence = await searching.find(web_of(page("https://a.example/x", TOWER)), *NONSENSE)
-    assert (evidence.answer, evidence.ok) == ("", True)

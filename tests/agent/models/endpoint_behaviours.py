@@ -62,7 +62,6 @@ def piece(arguments: str, **more: Any) -> dict[str, Any]:
 
 
 CODE = '{"name": "run_python", "arguments": {"code": "print(42)"}}'
-PARAMETERS = '{"name": "run_python", "parameters": {"code": "print(42)"}}'
 P = "print(42)"
 STOP = delta("stop")
 OK = "data: " + json.dumps(delta(content="42")) + "\n\n"
@@ -70,7 +69,6 @@ DONE = "data: [DONE]\n\n"
 
 _LIMITS = {
     "deepseek": ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
-    "dashscope": ("<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]", 8192),
     "groq": ("`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the "
              "`context_window` for this model", 8192),
     "anthropic": ("max_tokens: 20000 > 8192, which is the maximum allowed number of output tokens for this model", 8192),
@@ -78,11 +76,6 @@ _LIMITS = {
              "prompt contains at least 800 input tokens, for a total of at least 20800 tokens.", 15584),
     "tgi": ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 1200 `inputs` tokens and "
             "20000 `max_new_tokens`", 6993),
-    "exceeds": ("The maximum tokens you requested exceeds the model limit of 8192.", 8192),
-    "openai-old": ("This model's maximum context length is 16385 tokens. However, you requested 20800 tokens (800 in the "
-                   "messages, 20000 in the completion). Please reduce the length of the messages or completion.", 15585),
-    "anthropic-sum": ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
-                      10000),
     "openrouter": ("This endpoint's maximum context length is 32768 tokens. However, you requested about 42000 tokens "
                    "(22000 of text input, 20000 in the output). Please reduce the length of either one.", 10768),
     "thousands": ("max_tokens is too large: 20,000. This model supports at most 16,384 completion tokens.", 16384),
@@ -90,70 +83,42 @@ _LIMITS = {
 _TOO_LONG = {
     "openai": "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens. "
               "Please reduce the length of the messages.",
-    "openai-new": "Your input exceeds the context window of this model. Please adjust your input and try again.",
     "anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
     "gemini": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-    "groq": "Please reduce the length of the messages or completion.",
     "mistral": "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
     "vllm": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
     "llama.cpp": "the request exceeds the available context size, try increasing it",
     "ollama": "prompt too long; exceeded max context length by 3 tokens",
-    "ollama-input": "the input length exceeds the context length",
     "tgi": "Input validation error: `inputs` must have less than 4096 tokens. Given: 5211",
-    "dashscope": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]",
-    "moonshot": "Invalid request: Your request exceeded model token limit: 131072 (requested: 140211)",
-    "deepseek": "This model's maximum context length is 65536 tokens. However, you requested 86000 tokens (66000 in the "
-                "messages, 20000 in the completion). Please reduce the length of the messages or completion.",
-    "bedrock": "Input is too long for requested model.",
-    "cohere": "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000.",
-    "lmstudio": "The number of tokens to keep from the initial prompt is greater than the context length",
-    "xai": "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-    "copilot": "prompt token count of 128693 exceeds the limit of 128000",
-    "glm": "Prompt exceeds max length",
-    "nvidia": "Input length 40000 exceeds maximum allowed token size 32768",
-    "minimax": "invalid params, context window exceeds limit (2013)",
 }  # fmt: skip
 _THOUGHTS = {
     "think": "<think>\nMaybe 41.\n</think>\n\n42",
-    "thinking": "<thinking>Maybe 41.</thinking>42",
-    "reasoning": "<reasoning>\nMaybe 41.\n</reasoning>\n42",
     "kimi": "◁think▷Maybe 41.◁/think▷42",
     "magistral": "[THINK]Maybe 41.[/THINK]42",
     "only-closed": "Maybe 41.\n</think>\n\n42",
-    "twice": "<think>Maybe 41.</think>\n<think>No.</think>42",
     "harmony": "<|channel|>analysis<|message|>Maybe 41.<|end|><|start|>assistant<|channel|>final<|message|>42<|return|>",
     "end-token": "42<|im_end|>",
 }
 _TALK = {
     "fence": "Qwen writes:\n```\n<think>\nno\n</think>\n42\n```",
-    "span": "A model ends its thoughts with `</think>` and then answers.",
     "sentence": "The tag <think> opens the thoughts and </think> ends them.",
     "call-in-fence": f"A call looks like this:\n```xml\n<tool_call>\n{CODE}\n</tool_call>\n```\nThe server reads it.",
 }
 _CALLS = {
     "hermes": f"<tool_call>\n{CODE}\n</tool_call>",
-    "said": f"I compute it.\n<tool_call>\n{CODE}\n</tool_call>",
     "xml": "<tool_call>\n<function=run_python>\n<parameter=code>\nprint(42)\n</parameter>\n</function>\n</tool_call>",
-    "llama-xml": '<function=run_python>{"code": "print(42)"}</function>',
     "invoke": '<invoke name="run_python"><parameter name="code">print(42)</parameter></invoke>',
     "glm": "<tool_call>run_python\n<arg_key>code</arg_key>\n<arg_value>print(42)</arg_value>\n</tool_call>",
-    "mistral": f"[TOOL_CALLS][{CODE}]",
     "mistral-args": '[TOOL_CALLS]run_python[ARGS]{"code": "print(42)"}',
-    "parameters": PARAMETERS,
     "arguments": CODE,
-    "fenced": f"```json\n{PARAMETERS}\n```",
-    "python-tag": f"<|python_tag|>{PARAMETERS}",
     "python-call": '<|python_tag|>run_python.call(code="print(42)")',
     "pythonic": '[run_python(code="print(42)")]',
-    "deepseek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>run_python\n```json\n"
-                '{"code": "print(42)"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
     "deepseek-3.1": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>run_python<｜tool▁sep｜>{"code": "print(42)"}'
                     "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.run_python:0<|tool_call_argument_begin|>"
             '{"code": "print(42)"}<|tool_call_end|><|tool_calls_section_end|>',
     "harmony": "<|channel|>analysis<|message|>Use it.<|end|><|start|>assistant<|channel|>commentary to=functions.run_python "
                '<|constrain|>json<|message|>{"code": "print(42)"}<|call|>',
-    "openai-shape": '{"tool_calls": [{"type": "function", "function": ' + CODE + "}]}",
     "thought": f"<think>Maybe {CODE.replace('42', '41')}</think>\n{CODE}",
 }  # fmt: skip
 
@@ -161,7 +126,6 @@ CASES = [
     *(Case(f"limit-{name}", [refused(said), "42"], requests=2, sent={"max_tokens": most}, options={"max_tokens": 20000})
       for name, (said, most) in _LIMITS.items()),
     *(Case(f"too-long-{name}", [refused(said)], error="ModelTooLongError") for name, said in _TOO_LONG.items()),
-    Case("too-long-code", [refused("No.", code="context_length_exceeded")], error="ModelTooLongError"),
     Case("too-long-500", [refused("input is too large to process. increase the physical batch size", 500)],
          error="ModelTooLongError"),
     Case("too-long-413", [(413, b"", {})], error="ModelTooLongError"),
@@ -179,24 +143,18 @@ CASES = [
     Case("stream-object", [[delta(tool_calls=[call({"code": P}, index=0)]), delta("tool_calls")]], text=None, code=P),
     Case("stream-no-finish", [[delta(content="4"), delta(content="2")]], requests=1, shown="42"),
     Case("stream-clean-end", [raw(OK)], requests=1, shown="42"),
-    Case("stream-until-closed", [until_closed(OK, "data: ", json.dumps(STOP), "\n\n")], requests=1, shown="42"),
     Case("stream-closed-early", [until_closed(OK), "42"], requests=2),
-    Case("stream-calls-no-finish", [[delta(tool_calls=[call(index=0)])]], text=None, code=P, requests=1),
     Case("stream-no-index", [[delta(tool_calls=[call("")]), delta(tool_calls=[piece('{"code": ')]),
                               delta(tool_calls=[piece('"print(42)"}')]), delta("stop")]], text=None, code=P),
     Case("stream-id-repeated", [[delta(tool_calls=[call('{"code": ', index=0)]),
                                  delta(tool_calls=[call('"print(42)"}', index=0)]), STOP]], text=None, code=P),
-    Case("stream-legacy", [[delta(function_call={"name": "run_python", "arguments": '{"code"'}),
-                            delta(function_call={"arguments": ': "print(42)"}'}), delta("function_call")]], text=None, code=P),
     Case("stream-nulls", [[{"choices": None}, {"choices": [], "usage": None}, delta(content=None, tool_calls=None),
                            {"choices": [{"index": 0, "delta": None}]}, delta(content="42", reasoning_content="41"), STOP,
                            {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}]], shown="42"),
     Case("stream-crlf", [raw(": ping\r\n\r\n", OK.replace("\n", "\r\n"), "event: x\r\ndata:", json.dumps(STOP),
                              "\r\n\r\ndata:[DONE]\r\n\r\n")], shown="42"),
-    Case("stream-pings", [raw("data: ping\n\n", ":\n\n", OK, DONE)], shown="42"),
     Case("stream-one-newline", [raw("data: ", json.dumps(delta(content="4")), "\ndata: ", json.dumps(delta(content="2")),
                                     "\ndata: [DONE]\n")], shown="42"),
-    Case("stream-separators", [[delta(content="4\u2028"), delta(content="2"), STOP]], text="4\u20282"),
     Case("stream-is-json", [raw(json.dumps({"choices": [{"message": {"content": "42"}}]}), kind="application/json")],
          shown="42"),
     Case("json-is-stream", [raw(OK, DONE)], options={"streamed": False}),
@@ -206,7 +164,6 @@ CASES = [
     # Whole replies
     Case("whole-parts", [{"content": [{"type": "thinking", "thinking": "41"}, {"type": "text", "text": "42"}]}]),
     Case("whole-arguments-object", [{"content": None, "tool_calls": [call({"code": P})]}], text=None, code=P),
-    Case("whole-legacy", [{"content": None, "function_call": call()["function"]}], text=None, code=P),
     Case("whole-deep", [raw("[" * 100_000, kind="application/json")], error="ModelUnreachableError"),
     Case("gzip", [(200, gzip.compress(json.dumps({"choices": [{"message": {"content": "42"}}]}).encode()),
                    {"Content-Encoding": "gzip", "Content-Type": "application/json"})]),
@@ -215,33 +172,24 @@ CASES = [
     # Errors
     Case("error-in-200", [(200, {"error": {"message": "Rate limit exceeded: free-models-per-min", "code": 429},
                                  "choices": None}, {}), "42"], requests=2),
-    Case("error-in-200-502", [(200, {"error": {"message": "Bad gateway", "code": 502}}, {}), "42"], requests=2),
     Case("error-in-200-key", [(200, {"error": {"message": "No auth", "code": 401}}, {})], error="ModelAuthError",
          says="MY_KEY"),
-    Case("error-is-text", [(200, {"error": "model overloaded"}, {}), "42"], requests=2),
     Case("rate-billing", [(429, {"error": {"message": "Rate limit reached on tokens per minute (TPM). Please try again in "
                                            "10ms. Upgrade at https://console.example/settings/billing"}}, {}), "42"]),
-    Case("rate-quota", [(429, {"error": {"message": "You exceeded your current quota. Please retry in 0.01s."}}, {}), "42"]),
     Case("rate-retry-after", [(429, {"error": {"message": "No credit left this second"}}, {"Retry-After": "0"}), "42"]),
     Case("no-credit", [refused("You exceeded your current quota", 429, code="insufficient_quota")], requests=1,
          error="ModelBusyError", says="no credit"),
-    Case("loading", [refused("model is loading", 503), refused("overloaded", 529), "42"], requests=3),
-    Case("html", [(502, b"<html><head><title>502 Bad Gateway</title></head></html>", {}), "42"], requests=2),
     Case("html-403", [(403, b"<html><title>Forbidden</title></html>", {})], error="ModelAuthError", says="MY_KEY"),
     Case("unknown-model", [refused("no such model", 404)], error="ModelUnknownError"),
     # Parameters and roles
     Case("temperature-1", [refused("invalid temperature: only 1 is allowed for this model"), "42"], requests=2,
          sent={"temperature": None}, options={"temperature": 0}),
     Case("seed", [refused("Extra inputs are not permitted: seed", 422), "42"], sent={"seed": None}, options={"seed": 3}),
-    Case("pydantic", [(422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, {}), "42"],
-         sent={"seed": None, "temperature": 0}, options={"seed": 3, "temperature": 0}),
     Case("stream-options", [refused("unknown field stream_options"), "42"], sent={"stream_options": None}),
     Case("no-streams", [refused("Streaming is not supported for this model"), "42"], sent={"stream": None}),
     Case("renamed", [refused("Unsupported parameter: max_tokens. Use max_completion_tokens instead."), "42"],
          sent={"max_tokens": None, "max_completion_tokens": 20000}, options={"max_tokens": 20000}),
     Case("unclear", [refused("Bad Request"), "42"], sent={"temperature": None}, options={"temperature": 0}),
     Case("system", [refused("System role not supported"), "42"],
-         sent={"messages": [{"role": "user", "content": "Be brief.\n\nWhat is six times seven?"}]}),
-    Case("developer", [refused("Developer instruction is not enabled for models/gemma-3"), "42"],
          sent={"messages": [{"role": "user", "content": "Be brief.\n\nWhat is six times seven?"}]}),
 ]  # fmt: skip

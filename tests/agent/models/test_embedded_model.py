@@ -1,24 +1,27 @@
-"""The real embedded model: it loads, holds to a schema, samples, streams and is cut at its limit."""
+"""The real embedded model: it answers, survives a kill of its server, writes a program and restates a follow-up."""
 
 from __future__ import annotations
 
-from functools import partial
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agent.models.embedded.local_server import running, stop_servers
+from agent.conversation import Conversation, Turn
+from agent.models.embedded.local_server import running
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.prefixes import KeptPrefixes, fixed_prefixes
-from agent.models.embedded.server import ask_engine
-from agent.models.embedded.weights import Weights
 from agent.models.protocol import Request
+from support.fibonacci import ANSWER, QUESTION, STORY, write_script
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 
 
-async def test_it_answers(embedded: EmbeddedModel) -> None:
-    """One start for everything that needs the real engine."""
+async def test_it_answers_and_is_started_again_after_a_kill(
+    embedded: EmbeddedModel, one_server: dict[str, str]
+) -> None:
+    """It holds to a schema, streams, and is cut at its limit."""
     question = [{"role": "user", "content": "What is the capital of France? Give city and country."}]
     schema = {
         "type": "object",
@@ -31,39 +34,23 @@ async def test_it_answers(embedded: EmbeddedModel) -> None:
     assert answer.usage.cost == 0
     assert answer.usage.output_tokens > 5
 
+    [(_, state)] = running(Path(one_server["runtime_dir"]))
+    os.kill(state.pid, signal.SIGKILL)
     pieces: list[str] = []
     cut = await embedded.complete(Request(question, max_tokens=4, temperature=0, on_delta=pieces.append))
     assert cut.finish == "length"
     assert "".join(pieces) == cut.text != ""
 
 
-@pytest.mark.timeout(600)
-async def test_a_prefix_that_was_kept_is_as_good_as_one_that_was_just_read(weights_path: Path, tmp_path: Path) -> None:
-    """At temperature 0 a server that takes it back says what one says that still holds it."""
-    weights, runtime = Weights(weights_path.parent).ready, tmp_path / "kept-runtime"
-    prefix = fixed_prefixes()[-1]
+async def test_a_program_that_it_writes_gives_the_first_answer(desk: Any, one_server: dict[str, str]) -> None:
+    choice = [{"json": {"why": "It is computed.", "needs": "compute"}}]
+    roles = {"model": "embedded", "coordinator": write_script(desk.folder / "choice.jsonl", choice)}
+    answer = await desk.ask(QUESTION, strategy="small", max_tokens=150, **roles, **one_server)
+    assert answer.text == ANSWER
 
-    def opened() -> EmbeddedModel:
-        return EmbeddedModel(weights, runtime, idle=60, prefixes=tmp_path / "prefixes")
 
-    async def said(model: EmbeddedModel, question: str) -> tuple[str, int]:
-        *whole, (role, head) = prefix.turns
-        messages = [{"role": r, "content": t} for r, t in whole] + [{"role": role, "content": head + question}]
-        messages += [{"role": "assistant", "content": "So:"}] * (prefix.messages - len(messages))
-        answer = await model.complete(Request(messages, temperature=0, max_tokens=24))
-        return answer.text, answer.usage.cached_tokens
-
-    model = opened()
-    await said(model, "Add 7 and 8.")
-    held = await said(model, "Which numbers below 30 are prime?")
-    [(_, state)] = running(runtime)
-    kept = KeptPrefixes(Path(state.prefixes))
-    if prefix in kept.missing():
-        assert kept.make(prefix, partial(ask_engine, state), lambda: False)
-    await model.aclose()
-    stop_servers(runtime)
-    model = opened()
-    assert await said(model, "Which numbers below 30 are prime?") == held
-    assert held[1] > 50
-    await model.aclose()
-    stop_servers(runtime)
+async def test_it_restates_a_follow_up_which_a_kept_tool_answers(desk: Any, one_server: dict[str, str]) -> None:
+    first = await desk.plays(*STORY).ask(QUESTION)
+    talk = Conversation([Turn.of(QUESTION, first)])
+    answer = await desk.ask("And the 60th?", conversation=talk, model="embedded", **one_server)
+    assert (answer.text, answer.tools_used, answer.usage.calls) == ("1548008755920", ("nth_fibonacci",), 1)

@@ -30,7 +30,6 @@ from agent.models.embedded.local_server import (
     stop_servers,
 )
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.server import idle_cores
 from agent.models.failures import Retry
 from agent.models.protocol import Request
 
@@ -98,7 +97,7 @@ async def test_the_first_call_starts_it_and_others_share_it(
 
 
 async def test_processes_that_start_at_once_share_one(open_model: Open, runtime: Path, tmp_path: Path) -> None:
-    open_model(behaviour='{"load": 0.5}')
+    open_model(behaviour='{"load": 0.3}')
     code = (
         "import asyncio, sys; from pathlib import Path; from agent.models.embedded.model import EmbeddedModel\n"
         "from agent.models.protocol import Request\n"
@@ -106,7 +105,7 @@ async def test_processes_that_start_at_once_share_one(open_model: Open, runtime:
         "print(asyncio.run(model.complete(Request([{'role': 'user', 'content': 'who?'}]))).text)\n"
     )
     command = [sys.executable, "-c", code]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     answers = {(await asyncio.to_thread(process.communicate))[0] for process in processes}
     assert len(answers) == 1
     assert "pid" in answers.pop()
@@ -140,19 +139,12 @@ async def test_a_state_that_is_stale_or_broken_is_no_server(open_model: Open, ru
 
 
 async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runtime: Path) -> None:
-    model = open_model(idle=2.0)
-    assert await pid_of(model, "sleep 2.9")
+    model = open_model(idle=1.0)
+    assert await pid_of(model, "sleep 1.6")
     pid = await pid_of(model)
     assert await gone(pid)
     assert running(runtime) == []
     assert list(runtime.glob("*.json")) == []
-
-
-async def test_it_ends_when_its_state_file_is_removed(open_model: Open, runtime: Path) -> None:
-    pid = await pid_of(open_model(idle=0.8))
-    for path in runtime.glob("*.json"):
-        path.unlink()
-    assert await gone(pid)
 
 
 async def test_an_engine_that_fails_is_told_with_its_last_words(open_model: Open) -> None:
@@ -187,7 +179,3 @@ async def test_it_is_light(tmp_path: Path) -> None:
     code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_no_more_cores_are_free_than_there_are() -> None:
-    assert 1 <= idle_cores() <= (os.cpu_count() or 1)

@@ -104,34 +104,6 @@ def test_only_nulls_that_stand_for_absence_are_taken_out() -> None:
     assert without_nulls(value, person) == {name: value[name] for name in value if name != "home"}
 
 
-def test_nulls_are_taken_out_at_any_depth() -> None:
-    place = {"type": "object", "properties": {"town": {"type": "string"}, "street": {"type": "string"}}}
-    person = {
-        "properties": {"home": {"$ref": "#/$defs/place"}, "others": {"type": "array", "items": place}},
-        "$defs": {"place": place},
-    }
-    value = {"home": {"town": "Oxmere", "street": None}, "others": [{"town": None}, None]}
-    assert without_nulls(value, person) == {"home": {"town": "Oxmere"}, "others": [{}, None]}
-
-
-def test_nulls_are_judged_by_definitions_anywhere_in_the_schema() -> None:
-    form = {
-        "properties": {
-            "name": {"type": "string"},
-            "home": {"properties": {"town": {"$ref": "#/properties/name"}}},
-            "any": {"$ref": "#/$defs/any"},
-        },
-        "minProperties": 2,
-        "$defs": {"any": True},
-    }
-    value = {"home": {"town": None}, "any": {"town": None}}
-    assert without_nulls(value, form) == {"home": {}, "any": {"town": None}}
-
-
-def test_a_comma_inside_of_a_text_is_none_too_many() -> None:
-    assert fitting_json('{"a": "x, ] y",}', OBJECT) == {"a": "x, ] y"}
-
-
 def test_a_text_that_is_a_little_long_fits() -> None:
     schema = {"type": "object", "properties": {"why": {"type": "string", "maxLength": 160}}, "required": ["why"]}
     assert misfit({"why": "x" * 173}, schema) is None

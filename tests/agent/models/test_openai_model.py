@@ -95,42 +95,14 @@ async def test_a_stream_gives_its_pieces_and_the_whole(openai_server: OpenAIServ
     assert answer.usage.input_tokens == 10
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-async def test_tool_calls(openai_server: OpenAIServer, open_model: Open, streamed: bool) -> None:
-    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
-    openai_server.steps.append(Step(tools=[("add", {"a": 1, "b": 2}), ("mul", {})]))
-    answer = await open_model().complete(Request(ASK, tools=[tool], on_delta=(lambda _: None) if streamed else None))
-    assert [(c.id, c.name, c.arguments) for c in answer.tool_calls] == [
-        ("call_0", "add", '{"a": 1, "b": 2}'),
-        ("call_1", "mul", "{}"),
-    ]
-    assert answer.finish == "tool_calls"
-    assert openai_server.requests[0]["tools"] == [tool]
-
-
-async def test_length_and_filter_are_told(openai_server: OpenAIServer, open_model: Open) -> None:
-    openai_server.answer("Half a", finish="length").answer("", finish="content_filter")
-    model = open_model()
-    assert (await model.complete(Request(ASK))).finish == "length"
-    assert (await model.complete(Request(ASK))).finish == "content_filter"
-
-
-async def test_a_declined_request_is_an_error(openai_server: OpenAIServer, open_model: Open) -> None:
-    openai_server.answer(None, message={"refusal": "I will not."})
-    with pytest.raises(ModelRefusedError, match="I will not"):
-        await open_model().complete(Request(ASK))
-
-
 @pytest.mark.parametrize(
     ("status", "code", "error", "told"),
     [
         (401, "invalid_api_key", ModelAuthError, "MY_KEY"),
-        (403, None, ModelAuthError, "MY_KEY"),
         (404, "model_not_found", ModelUnknownError, "tiny-2"),
         (400, "model_not_found", ModelRefusedError, "tiny-1"),
         (429, "insufficient_quota", ModelBusyError, "billing"),
         (402, None, ModelBusyError, "billing"),
-        (413, None, ModelRefusedError, "shorter"),
         (400, "context_length_exceeded", ModelRefusedError, "shorter"),
         (400, "content_filter", ModelRefusedError, "Rephrase"),
         (422, None, ModelRefusedError, "refused"),
@@ -150,12 +122,6 @@ async def test_a_refusal_is_told_once_with_its_remedy_and_without_the_key(
     assert len(openai_server.requests) == 1, "asking again would not help"
 
 
-async def test_a_missing_key_is_told_as_missing(openai_server: OpenAIServer, open_model: Open) -> None:
-    openai_server.fail(401, "no key")
-    with pytest.raises(ModelAuthError, match="requires a key"):
-        await open_model(api_key=None).complete(Request(ASK))
-
-
 async def test_nobody_listens(open_model: Open) -> None:
     """A wrong URL is told within seconds, without its password."""
     start = time.monotonic()
@@ -167,28 +133,17 @@ async def test_nobody_listens(open_model: Open) -> None:
     assert time.monotonic() - start < 20
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 async def test_retries_honour_retry_after_and_tell_that_they_wait(
-    openai_server: OpenAIServer, open_model: Open, streamed: bool
+    openai_server: OpenAIServer, open_model: Open
 ) -> None:
     told: list[str] = []
     openai_server.fail(429, "slow down", retry_after=0.3).fail(503, "later").answer("at last")
-    answer = await open_model(notify=told.append).complete(
-        Request(ASK, on_delta=(lambda _: None) if streamed else None)
-    )
+    answer = await open_model(notify=told.append).complete(Request(ASK))
     assert answer.text == "at last"
     assert openai_server.times[1] - openai_server.times[0] >= 0.3
     assert openai_server.times[2] - openai_server.times[1] < 0.3
     assert "429" in told[0]
     assert "trying again in 0.3 s" in told[0]
-
-
-async def test_retries_are_bounded(openai_server: OpenAIServer, open_model: Open) -> None:
-    for _ in range(9):
-        openai_server.fail(500, "boom")
-    with pytest.raises(ModelBusyError, match="boom"):
-        await open_model().complete(Request(ASK))
-    assert len(openai_server.requests) == 1 + FAST.busy
 
 
 async def test_a_long_retry_after_is_not_waited_for(openai_server: OpenAIServer, open_model: Open) -> None:
@@ -198,13 +153,12 @@ async def test_a_long_retry_after_is_not_waited_for(openai_server: OpenAIServer,
     assert len(openai_server.requests) == 1
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_model: Open, streamed: bool) -> None:
+async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.answer("Hi").hang().hang()
     await open_model().complete(Request(ASK))  # The first call of a process loads the openai package.
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError, match="in time"):
-        await open_model(timeout=1.0).complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
+        await open_model(timeout=0.5).complete(Request(ASK))
     assert time.monotonic() - start < 20
     assert len(openai_server.requests) == 3
 
@@ -217,11 +171,6 @@ async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServ
     assert "".join(pieces) == "Hello there"
 
 
-async def test_a_cut_body_is_repeated(openai_server: OpenAIServer, open_model: Open) -> None:
-    openai_server.cut("x", after=1).answer("whole")
-    assert (await open_model().complete(Request(ASK))).text == "whole"
-
-
 @pytest.mark.parametrize(
     ("data", "content_type"),
     [
@@ -229,9 +178,7 @@ async def test_a_cut_body_is_repeated(openai_server: OpenAIServer, open_model: O
         (b"{not json", "application/json"),
         (b"[]", "application/json"),
         (b"{}", "application/json"),
-        (b'{"choices": []}', "application/json"),
         (b'{"choices": ["x"]}', "application/json"),
-        (b'{"choices": [{"message": {"tool_calls": [{"function": {}}]}}]}', "application/json"),
         (b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}', "application/json"),
         (b"\xff\xfe", "application/json"),
     ],
@@ -264,17 +211,6 @@ async def test_refused_parameters_are_left_out_from_then_on(
     assert (await open_model(traits=TraitsCache(cache)).complete(Request(ASK))).text == "ok"
 
 
-async def test_concurrency_is_limited_across_models_of_an_endpoint(
-    openai_server: OpenAIServer, open_model: Open
-) -> None:
-    slots = asyncio.Semaphore(3)
-    for _ in range(12):
-        openai_server.answer("ok", delay=0.05)
-    models = [open_model(slots=slots), open_model(slots=slots)]
-    await asyncio.gather(*(models[i % 2].complete(Request(ASK)) for i in range(12)))
-    assert openai_server.most_in_flight == 3
-
-
 async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model: Open) -> None:
     slots = asyncio.Semaphore(1)
     openai_server.answer("first").hang().answer("next")
@@ -284,12 +220,6 @@ async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model
         async with asyncio.timeout(0.2):
             await model.complete(Request(ASK))
     assert (await model.complete(Request(ASK))).text == "next"
-
-
-def test_the_key_is_not_in_the_model_s_representation() -> None:
-    model = hosted("m", api_key=KEY, base_url="http://127.0.0.1:9")
-    assert KEY not in repr(model)
-    assert KEY not in repr(model.wire.endpoint)
 
 
 async def test_calls_go_through_the_package_and_send_no_key_but_the_endpoints(
@@ -309,12 +239,12 @@ async def test_calls_go_through_the_package_and_send_no_key_but_the_endpoints(
 async def test_a_slow_stream_is_cut_at_the_limit_of_time_and_not_before(
     openai_server: OpenAIServer, open_model: Open
 ) -> None:
-    slow = Step(text="0123456789" * 4, pace=0.2)  # ten pieces
+    slow = Step(text="0123456789" * 4, pace=0.1)  # ten pieces
     openai_server.default = lambda _: slow
     request, once = Request(ASK, on_delta=lambda _: None), Retry(timeout=0)
     assert (await open_model(timeout=60.0, retry=once).complete(request)).text == slow.text
     with pytest.raises(ModelUnreachableError, match="in time"):
-        await open_model(timeout=1.0, retry=once).complete(request)
+        await open_model(timeout=0.5, retry=once).complete(request)
 
 
 async def test_azure_gets_its_own_header_below_the_deployment(

@@ -18,7 +18,7 @@ import pytest
 
 from agent.models.embedded.local_server import ServerOptions, running, stop_servers
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.prefixes import KeptPrefixes, Prefix, fixed_prefixes, kept_bytes
+from agent.models.embedded.prefixes import KeptPrefixes, Prefix, fixed_prefixes
 from agent.models.failures import Retry
 from agent.models.protocol import Completion, Message, Request
 
@@ -126,25 +126,6 @@ async def test_they_are_read_in_a_quiet_moment_and_known_to_the_next_server_whil
     assert whole.stat().st_size > 9
 
 
-async def test_a_question_stops_the_reading(open_model: Open, tmp_path: Path) -> None:
-    weights = tmp_path / "fake.gguf"
-    weights.write_bytes(b'GGUF{"read": 0.05}')
-    kept = kept_by(weights)
-    model = open_model(idle=2)
-    await ask(model, longest())
-    while not list(kept.folder.glob("*.kv")):
-        await asyncio.sleep(0.05)
-    await ask(model, longest())
-    before = len(kept.missing())
-    await asyncio.sleep(0.8)  # it looks again after a second
-    assert len(kept.missing()) >= before - 1 > 0
-
-
-def test_other_weights_have_another_folder(kept: KeptPrefixes, tmp_path: Path) -> None:
-    (tmp_path / "fake.gguf").write_bytes(b"GGUF{} ")
-    assert kept_by(tmp_path / "fake.gguf").folder != kept.folder
-
-
 async def test_a_kill_leaves_no_half_file(open_model: Open, kept: KeptPrefixes, runtime: Path) -> None:
     await ask(open_model(), longest())
     (kept.folder / f"{fixed_prefixes()[0].key}.1.draft").write_bytes(b"KV half")
@@ -162,31 +143,9 @@ async def test_many_at_once_restore_into_no_busy_slot(open_model: Open, kept: Ke
     await ask(first, longest())
     assert await all_kept(kept)
     await ask(first, longest())  # a server that was idle while it read may just be ending
-    busy = [ask(first, [{"role": "user", "content": "sleep 0.5"}]) for _ in range(4)]
-    answers = await asyncio.gather(*busy, *(ask(model, longest()) for model in (first, second) for _ in range(6)))
+    busy = [ask(first, [{"role": "user", "content": "sleep 0.3"}]) for _ in range(2)]
+    answers = await asyncio.gather(*busy, *(ask(model, longest()) for model in (first, second) for _ in range(3)))
     assert len({answer.text for answer in answers}) == 1, "one server answered them all, and lives"
-
-
-async def test_a_folder_that_cannot_be_written_is_told_once(open_model: Open, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
-    told: list[str] = []
-    model = open_model(notify=told.append)
-    for _ in range(2):
-        assert (await ask(model, longest())).text
-    assert [line for line in told if "prompts cannot be cached" in line] == told[1:]
-    assert len(told) == 2
-
-
-def test_what_other_engines_and_prompts_left_is_removed(kept: KeptPrefixes) -> None:
-    kept.prepare()
-    first = fixed_prefixes()[0]
-    made(kept, first)
-    (kept.folder.parent / "another").mkdir()
-    for stale in (kept.folder.parent / "another" / "0.kv", kept.folder / "of-an-old-prompt.kv"):
-        stale.write_bytes(b"x")
-    kept.prepare()
-    assert first not in kept.missing()
-    assert kept_bytes(kept.folder.parent) == 100
 
 
 def test_a_slot_that_another_took_is_not_kept(kept: KeptPrefixes) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelOutputError, ModelRefusedError
+from agent.errors import ModelOutputError
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Retry
 from agent.models.ladder import TraitsCache
@@ -46,7 +46,7 @@ async def test_the_schema_is_sent_as_it_is(openai_server: OpenAIServer, model: C
     assert openai_server.requests[0]["messages"] == ASK
 
 
-@pytest.mark.parametrize("value", [[1, 2], 5, "text", None, True])
+@pytest.mark.parametrize("value", [[1, 2], None])
 async def test_values_that_are_no_objects_travel_in_one(
     openai_server: OpenAIServer, model: ChatModel, value: object
 ) -> None:
@@ -67,18 +67,6 @@ async def test_down_to_text_and_remembered_by_the_next_process(
     assert len(openai_server.requests) == 3, "no refused request again"
 
 
-async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServer, model: ChatModel) -> None:
-    openai_server.refuse("json_schema")
-    openai_server.answer('Sure! {I think} this:\n```json\n{"action": "answer",}\n```\nDone [ok].')
-    answer = await model.complete(Request(ASK, schema=SCHEMA))
-    assert answer.parsed == GOOD
-    sent = openai_server.requests[-1]["messages"]
-    assert sent[0] == ASK[0]
-    assert sent[1]["content"].startswith("What next?\n\n")
-    assert json.dumps(SCHEMA) in sent[1]["content"]
-    assert ASK[1]["content"] == "What next?", "the caller's messages stay as they are"
-
-
 async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
     openai_server: OpenAIServer, model: ChatModel
 ) -> None:
@@ -88,16 +76,6 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
     assert answer.parsed == GOOD
     assert answer.usage.calls == 2
     assert answer.usage.input_tokens == 20
-
-
-async def test_json_of_another_form_is_shown_its_misfit_before_the_endpoint_is_asked_lower(
-    openai_server: OpenAIServer, model: ChatModel
-) -> None:
-    openai_server.answer({"action": "dance"}).answer(GOOD)
-    answer = await model.complete(Request(ASK, schema=SCHEMA))
-    assert (answer.parsed, answer.usage.calls, model.known.rung) == (GOOD, 2, "schema")
-    assert "at action: 'dance' is not one of" in openai_server.requests[1]["messages"][-1]["content"]
-    assert "response_format" in openai_server.requests[1]
 
 
 async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: ChatModel) -> None:
@@ -128,31 +106,12 @@ async def test_truncated_json_is_not_asked_for_again(openai_server: OpenAIServer
     assert len(openai_server.requests) == 1
 
 
-async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
-    openai_server: OpenAIServer, model: ChatModel
-) -> None:
-    openai_server.fail(400, "too long", code="context_length_exceeded")
-    with pytest.raises(ModelRefusedError, match="too long"):
-        await model.complete(Request(ASK, schema=SCHEMA))
-    assert len(openai_server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "content", ["", "not json", "[1]", '{"x": 1}', '{"x": {"rung": "odd", "without": [], "at": 1}}']
-)
+@pytest.mark.parametrize("content", ["not json", '{"x": {"rung": "odd", "without": [], "at": 1}}'])
 async def test_a_broken_cache_costs_nothing_but_a_request(
     openai_server: OpenAIServer, tmp_path: Path, content: str
 ) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "endpoints.json").write_text(content)
-    openai_server.answer(GOOD)
-    model = open_model(openai_server, tmp_path)
-    assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
-    await model.aclose()
-
-
-async def test_an_unwritable_cache_is_no_error(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file where the folder should be")
     openai_server.answer(GOOD)
     model = open_model(openai_server, tmp_path)
     assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
@@ -176,13 +135,3 @@ async def test_the_json_is_heard_piece_by_piece_on_every_rung(
     assert (await model.complete(Request(ASK, schema=SCHEMA, on_delta=pieces.append))).parsed == GOOD
     assert json.loads("".join(pieces)) == GOOD
     assert len(pieces) > 2
-
-
-async def test_calls_of_the_callers_own_tools_are_not_heard_as_text(
-    openai_server: OpenAIServer, model: ChatModel
-) -> None:
-    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
-    openai_server.answer(tool=("add", {"a": 1}))
-    pieces: list[str] = []
-    await model.complete(Request(ASK, tools=[tool], on_delta=pieces.append))
-    assert pieces == []

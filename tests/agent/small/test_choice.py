@@ -9,7 +9,7 @@ import pytest
 from agent.errors import ModelOutputError
 from agent.small.choice import choose
 from agent.state import Action, Decision, State
-from support.decisions import FIBONACCI, PRIME, USE, Weak, context_with, done, state_of
+from support.decisions import FIBONACCI, USE, Weak, context_with, done, state_of
 
 UNKNOWN = {"json": "unknown"}
 FOUND = done("search", finding="The north tower is 318 m high, the south tower 276 m.")
@@ -64,27 +64,6 @@ async def test_a_document_is_read_or_computed_with(choice: str, action: str, fil
     decision, model = await decided(state, needs(choice))
     assert (decision.action, decision.file) == (action, file)
     assert '<data source="read a.docx">\nIt begins.\n</data>' in model.requests[0][-1]["content"]
-
-
-async def test_the_words_of_the_question_are_looked_for_in_a_long_file() -> None:
-    state: State = {**state_of("When was the Grey Point lighthouse built?", files=["a.docx"])}
-    state["attached"] = [attached("a.docx", "docx", size=90_000)]
-    decision, _ = await decided(state, needs("read a.docx"))
-    assert decision.find == "Grey Point lighthouse built"
-
-
-async def test_an_attached_program_can_be_run() -> None:
-    state: State = {**state_of("What does it print?", files=["a.py"]), "attached": [attached("a.py", "source")]}
-    decision, _ = await decided(state, needs("run a.py"))
-    assert (decision.action, decision.file) == ("run_code", "a.py")
-
-
-async def test_a_listed_tool_is_called_with_arguments_that_the_model_fills_in() -> None:
-    state = state_of("The 57th Fibonacci number?", tools=[PRIME, FIBONACCI])
-    decision, model = await decided(state, needs("use nth_fibonacci"), USE)
-    assert (decision.action, decision.tool, decision.arguments) == ("use_tool", "nth_fibonacci", {"n": 57})
-    assert "is_prime" in model.requests[0][-1]["content"]
-    assert "is_prime" not in model.requests[1][-1]["content"]
 
 
 FAILED_CALL = done("use_tool", "nth_fibonacci(n=57)", ok=False)

@@ -105,15 +105,6 @@ async def test_the_function_of_a_program_becomes_a_tool(case: Case) -> None:
     assert len(case.model.requests) == 2, "one call describes, one vouches"
 
 
-async def test_whoever_vouches_sees_neither_question_nor_code(case: Case) -> None:
-    await case.keep(PROGRAM, ANSWER, SAID, WHILE)
-    seen = "\n".join(message["content"] for message in case.model.requests[1])
-    assert "Compute a number of the Fibonacci sequence." in seen
-    assert "Position in the sequence" in seen
-    assert QUESTION not in seen
-    assert "a + b" not in seen
-
-
 async def test_a_third_implementation_decides_a_dispute(case: Case) -> None:
     assert await case.keep(PROGRAM, ANSWER, SAID, LUCAS, WHILE) == {"created": ["nth_fibonacci"]}
     case.library.delete("nth_fibonacci")
@@ -123,15 +114,8 @@ async def test_a_third_implementation_decides_a_dispute(case: Case) -> None:
     assert case.names == []
 
 
-async def test_a_dispute_without_a_majority_ends_without_a_tool(case: Case) -> None:
-    assert await case.keep(PROGRAM, ANSWER, SAID, LUCAS, WHILE.replace("1, 0", "5, 3")) == {}
-    assert "no test with other arguments was left" in case.told
-    assert len(case.model.requests) == 3
-
-
-@pytest.mark.parametrize("vouching", ["def nth_fibonacci(n):\n    return missing(n)", "no code ("])
-async def test_an_implementation_that_gives_nothing_vouches_for_nothing(case: Case, vouching: str) -> None:
-    assert await case.keep(PROGRAM, ANSWER, SAID, vouching, vouching) == {}
+async def test_an_implementation_that_gives_nothing_vouches_for_nothing(case: Case) -> None:
+    assert await case.keep(PROGRAM, ANSWER, SAID, "def nth_fibonacci(n):\n    return missing(n)", "no code (") == {}
     assert case.names == []
 
 
@@ -139,11 +123,10 @@ async def test_an_implementation_that_gives_nothing_vouches_for_nothing(case: Ca
     ("program", "printed", "reason"),
     [
         (PROGRAM.replace("range(n)", "range(57)"), ANSWER, "57 of the question stands in the code"),
-        (PROGRAM.replace("nth_fibonacci", "fibonacci_57"), ANSWER, "57 of the question stands in the code"),
         (PROGRAM.replace("print(nth_fibonacci(57))", "print(nth_fibonacci(57) + 1)"), "365435296163", "alone does not"),
         ("def solve(a, b, c, d, e, f):\n    return a\nprint(solve(1, 2, 3, 4, 5, 6))", "1", "takes 6 values"),
     ],
-    ids=["value in the code", "value in the name", "something is added", "a story"],
+    ids=["value in the code", "something is added", "a story"],
 )
 async def test_what_serves_one_question_costs_no_call(case: Case, program: str, printed: str, reason: str) -> None:
     assert await case.keep(program, printed) == {}
@@ -151,35 +134,9 @@ async def test_what_serves_one_question_costs_no_call(case: Case, program: str, 
     assert case.model.requests == []
 
 
-@pytest.mark.parametrize("program", ["print(42)", "not code ("])
-async def test_a_program_without_such_a_function_is_silent(case: Case, program: str) -> None:
-    assert await case.keep(program, "42") == {}
+async def test_a_program_without_such_a_function_is_silent(case: Case) -> None:
+    assert await case.keep("print(42)", "42") == {}
     assert case.events == []
-
-
-async def test_placeholder_names_and_constant_results_are_not_kept(case: Case) -> None:
-    program = PROGRAM.replace("(n: int)", "(number_1: int)").replace("range(n)", "range(number_1)")
-    said = {
-        "json": {
-            "summary": "Compute a number of the sequence.",
-            "number_1": "Position in the sequence.",
-            "returns": "The number.",
-        }
-    }
-    assert await case.keep(program, ANSWER, said) == {}
-    assert "'number_1' is a placeholder" in case.told
-    constant = (
-        'def answer_of(n: int) -> int:\n    """Give the answer to all."""\n    return n * 0 + 7\nprint(answer_of(57))'
-    )
-    assert await case.keep(constant, "7", SAID, "def answer_of(n):\n    return 7") == {}
-    assert "the same result" in case.told
-
-
-async def test_what_is_missing_is_mended(case: Case) -> None:
-    program = PROGRAM.replace("(n: int) -> int", "(n)").replace('"""Compute a number of the Fibonacci sequence."""', "")
-    assert await case.keep(program, ANSWER, SAID, WHILE) == {"created": ["nth_fibonacci"]}, case.told
-    tool = case.library.get("nth_fibonacci")
-    assert tool.input_schema["properties"]["n"]["type"] == "integer"
 
 
 async def test_input_with_which_the_code_crashes_is_refused(case: Case) -> None:
@@ -234,11 +191,10 @@ async def test_with_little_time_left_the_answer_comes_first(case: Case) -> None:
     assert case.model.requests == []
 
 
-@pytest.mark.parametrize("kind", ["output", "unreachable"])
-async def test_a_model_that_fails_costs_the_tool_only(case: Case, kind: str) -> None:
-    assert await case.keep(PROGRAM, ANSWER, {"error": kind, "message": "it went wrong"}) == {}
+async def test_a_model_that_fails_costs_the_tool_only(case: Case) -> None:
+    assert await case.keep(PROGRAM, ANSWER, {"error": "output", "message": "it went wrong"}) == {}
     assert "it went wrong" in case.told
-    assert await case.keep(PROGRAM, ANSWER, SAID, {"error": kind, "message": "wrong again"}) == {}
+    assert await case.keep(PROGRAM, ANSWER, SAID, {"error": "unreachable", "message": "wrong again"}) == {}
     assert "wrong again" in case.told
 
 
@@ -248,11 +204,6 @@ async def test_the_same_tool_is_not_kept_twice(case: Case) -> None:
     assert await case.keep(again, "1548008755920", SAID, question="Which is the 60th Fibonacci number?") == {}
     assert case.names == ["nth_fibonacci"]
     assert "the library already has it" in case.told
-
-
-async def test_a_file_s_question_leaves_no_tool(case: Case) -> None:
-    state: Any = {**state_of(QUESTION), "attached": [{"name": "a.csv"}]}
-    assert await keep(PROGRAM, ANSWER, state, case.context) == {}
 
 
 COMPUTED = {"role": "coordinator", "json": {"why": "it is computed", "needs": "compute"}}
@@ -281,22 +232,3 @@ async def test_a_tool_that_is_wanted_comes_of_a_program_too(desk: Any) -> None:
     assert (first.text, first.tools_created) == (ANSWER, ("nth_fibonacci",))
     found = await desk.plays().ask(QUESTION, strategy="small", wish="create")
     assert (found.text, found.tools_created, found.tools_used) == (ANSWER, (), ("nth_fibonacci",))
-
-
-async def test_a_refused_tool_leaves_the_answer(desk: Any) -> None:
-    async def no(_: Any) -> bool:
-        return False
-
-    answer = await desk.plays(COMPUTED, *STORY).ask(QUESTION, strategy="small", approve=no)
-    assert (answer.text, answer.status, answer.tools_created) == (ANSWER, "answered", ())
-
-
-@pytest.mark.model
-@pytest.mark.timeout(600)
-async def test_the_embedded_model_answers_the_readme_and_leaves_a_tool(desk: Any, one_server: dict[str, str]) -> None:
-    flags = {"model": "embedded", **one_server}
-    first = await desk.ask(QUESTION, **flags)
-    assert (first.text, len(first.tools_created)) == (ANSWER, 1), desk.notes
-    again = await desk.ask("What is the 60th Fibonacci number?", **flags)
-    assert (again.text, again.tools_used) == ("1548008755920", first.tools_created)
-    assert again.usage.calls == 0

