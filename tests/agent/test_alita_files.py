@@ -77,19 +77,6 @@ async def test_an_empty_file_is_a_fact_that_programs_may_check(desk, tmp_path):
     assert [e.ok for e in desk.of(FileRead)] == [True, True]
 
 
-async def test_a_replay_needs_neither_the_file_nor_a_reader(desk, sales):
-    lines = [
-        decide("answer", answer="80", when="North"),
-        decide("read_file", file="sales.csv", find="North"),
-    ]
-    lines[0]["when"] = "1 line with 'North'"
-    answer = await desk.plays(*lines).ask("Revenue of the North?", files=[sales])
-    sales.unlink()
-    again = await desk.replay(answer.run_id)
-    assert (again.text, again.steps) == ("80", 1)
-    assert [e.where for e in desk.of(FileRead)] == ["preview", "1 line with 'North'"]
-
-
 @pytest.mark.usefixtures("in_process")
 async def test_reading_goes_on_page_by_page_and_nothing_is_pasted_whole(desk, tmp_path):
     path = tmp_path / "long.txt"

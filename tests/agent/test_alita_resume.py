@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import ModelError, RunError
-from agent.events import ModelCalled, RunStarted, StepStarted, ToolCalled
+from agent.events import ModelCalled, RunStarted, StepStarted
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
 from agent.traces.trace import read_trace
@@ -115,28 +115,6 @@ async def test_a_stopped_run_goes_on_behind_what_it_recorded(desk):
     assert desk.of(RunStarted)[0].resumed
     replayed = await desk.replay(stopped.run_id)
     assert (replayed.text, replayed.steps, replayed.usage.calls) == ("done", 3, 4)
-
-
-async def test_one_tool_called_before_and_after_a_stop_is_two_calls(desk):
-    """A run goes on behind what its journal holds: the second look at the tool is not the first one's record."""
-    await desk.plays(*STORY).ask(QUESTION)
-    lines = [
-        decide("answer", answer="done", when="55"),
-        decide("use_tool", tool="nth_fibonacci", arguments={"n": 10}, when="34"),
-        decide("use_tool", tool="nth_fibonacci", arguments={"n": 9}),
-    ]
-
-    def called(event):
-        return isinstance(event, ToolCalled)
-
-    before = desk.library.stats("nth_fibonacci").calls
-    stopped = await desk.plays(*lines).stop("The Fibonacci numbers 9 and 10?", called)
-    answer = await desk.resume(stopped.run_id)
-    assert (answer.text, answer.steps) == ("done", 2)
-    assert desk.library.stats("nth_fibonacci").calls == before + 2
-    made = [(record.key, record.nth) for record in records(desk, answer.run_id)]
-    assert len(made) == len(set(made))
-    assert (await desk.replay(answer.run_id)).text == "done"
 
 
 async def test_a_failed_run_is_tried_again(desk):

@@ -240,6 +240,12 @@ def test_formats_of_values_behind_names(form: str) -> None:
     assert of_query("museum opening hours notes", origins) == FINE
 
 
+@pytest.mark.parametrize("value", ["correct horse battery", "staple"])
+def test_a_value_of_several_words_counts_whole_and_in_parts(value: str) -> None:
+    for line in ('password = "correct horse battery staple"', "Passphrase: correct horse battery staple"):
+        assert of_query(value, Origins(QUESTION, private=[line])) != FINE, line
+
+
 @pytest.mark.parametrize("count", [120, 20_001])
 def test_decoys_hide_no_value(count: int) -> None:
     decoys = "\n".join(f"token: T{n:05}" for n in range(count))

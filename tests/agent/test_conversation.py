@@ -115,16 +115,6 @@ async def test_a_new_process_is_told_which_variables_are_gone(chat):
     assert "Python was started anew" in chat.notes
 
 
-async def test_a_file_that_comes_later_is_open_to_the_running_process(chat, sales, tmp_path):
-    async with chat.opened():
-        await chat.ask("Keep it.", program("kept = 1"), Step(text="kept"))
-        await chat.ask("What is in it?", Step(text="tea"), files=(sales,))
-        path = next(line[6:] for line in chat.question.splitlines() if line.startswith("path: "))
-        answer = await chat.ask("Lines?", program(f"print(kept + len(list(open({path!r}))))", final_answer="{}"))
-    assert answer.text == "5"
-    assert Path(path) != sales
-
-
 @pytest.mark.parametrize(
     ("change", "remark"),
     [
@@ -261,20 +251,6 @@ async def test_an_undone_turn_leaves_no_trace_in_what_the_model_sees(chat, sales
     assert "kept = 41" in sent
     assert "kept of earlier programs are gone" in chat.question, "the program that was undone had changed it"
     assert [path.exists() for path in copies] == [False]
-
-
-async def test_a_model_without_functions_holds_a_conversation(chat, sales):
-    chat.server.refuse('"tools"')
-    first, second = ({"action": "answer", "answer": text, "reason": ""} for text in ("South.", "North and south."))
-    async with chat.opened():
-        await chat.ask("Which region sold coffee?", Step(text=json.dumps(first)), files=(sales,))
-        answer = await chat.ask("and tea?", Step(text=json.dumps(second)))
-    texts = [str(message["content"]) for message in chat.messages]
-    assert answer.text == "North and south."
-    assert "tools" not in chat.server.requests[-1]
-    assert any("Which region sold coffee?" in text for text in texts)
-    assert any("South." in text for text in texts)
-    assert "and tea?" in texts[-1]
 
 
 async def test_a_message_that_is_sent_meanwhile_reaches_the_next_decision_and_a_replay(chat):

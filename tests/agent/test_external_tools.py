@@ -66,17 +66,6 @@ async def test_an_answer_from_a_server_is_asked_for_again(desk, log):
     assert (await desk.plays(FOUND, USE).ask(QUESTION)).run_id != first.run_id
 
 
-async def test_several_questions_use_one_connection(desk, log):
-    serve(desk, log)
-
-    async def twice(alita):
-        await alita.ask(QUESTION)
-        return await alita.ask(QUESTION)
-
-    assert (await desk.plays(FOUND, USE, FOUND, USE).use(twice)).text == "42"
-    assert len(starts(log)) == 1
-
-
 async def test_a_tool_that_fails_is_an_observation(desk, log):
     serve(desk, log)
     use = decide("use_tool", tool="calc__fail", arguments={})
@@ -91,13 +80,6 @@ async def test_a_server_that_cannot_be_started_is_noted_and_the_question_answere
     assert answer.text == "Paris"
     assert "the server calc is left out: " in desk.notes
     assert "no licence found" in desk.notes
-
-
-async def test_a_missing_variable_is_named(desk, log):
-    serve(desk, log, env={"TOKEN": "${NO_SUCH_VARIABLE}"})
-    await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
-    assert "needs the variable NO_SUCH_VARIABLE, which is not set" in desk.notes
-    assert starts(log) == []
 
 
 async def test_a_secret_reaches_the_server_and_no_file(desk, log, monkeypatch):
@@ -120,15 +102,6 @@ async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
     journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
     (reply,) = [r["output"]["reply"] for r in map(json.loads, journal.splitlines()) if "call" in r.get("request", {})]
     assert set(json.loads(reply["text"])) - {"LC_CTYPE"} == {"MCP_LOG"} | (set(INHERITED) & set(os.environ))
-
-
-async def test_tools_that_a_server_adds_are_shown_from_then_on(desk, log):
-    serve(desk, log)
-    grow = decide("use_tool", tool="calc__grow", arguments={})
-    use = decide("use_tool", tool="calc__grown", arguments={}, when="- calc__grown: ")
-    end = decide("answer", answer="done", when="no tool grown")
-    answer = await desk.plays(end, use, grow).ask("Please grow, and say what has grown.")
-    assert (answer.text, answer.steps) == ("done", 2)
 
 
 async def test_a_project_starts_nothing_that_was_not_allowed(desk, log):

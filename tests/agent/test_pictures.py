@@ -129,18 +129,6 @@ async def test_where_the_answering_model_is_refused_another_one_describes_the_pi
         assert (await desk.ask("Which colour has the word?", files=[path])).text == "True"
 
 
-@pytest.mark.usefixtures("in_process")
-async def test_a_refusal_for_another_reason_is_not_remembered(desk, tmp_path, openai_server):
-    path = tmp_path / "word.png"
-    written("MARMALADE").save(path)
-    openai_server.default = lambda body: (
-        Step(status=400, body={"error": {"message": "bad request"}}) if images(body) else Step(text="ok")
-    )
-    assert (await desk.ask(QUESTION, files=[path], **flags(openai_server))).text == "ok"
-    openai_server.default = lambda body: Step(text=f"{len(images(body))} pictures")
-    assert (await desk.ask("And now?", files=[path], **flags(openai_server))).text == "1 pictures"
-
-
 def document(kind, path, picture):
     """A document of a kind with a picture in it."""
     file = io.BytesIO(as_bytes(picture, "png"))
@@ -229,17 +217,6 @@ async def test_a_program_shows_what_it_cuts_out_and_the_journal_keeps_its_name(d
     assert [Path(event.path).name for event in shown] == ["step_1_picture_1.png", "step_1_picture_2.png", "word.png"]
     assert {Path(event.copy).suffix for event in shown} <= {".png", ".jpg"}
     assert (await desk.replay(answer.run_id)).text == "Marmalade"
-
-
-async def test_what_is_no_picture_is_an_error_of_the_program(desk, openai_server):
-    codes = ["show(b'not a picture')", "show('/etc/passwd')", "show('nothing.png')"]
-    tried = "\n".join(f"try:\n    {code}\nexcept RuntimeError as error:\n    print(error)" for code in codes)
-    openai_server.steps.append(Step(tools=[("run_python", {"code": tried})]))
-    openai_server.answer("none")
-    await desk.ask(QUESTION, **flags(openai_server))
-    told = json.dumps(openai_server.requests[-1])
-    assert told.count("This is not a picture that can be shown") == 1
-    assert told.count("takes a PIL image") == 2
 
 
 @pytest.mark.usefixtures("in_process")

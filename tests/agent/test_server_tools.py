@@ -208,17 +208,6 @@ async def test_a_tool_or_a_folder_is_allowed_for_good_until_that_is_taken_back(d
     assert await asks_about("notes__entry-1", folder / "a.txt", yes)
 
 
-async def test_a_standing_permission_holds_in_a_replay_after_it_was_taken_back(desk, ask, tmp_path):
-    desk.confirm = User(UserReply(True, scope="always"))
-    await ask(tools(1, 1), ("notes__entry-0", {"text": "/etc/hostname"}))
-    desk.confirm = None
-    model = await ask(tools(1, 1), ("notes__entry-0", {"text": "/etc/passwd"}))
-    run = max(path.name for path in desk.runs.iterdir() if path.is_dir())
-    Grants(desk.home / "data" / FILE).forget("notes__entry-0")
-    again = await desk.replay(run)
-    assert (again.text, len(calls(tmp_path)), "did not name" in model.told[0]) == ("done", 2, False)
-
-
 async def test_all_requests_of_a_run_and_the_next_have_the_same_functions(desk, openai_server, tmp_path):
     offered = [
         {"name": f"{name}-it", "description": f"About {name}.", "inputSchema": TEXT} for name in ("zebra", "yak", "ape")

@@ -1,15 +1,10 @@
 """Which layer of settings wins, what an untrusted file may not set, and what a bad value gets."""
 
-import sys
-from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
-
 import pytest
 
 from agent.configuration.project_choice import ProjectChoice, require_allowed
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import ACCEPTED_VARIABLES, variables
-from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError
 from mcp_tools.clients.trust import FILE, Decisions
 
@@ -281,27 +276,3 @@ def test_what_the_user_names_overrides_a_project_and_asks_nothing(place):
         assert settings.chosen_by_project == set()
     (place.project / "alita.toml").write_text('model = "theirs"\nplanner = "theirs"')
     assert place.read({"model": "mine"}).chosen_by_project == {"planner"}
-
-
-def test_a_locked_keyring_is_told(tmp_path, monkeypatch):
-    class KeyringError(Exception):
-        pass
-
-    def locked(*_):
-        raise KeyringError("the collection is locked")
-
-    keyring, errors = ModuleType("keyring"), ModuleType("keyring.errors")
-    keyring.__spec__ = ModuleSpec("keyring", None)
-    errors.KeyringError, keyring.errors = KeyringError, errors
-    keyring.get_keyring = lambda: SimpleNamespace(priority=5)
-    keyring.set_password, keyring.delete_password, keyring.get_password = locked, locked, lambda *_: "sk-1"
-    monkeypatch.setitem(sys.modules, "keyring", keyring)
-    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    keys = StoredKeys(tmp_path)
-    with pytest.raises(SettingsError, match="could not keep the key OPENAI_API_KEY: the collection is locked"):
-        keys.keep("OPENAI_API_KEY", "sk-1")
-    assert keys.places() == {}
-    keys.path.write_text('{"OPENAI_API_KEY": null}')
-    with pytest.raises(SettingsError, match="could not delete the key OPENAI_API_KEY"):
-        keys.drop("OPENAI_API_KEY")
-    assert keys.places() == {"OPENAI_API_KEY": "keyring"}

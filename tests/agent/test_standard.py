@@ -15,7 +15,6 @@ import pytest
 from agent.actions import python_session
 from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
-from agent.store.journal import FILE, Journal
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
 from mcp_tools.create.question_template import remembered
@@ -83,18 +82,6 @@ def talk(desk: Any, openai_server: OpenAIServer) -> Talk:
 async def test_the_output_of_a_program_is_the_answer_without_a_further_call(talk):
     answer = await talk.ask("What is 6 * 7 in base 4?", program("print('222')", final_answer="{}"))
     assert (answer.text, answer.steps, answer.usage.calls) == ("222", 1, 1)
-
-
-async def test_a_program_that_is_needed_again_is_offered_as_a_tool(talk):
-    await talk.ask("What is 17 in base 4?", program("print('101')", final_answer="{}"))
-    await talk.ask("What is 18 in base 4?", program("print('102')", final_answer="{}"))
-    first, second = (body["messages"][1]["content"] for body in talk.decisions)
-    assert "print('101')" in second
-    assert "make a tool of it" in second
-    assert first == "What is 17 in base 4?"
-    await talk.ask("What is 19 in base 4?", program("print('103')", final_answer="{}"), use_cache=False)
-    await talk.ask("What is 20 in base 5, please?", program("print('40')", final_answer="{}"))
-    assert all("make a tool" not in body["messages"][1]["content"] for body in talk.decisions[2:])
 
 
 async def test_the_result_of_a_new_tool_is_the_answer_without_a_further_call(talk):
@@ -323,17 +310,6 @@ async def test_a_program_that_kills_its_session_costs_its_variables_and_the_mode
     assert (answer.text, answer.status) == ("gone", "answered")
     assert [LOST in result for result in talk.results] == [False, False, True]
     assert [event.ok for event in talk.desk.of(ToolCalled)] == [True, False, True]
-
-
-async def test_two_searches_of_one_reply_are_made_once_each_and_as_new_as_asked_for(talk):
-    recent, long = "squid landed this week", "how many tonnes of squid the boats of Grey Point landed " * 4
-    searches = Step(tools=[("search", {"query": query}) for query in ("squid", recent, long)])
-    answer = await talk.ask("How much squid?", searches, Step(text="26"))
-    assert (answer.text, answer.steps, answer.actions) == ("26", 1, 3)
-    made = [one.request for one in Journal.replay(talk.desk.runs / answer.run_id / FILE).records() if one.kind == "web"]
-    asked = [(one["search"], one["freshness"]) for one in made]
-    assert [one for one in asked if one[0] == recent] == [(recent, "week")]
-    assert [query for query, _ in asked if query.startswith(long[:50])] == [long[:160].strip()]
 
 
 async def test_an_answer_that_misses_its_schema_is_written_again_by_what_it_misses(talk):

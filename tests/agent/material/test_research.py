@@ -78,19 +78,6 @@ async def test_what_is_named_and_missing_is_asked_for_at_most_twice(searching):
     assert "Not found: Grey Point, Skagen, Ulm." in evidence.text(6000)
 
 
-async def test_things_that_are_compared_are_searched_one_by_one_and_read_at_the_same_time(searching):
-    found = [
-        page(f"https://{name}.example/", f"{name.title()} is {n} metres high.")
-        for n, name in enumerate(("skagen", "callow", "ulm"))
-    ]
-    pages = web_of(*found, seconds=0.4)
-    evidence = await searching.find(pages, UNKNOWN, question="Which is higher, Skagen or Callow?")
-    assert pages.most_at_once > 1
-    assert len(evidence.queries) == 2
-    assert ("Skagen" in evidence.queries[0], "Callow" in evidence.queries[1]) == (True, True)
-    assert evidence.read == 3
-
-
 async def test_a_page_that_cannot_be_read_is_replaced_and_told(searching):
     found = [page(f"https://{n}.example/x", TOWER) for n in range(5)]
     pages = web_of(*found)

@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from agent.errors import ModelUnreachableError, StorageError
+from agent.errors import ModelUnreachableError
 from agent.models.embedded.local_server import (
     LocalServer,
     ServerFiles,
@@ -139,9 +139,8 @@ async def test_a_state_that_is_stale_or_broken_is_no_server(open_model: Open, ru
 
 
 async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runtime: Path) -> None:
-    model = open_model(idle=1.0)
-    assert await pid_of(model, "sleep 1.6")
-    pid = await pid_of(model)
+    model = open_model(idle=1.5)
+    pid = await pid_of(model, "sleep 2.2")
     assert await gone(pid)
     assert running(runtime) == []
     assert list(runtime.glob("*.json")) == []
@@ -164,12 +163,6 @@ async def test_other_weights_have_a_server_of_their_own_and_all_end_when_told_to
     assert not born(first)
     assert not born(second)
     assert stop_servers(runtime) == 0
-
-
-async def test_a_runtime_folder_that_cannot_be_written(open_model: Open, runtime: Path) -> None:
-    runtime.write_text("a file")
-    with pytest.raises(StorageError, match="runtime"):
-        await pid_of(open_model())
 
 
 async def test_it_is_light(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from agent.errors import ModelOutputError
 from agent.models.chat import ChatModel
 from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
-from agent.models.protocol import Completion, Message, Request, ToolCall
+from agent.models.protocol import Message, Request
 from support.hosted import hosted
 from support.openai_server import OpenAIServer, Step
 
@@ -81,16 +81,6 @@ async def test_calls_come_on_every_rung_and_the_next_process_asks_there(
     await later.complete(Request(ASK, tools=[ADD, ANYTHING]))
     await later.aclose()
     assert len(openai_server.requests) == asked + 1, "no refused request again"
-
-
-async def test_a_conversation_goes_on_in_native_form(openai_server: OpenAIServer, model: ChatModel) -> None:
-    openai_server.answer("Adding.", tool=("add", {"a": 1, "b": 2})).answer("3")
-    answer = await model.complete(Request(ASK, tools=[ADD]))
-    said = answer.as_message()
-    result = {"role": "tool", "tool_call_id": answer.tool_calls[0].id, "content": "3"}
-    assert (await model.complete(Request([*ASK, said, result], tools=[ADD]))).text == "3"
-    assert openai_server.requests[1]["messages"] == [*ASK, said, result]
-    assert said["tool_calls"][0]["function"] == {"name": "add", "arguments": '{"a": 1, "b": 2}'}
 
 
 async def test_a_lower_rung_rewrites_the_conversation_behind_the_same_prefix(
@@ -197,19 +187,6 @@ async def test_json_that_calls_no_function_is_text(openai_server: OpenAIServer, 
     assert (await model.complete(Request(ASK, tools=[ADD]))).text == text
 
 
-async def test_broken_json_in_text_is_shown_once(openai_server: OpenAIServer, model: ChatModel) -> None:
-    openai_server.refuse('"tools"').refuse("json_schema")
-    openai_server.answer('{"say": "", "calls": [{"name": "add"')
-    openai_server.steps += [reply("text", "", ("add", {"a": 1, "b": 2}))]
-    answer = await model.complete(Request(ASK, tools=[ADD]))
-    assert answer.tool_calls[0].values == {"a": 1, "b": 2}
-    assert answer.usage.calls == 2
-    assert openai_server.requests[-1]["messages"][-2]["content"] == '{"say": "", "calls": [{"name": "add"'
-    openai_server.answer('{"say": "", "calls"').answer('{"calls": 5}')
-    with pytest.raises(ModelOutputError, match="does not fit"):
-        await model.complete(Request(ASK, tools=[ADD]))
-
-
 async def test_a_required_call_that_is_missing(openai_server: OpenAIServer, model: ChatModel) -> None:
     """A new endpoint is asked in each way, one that has called before is asked once more."""
     for _ in range(2):
@@ -222,28 +199,3 @@ async def test_a_required_call_that_is_missing(openai_server: OpenAIServer, mode
     openai_server.answer("Prose.").answer("More prose.")
     with pytest.raises(ModelOutputError, match="no function is called"):
         await model.complete(Request(ASK, tools=[ADD], tool_choice="required"))
-
-
-async def test_definitions_of_two_functions_do_not_meet(openai_server: OpenAIServer, model: ChatModel) -> None:
-    def tool(name: str, kind: str) -> dict[str, Any]:
-        parameters = {
-            "type": "object",
-            "properties": {"at": {"$ref": "#/$defs/Point"}},
-            "required": ["at"],
-            "$defs": {"Point": {"type": kind}},
-        }
-        return {"type": "function", "function": {"name": name, "parameters": parameters}}
-
-    openai_server.refuse('"tools"')
-    openai_server.steps += [reply("schema", "", ("go", {"at": "here"}), ("see", {"at": 5}), ("see", {"at": "x"}))]
-    answer = await model.complete(Request(ASK, tools=[tool("go", "string"), tool("see", "integer")]))
-    assert [bool(c.problem) for c in answer.tool_calls] == [False, False, True]
-
-
-async def test_ids_are_unique_in_a_conversation(openai_server: OpenAIServer, model: ChatModel) -> None:
-    """Some servers count from 0 in each reply, or give none."""
-    before = Completion("", tool_calls=(ToolCall("call_0", "add", "{}"), ToolCall("call_4", "add", "{}"))).as_message()
-    openai_server.steps.append(Step(tools=[("add", {"a": 1, "b": 2})] * 3))
-    answer = await model.complete(Request([*ASK, before], tools=[ADD]))
-    ids = [call.id for call in answer.tool_calls]
-    assert len({*ids, "call_0", "call_4"}) == 5

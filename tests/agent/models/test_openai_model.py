@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 
@@ -78,14 +77,6 @@ async def test_text_usage_and_cost(openai_server: OpenAIServer, open_model: Open
     assert openai_server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-async def test_an_unknown_price_stays_unknown(openai_server: OpenAIServer, open_model: Open) -> None:
-    openai_server.answer("Hi").answer("Hi", usage=None)
-    assert (await open_model().complete(Request(ASK))).usage.cost is None
-    assert (await open_model(price=Price(1, 1)).complete(Request(ASK))).usage.cost is None, (
-        "no usage: the cost is unknown"
-    )
-
-
 async def test_a_stream_gives_its_pieces_and_the_whole(openai_server: OpenAIServer, open_model: Open) -> None:
     pieces: list[str] = []
     openai_server.answer("Hello, wörld 🌍 and all")
@@ -158,7 +149,7 @@ async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_mo
     await open_model().complete(Request(ASK))  # The first call of a process loads the openai package.
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError, match="in time"):
-        await open_model(timeout=0.5).complete(Request(ASK))
+        await open_model(timeout=1.0).complete(Request(ASK))
     assert time.monotonic() - start < 20
     assert len(openai_server.requests) == 3
 
@@ -211,17 +202,6 @@ async def test_refused_parameters_are_left_out_from_then_on(
     assert (await open_model(traits=TraitsCache(cache)).complete(Request(ASK))).text == "ok"
 
 
-async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model: Open) -> None:
-    slots = asyncio.Semaphore(1)
-    openai_server.answer("first").hang().answer("next")
-    model = open_model(slots=slots)
-    assert (await model.complete(Request(ASK))).text == "first"
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.2):
-            await model.complete(Request(ASK))
-    assert (await model.complete(Request(ASK))).text == "next"
-
-
 async def test_calls_go_through_the_package_and_send_no_key_but_the_endpoints(
     openai_server: OpenAIServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,12 +219,12 @@ async def test_calls_go_through_the_package_and_send_no_key_but_the_endpoints(
 async def test_a_slow_stream_is_cut_at_the_limit_of_time_and_not_before(
     openai_server: OpenAIServer, open_model: Open
 ) -> None:
-    slow = Step(text="0123456789" * 4, pace=0.1)  # ten pieces
+    slow = Step(text="0123456789" * 4, pace=0.2)  # ten pieces
     openai_server.default = lambda _: slow
     request, once = Request(ASK, on_delta=lambda _: None), Retry(timeout=0)
     assert (await open_model(timeout=60.0, retry=once).complete(request)).text == slow.text
     with pytest.raises(ModelUnreachableError, match="in time"):
-        await open_model(timeout=0.5, retry=once).complete(request)
+        await open_model(timeout=1.0, retry=once).complete(request)
 
 
 async def test_azure_gets_its_own_header_below_the_deployment(

@@ -97,16 +97,6 @@ async def test_a_role_s_fallbacks(tmp_path: Path, openai_server: OpenAIServer) -
     await models.aclose()
 
 
-@pytest.mark.parametrize(
-    ("host", "known"),
-    [("172.17.0.1", False), ("[fd00::1]", False), ("litellm", False), ("172.32.0.1", True), ("llm.example", True)],
-)
-def test_only_what_others_serve_is_in_the_price_list(tmp_path: Path, host: str, known: bool) -> None:
-    model = Models(settings(tmp_path, model="gpt-4o", base_url=f"http://{host}:4000/v1")).for_role("writer")
-    assert isinstance(model, ChatModel)
-    assert (model.price is not None) is known
-
-
 async def test_auto_is_the_first_that_the_endpoint_lists(tmp_path: Path, openai_server: OpenAIServer) -> None:
     models = Models(settings(tmp_path, model="auto", base_url=openai_server.url))
     openai_server.answer("hi").answer("hi")

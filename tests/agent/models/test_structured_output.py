@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import ModelOutputError
 from agent.models.chat import ChatModel
-from agent.models.failures import Endpoint, Retry
+from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
 from agent.models.protocol import Request
 from support.hosted import hosted
@@ -44,15 +44,6 @@ async def test_the_schema_is_sent_as_it_is(openai_server: OpenAIServer, model: C
     assert answer.parsed == GOOD
     assert openai_server.requests[0]["response_format"]["json_schema"] == {"name": "answer", "schema": SCHEMA}
     assert openai_server.requests[0]["messages"] == ASK
-
-
-@pytest.mark.parametrize("value", [[1, 2], None])
-async def test_values_that_are_no_objects_travel_in_one(
-    openai_server: OpenAIServer, model: ChatModel, value: object
-) -> None:
-    schema = {"type": ["array", "integer", "string", "null", "boolean"], "items": {"type": "integer"}}
-    openai_server.answer({"value": value})
-    assert (await model.complete(Request(ASK, schema=schema))).parsed == value
 
 
 async def test_down_to_text_and_remembered_by_the_next_process(
@@ -116,12 +107,6 @@ async def test_a_broken_cache_costs_nothing_but_a_request(
     model = open_model(openai_server, tmp_path)
     assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
     await model.aclose()
-
-
-async def test_old_knowledge_is_forgotten(tmp_path: Path) -> None:
-    path = tmp_path / "endpoints.json"
-    path.write_text(json.dumps({"u m": {"rung": "text", "without": [], "at": 1e9}}))
-    assert TraitsCache(path).get(Endpoint("m", "u")).rung is None
 
 
 @pytest.mark.parametrize("refused", [(), ("json_schema",)], ids=["schema", "text"])

