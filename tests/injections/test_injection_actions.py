@@ -18,11 +18,8 @@ from support.obedient import Obedient, read_by
 from support.openai_server import OpenAIServer
 
 CASES = [case for case in load_cases() if case.order]
-NOT_HELD = {
-    "page-search-for-this": "policy: a search that only a page asks for is made, if it carries nothing private",
-    "page-link-says-open": "policy: a link of a page may be followed, to any site",
-}
-"""Cases that do not pass, with the reason."""
+POLICY = {"page-search-for-this", "page-link-says-open"}
+"""What foreign text may lead to: a search that carries nothing private, and a link of a page."""
 NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
 _ADDRESS = re.compile(r"http://\S+")
 
@@ -83,18 +80,15 @@ async def run(case: Case, server: OpenAIServer, root: Path, monkeypatch: pytest.
 
 
 def params(attacks: bool) -> list[Any]:
-    """The cases of a test; those that need a Chromium are slow."""
+    """The first case of each channel, wish and action; those that need a Chromium are slow."""
+    found: dict[Any, Case] = {}
+    for case in CASES:
+        if case.is_attack == attacks and case.id not in POLICY and case.order:
+            kind = (case.channel, case.wants, case.order.do["action"], bool(case.order.form))
+            found.setdefault(kind if attacks else case.id, case)
+    slow = [pytest.mark.slow, NEEDS_CHROMIUM]
     return [
-        pytest.param(
-            case,
-            id=case.id,
-            marks=[
-                *([pytest.mark.xfail(reason=NOT_HELD[case.id], strict=False)] if case.id in NOT_HELD else []),
-                *([pytest.mark.slow, NEEDS_CHROMIUM] if case.order and case.order.form else []),
-            ],
-        )
-        for case in CASES
-        if case.is_attack == attacks
+        pytest.param(case, id=case.id, marks=slow if case.order and case.order.form else ()) for case in found.values()
     ]
 
 

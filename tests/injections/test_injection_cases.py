@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from injection_cases import FOLDER, Seen, Signs, gives, is_answered, load_cases, obedience, write_files
+from injection_cases import Seen, Signs, gives, is_answered, load_cases, obedience
 
-from agent.files.reading import preview
-from injections import chosen, lines_of, measure, run_case, table
+from injections import lines_of, measure, table
 from support.obedient import Obedient
 
 CASES = load_cases()
 ATTACKS = [case for case in CASES if case.is_attack]
 HONEST = [case for case in CASES if not case.is_attack]
-by_id = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -40,49 +37,49 @@ def test_the_set_is_large_and_wide():
     }  # fmt: skip
 
 
-@by_id
-def test_a_case_is_well_formed(case):
-    sources = " ".join(texts([case.pages, case.hits, case.files, case.tools]))
-    assert case.pages or case.hits or case.files or case.tools
-    assert all("__" in name for name in case.tools)
-    assert bool(case.tricks) == case.is_attack
-    assert any(getattr(case.obeyed, sign) for sign in case.obeyed.__slots__) == case.is_attack
-    for value in case.obeyed.answer:
-        assert not gives(str(case.answer), value)
-        assert not gives(str(value), case.answer)
-    for secret in case.obeyed.text:
-        assert secret not in case.question
-        assert secret in sources + str(case.folder)
-    for text in case.obeyed.read:
-        assert text in str(case.folder)
-        assert text not in sources
-    if case.acts and not case.obeyed.created:
-        assert case.order
-    if case.order:
-        words = " ".join(case.order.when.split())
-        assert words in " ".join(sources.split()) or words in case.question
+def test_a_case_is_well_formed():
+    for case in CASES:
+        sources = " ".join(texts([case.pages, case.hits, case.files, case.tools]))
+        assert case.pages or case.hits or case.files or case.tools
+        assert all("__" in name for name in case.tools)
+        assert bool(case.tricks) == case.is_attack
+        assert any(getattr(case.obeyed, sign) for sign in case.obeyed.__slots__) == case.is_attack
+        for value in case.obeyed.answer:
+            assert not gives(str(case.answer), value)
+            assert not gives(str(value), case.answer)
+        for secret in case.obeyed.text:
+            assert secret not in case.question
+            assert secret in sources + str(case.folder)
+        for text in case.obeyed.read:
+            assert text in str(case.folder)
+            assert text not in sources
+        if case.acts and not case.obeyed.created:
+            assert case.order
+        if case.order:
+            words = " ".join(case.order.when.split())
+            assert words in " ".join(sources.split()) or words in case.question
 
 
-@by_id
-def test_the_true_answer_alone_is_right_and_no_obedience(case):
-    calls = [f"{case.use['tool']} {case.use['arguments']}"] if case.use else []
-    seen = Seen(str(case.answer), [f"GET {address}" for address in case.pages], [case.question], calls)
-    assert obedience(case, seen) == []
-    assert is_answered(case, seen) or case.wanted != Signs()
+def test_the_true_answer_alone_is_right_and_no_obedience():
+    for case in CASES:
+        calls = [f"{case.use['tool']} {case.use['arguments']}"] if case.use else []
+        seen = Seen(str(case.answer), [f"GET {address}" for address in case.pages], [case.question], calls)
+        assert obedience(case, seen) == []
+        assert is_answered(case, seen) or case.wanted != Signs()
 
 
-@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.id)
-def test_each_sign_of_obedience_is_seen(case):
-    answer, signs = str(case.answer), case.obeyed
-    shown = [Seen(str(value)) for value in signs.answer]
-    shown += [Seen(answer, requests=[f"GET http://x.example/?q={one}".replace(" ", "%20")]) for one in signs.text]
-    shown += [Seen(answer, requests=[one]) for one in signs.request]
-    shown += [Seen(answer, searches=[f"please {one} now"]) for one in signs.search + signs.text]
-    shown += [Seen(answer, calls=[f'a__b {{"c": "{one}"}}']) for one in signs.call + signs.text]
-    shown += [Seen(answer, records=one) for one in signs.read]
-    shown += [Seen(answer, created=[one]) for one in signs.created]
-    assert shown
-    assert all(obedience(case, seen) for seen in shown)
+def test_each_sign_of_obedience_is_seen():
+    for case in ATTACKS:
+        answer, signs = str(case.answer), case.obeyed
+        shown = [Seen(str(value)) for value in signs.answer]
+        shown += [Seen(answer, requests=[f"GET http://x.example/?q={one}".replace(" ", "%20")]) for one in signs.text]
+        shown += [Seen(answer, requests=[one]) for one in signs.request]
+        shown += [Seen(answer, searches=[f"please {one} now"]) for one in signs.search + signs.text]
+        shown += [Seen(answer, calls=[f'a__b {{"c": "{one}"}}']) for one in signs.call + signs.text]
+        shown += [Seen(answer, records=one) for one in signs.read]
+        shown += [Seen(answer, created=[one]) for one in signs.created]
+        assert shown
+        assert all(obedience(case, seen) for seen in shown)
 
 
 @pytest.mark.parametrize(
@@ -111,35 +108,15 @@ def test_a_secret_is_seen_in_disguise():
         assert obedience(case, Seen("9", [f"GET http://tenants-advice.example/{text}"]))
 
 
-@pytest.mark.parametrize("suffix", sorted({Path(name).suffix for case in CASES for name in case.files}))
-async def test_a_file_of_each_kind_can_be_read(suffix, tmp_path):
-    case = next(case for case in CASES if any(Path(name).suffix == suffix for name in case.files))
-    for path in write_files(case.files, tmp_path):
-        assert (await preview(path)).summary
-
-
-def test_a_sample_holds_the_smaller_ones():
-    small, large = chosen(CASES, None, 10), chosen(CASES, None, 30)
-    assert large[:10] == small
-    assert [case.id for case in chosen(CASES, "search-title,xlsx-comment", None)] == ["xlsx-comment", "search-title"]
-
-
-def test_the_real_program_is_caught_and_passed(openai_server, tmp_path):
-    """The same case with a model that obeys and with one that does not; the ledger goes on where it was stopped."""
+def test_the_real_program_is_caught(openai_server, tmp_path):
+    """The ledger goes on where it was stopped."""
     case = next(case for case in CASES if case.id == "page-note-to-assistants")
     read = {"action": "read_file", "file": "http://brannock-tram.example/history"}
     model = ["--model", "m", "--base-url", openai_server.url]
-    openai_server.default = Obedient(read, otherwise="1904").reply
-    honest = run_case(case, model, tmp_path / "honest", 60)
-    assert (honest["obeyed"], honest["right"], honest["status"]) == ([], True, "answered"), honest
-    openai_server.default = Obedient(otherwise="1911").reply
+    openai_server.default = Obedient(read, otherwise="1911").reply
     out = tmp_path / "ledger.jsonl"
     measure([case], "m", model, out, 60)
     measure([case], "m", model, out, 60)
     [row] = lines_of(out)
     assert (row["obeyed"], row["right"]) == (["answer: 1911"], False)
     assert "attacks" in table([row])
-
-
-def test_the_files_of_cases_are_all_of_them():
-    assert {path.name for path in FOLDER.iterdir()} == {"files.yaml", "honest.yaml", "pages.yaml", "tools.yaml"}

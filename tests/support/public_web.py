@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ssl
+
 from agent.web.http import MOST, Http
 from agent.web.response import Response, response_of
 from support.web_server import WebServer
 
 
-def public_client(web: WebServer) -> Http:
+def public_client(web: WebServer, tls: ssl.SSLContext) -> Http:
     """A client for which `gone.example` is a public host whose address leads to the server."""
 
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    client = Http(allow_private=True, resolve=resolve)
+    client = Http(allow_private=True, resolve=resolve, tls=tls)
     strict = client.guard.addresses
 
     async def addresses(host: str, port: int) -> list[str]:

@@ -18,7 +18,7 @@ from agent.models.protocol import Completion
 from agent.web.page import WebProblem
 from support.browser import CHROMIUM
 from support.browsing import Desk, actions, done, number, text_of
-from support.site.forms import PASSWORD, USER
+from support.site.routes import PASSWORD, USER
 from support.site.server import Site
 from support.web_server import Answer, WebServer
 
@@ -78,30 +78,12 @@ async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_p
     assert len(list(tmp_path.glob("step-*.png"))) == 9
 
 
-async def test_a_limit_of_time_ends_it_with_its_steps_told(site):
+async def test_a_limit_of_time_ends_it(site):
     async def thinks(_messages, **_options):
-        if len(desk.asked) > 1:
-            await asyncio.sleep(60)
-        return actions({"wait": {"seconds": 1}})
+        await asyncio.sleep(60)
 
-    desk = Desk(thinks)
-    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=15)
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 15 seconds for the browser is reached")
-    assert len(outcome.steps) == 1
-
-
-async def test_of_a_page_that_is_kept_from_the_model_no_picture_is_taken_and_a_spent_budget_ends_it(site, tmp_path):
-    async def play(_messages, **_options):
-        if len(desk.asked) > 1:
-            raise StoppedError("the limit of 10 tokens is reached")
-        return actions({"wait": {"seconds": 1}})
-
-    desk = Desk(play, blocks=lambda _address, text: "Imprint" in text)
-    outcome = await desk.do("What is it?", site.url + "/harbour", folder=tmp_path, steps=8, seconds=50)
-    assert "This page must not be read" in desk.asked[0]
-    assert {step.picture for step in outcome.steps} == {""}
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 10 tokens is reached")
-    assert len(desk.asked) == 2
+    outcome = await Desk(thinks).do("What is it?", site.url + "/", steps=5, seconds=3)
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 3 seconds for the browser is reached")
 
 
 def test_what_pages_wrote_is_marked_up_to_the_last_mark():
@@ -138,13 +120,13 @@ async def test_the_tab_in_use_is_the_one_that_browser_use_works_in(site):
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = await browser.new_context()
         first, second = await context.new_page(), await context.new_page()
-        await first.goto(site.url + "/boats")
+        await first.goto(site.url + "/ferry")
         tab = TabInUse(context)
         assert await tab.page() is second
         asked = await context.new_cdp_session(first)
         target = (await asked.send("Target.getTargetInfo"))["targetInfo"]["targetId"]
         tab.session = SimpleNamespace(agent_focus_target_id=target)
-        assert (await tab.page(), await tab.url("")) == (first, site.url + "/boats")
+        assert (await tab.page(), await tab.url("")) == (first, site.url + "/ferry")
         await first.close()
         assert await tab.page() is second
         await browser.close()
@@ -181,19 +163,30 @@ async def test_short_texts_are_shown_an_address_that_only_a_page_names_is_not_op
     assert outcome.steps
 
 
-async def test_pages_of_other_hosts_are_not_shown_and_the_steps_have_a_limit(site):
+async def test_only_pages_that_the_user_allows_are_shown_and_the_steps_have_a_limit(site, tmp_path):
+    """None of another host, none at a further address of this machine, none that is kept from the model."""
     elsewhere = f"{site.url.replace('127.0.0.1', 'localhost')}/ferry"
 
-    async def waits(_messages, **_options):
-        return actions({"wait": {"seconds": 0}})
+    async def play(_messages, **_options):
+        where = {1: f"{inner.url}/secret", 2: f"{site.url}/harbour"}.get(len(desk.asked))
+        return actions({"navigate": {"url": where, "new_tab": False}} if where else {"wait": {"seconds": 0}})
 
-    desk = Desk(waits)
-    escape = f"{site.url}/escape?to={elsewhere}"
-    outcome = await desk.do("What does the ferry cost?", escape, hosts=("127.0.0.1",), steps=2)
-    assert "/escape" in site.paths()
+    desk = Desk(
+        play,
+        blocks=lambda _address, text: "Squid" in text,
+        allow_private=False,
+        allow_addresses=(site.url, site.url.replace("127.0.0.1", "localhost")),
+    )
+    with WebServer() as inner:
+        question = f"What does the ferry cost? See {inner.url}/secret and {site.url}/harbour."
+        options = {"hosts": ("127.0.0.1",), "folder": tmp_path, "steps": 3}
+        outcome = await desk.do(question, f"{site.url}/escape?to={elsewhere}", **options)
+        assert inner.paths() == []
+    assert {"/escape", "/harbour"} <= set(site.paths())
     assert "11.40" not in "".join(desk.asked)
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 2 steps of the browser is reached")
-    assert len(outcome.steps) == 2
+    assert "This page must not be read" in desk.asked[2]
+    assert [bool(step.picture) for step in outcome.steps][1:] == [False, False]
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 3 steps of the browser is reached")
 
 
 REFUSED_TASKS = {
@@ -224,51 +217,24 @@ async def test_a_missing_package_is_named_with_its_extra(monkeypatch, package):
     assert "[browser]" in problem.value.remedy
 
 
-async def test_addresses_of_this_machine_are_refused_unless_the_user_allows_them(site):
-    async def ends(_messages, **_options):
-        return actions(done("Seen.", success=False))
-
-    here = await Desk(ends, allow_private=False).do("What is it?", site.url + "/", steps=2)
-    assert not here.ok
-    assert site.paths() == []
-    await Desk(ends, allow_private=False, allow_addresses=(site.url,)).do("What is new?", site.url + "/news", steps=2)
-    assert "/news" in site.paths()
-
-
-async def test_a_download_gets_a_name_of_its_own(tmp_path):
-    (tmp_path / "tides.csv").write_text("mine")
-
-    async def play(messages, **_options):
-        if len(desk.asked) > 1:
-            return actions(done())
-        return actions({"click": {"index": number("a", text_of(messages))}}, {"wait": {"seconds": 1}})
-
-    desk = Desk(play)
-    with WebServer() as web:
-        web.page("/", "<a href='/tides.csv'>Tides</a>")
-        head = {"Content-Disposition": "attachment; filename=tides.csv", "Content-Type": "application/octet-stream"}
-        web.route("/tides.csv", lambda _: Answer(200, b"day,height\n1,2.40\n", head))
-        outcome = await desk.do("Download the tides.", web.url + "/", folder=tmp_path)
-    assert outcome.ok
-    assert [path.name for path in outcome.files] == ["tides-2.csv"]
-    assert (tmp_path / "tides.csv").read_text() == "mine"
-    assert outcome.files[0].read_text() == "day,height\n1,2.40\n"
-
-
 @pytest.mark.parametrize("is_named", [False, True], ids=["another site", "the site that the user names"])
 async def test_the_users_data_and_files_go_to_sites_that_the_user_names_and_forms_stay_on_their_site(
     tmp_path, is_named
 ):
+    """A download does not replace a file; a spent budget ends the task."""
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear Ms Holm, the flat in Quay Street costs 910 crowns.")
     choose = (
         "<button onclick=\"document.querySelector('[type=file]').click()\">Choose</button>"
         "<input type=file style='display:none' onchange=\"fetch('/given?name=' + this.files[0].name)\">"
     )
+    (tmp_path / "tides.csv").write_text("mine")
+    head = {"Content-Disposition": "attachment; filename=tides.csv", "Content-Type": "application/octet-stream"}
     with WebServer(host="127.0.0.2") as other, WebServer() as web:
+        web.route("/tides.csv", lambda _: Answer(200, b"day,height\n1,2.40\n", head))
         form = '<form action="/send"><input aria-label="Note" name="n"><button>Send</button></form>'
         web.page("/", choose + form)
-        web.page("/send", form.replace("/send", f"{other.at('127.0.0.2')}/take"))
+        web.page("/send", form.replace("/send", f"{other.at('127.0.0.2')}/take") + "<a href='/tides.csv'>Tides</a>")
         web.route("/given", lambda _: Answer(200, b"ok"))
 
         async def play(messages, **_options):
@@ -280,13 +246,23 @@ async def test_the_users_data_and_files_go_to_sites_that_the_user_names_and_form
                     return actions({"input": {"index": number("input[^\n]*Note", page), "text": letter.read_text()}})
                 case 3 | 5 if is_named:
                     return actions({"click": {"index": number("button[^\n]*\n[^\n]*Send", page)}})
-            return actions(done())
+                case 6 if is_named:
+                    return actions({"click": {"index": number("a", page)}}, {"wait": {"seconds": 1}})
+            if is_named:
+                return actions(done())
+            raise StoppedError("the limit of 10 tokens is reached")
 
         desk = Desk(play)
         wanted = f"Send the letter at {web.url}." if is_named else "Leave a note about the flat."
-        given = {"private": (letter.read_text(),), "files": (letter,)}
+        given = {"private": (letter.read_text(),), "files": (letter,), "folder": tmp_path}
         outcome = await desk.do("Send it.", web.url + "/", wanted=wanted, **given)
         sent = "".join(web.paths())
         assert (["/given?name=letter.txt" in sent, "910" in sent]) == [is_named, is_named], sent
         assert bool(outcome.apart) is not is_named
         assert other.paths() == []
+    problem = "" if is_named else "the limit of 10 tokens is reached"
+    assert (outcome.ok, outcome.problem) == (is_named, problem)
+    assert [(path.name, path.read_text()) for path in outcome.files] == (
+        [("tides-2.csv", "day,height\n1,2.40\n")] if is_named else []
+    )
+    assert (tmp_path / "tides.csv").read_text() == "mine"

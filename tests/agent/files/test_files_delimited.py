@@ -45,16 +45,6 @@ async def test_encodings_are_found(encoding: str, name: str, tmp_path: Path) -> 
     assert "紅茶,250,鹿児島県" in seen.text
 
 
-async def test_latin_1_and_mixed_bytes_are_read(tmp_path: Path) -> None:
-    plain = await read(written(tmp_path / "a.csv", "Straße,Größe\nMüllerstraße,1\nKöln,2\nÜbersee,3\n", "latin-1"))
-    assert "| 2 | Müllerstraße | 1 |" in plain.text
-    mixed = "Straße,Größe\nMüllerstraße,1\nKöln,2\nÜbersee für alle schönen Züge,3\n".encode() + b"caf\xe9,4\n"
-    told = await read(written(tmp_path / "b.csv", mixed))
-    assert "| 5 | café | 4 |" in told.text
-    assert "Köln" in told.text
-    assert "Windows-1252" in told.notes[0]
-
-
 async def test_pages_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
     rows = "".join(f'{i},"line one of {i}\nline two",{i * 7}\n' for i in range(1, 701))
     path = written(tmp_path / "many.csv", "n,text,seven\n" + rows)
@@ -74,43 +64,10 @@ async def test_pages_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
     assert raised.value.reason == "range"
 
 
-async def test_words_are_found_with_their_page(tmp_path: Path) -> None:
-    path = written(tmp_path / "many.csv", "n,text\n" + "".join(f"{i},tea{i} item\n" for i in range(5000)))
-    found = await read(path, find="ITEM Tea4321")
-    assert found.text.splitlines()[1:] == [
-        "  |  | n | text |",
-        "…",
-        *("  | 4321 | 4319 | tea4319 item |", "  | 4322 | 4320 | tea4320 item |"),
-        "> | 4323 | 4321 | tea4321 item |",
-        *("  | 4324 | 4322 | tea4322 item |", "  | 4325 | 4323 | tea4323 item |"),
-    ]
-    assert "## page" in found.text
-    assert found.where == "1 line with 'ITEM Tea4321'"
-    assert (await read(path, find="kettle")).where == "no match for 'kettle'"
-
-
-async def test_uneven_rows_and_long_cells_are_told(tmp_path: Path) -> None:
-    told = await read(written(tmp_path / "a.csv", f"a,b\n1,2\n3\n4,5,6\n7,{'x' * 9000}\n"))
-    assert any("2 of them do not have 3 fields" in one or "do not have" in one for one in told.lost)
-    assert any("1 long cells were shortened" in one for one in told.lost)
-    assert "(9,000 characters)" in told.text
-
-
-async def test_a_header_alone_is_a_page_without_rows(tmp_path: Path) -> None:
-    seen = await preview(path := written(tmp_path / "a.csv", "name,age\n"))
-    assert (seen.sections, seen.facts["rows"]) == (1, 0)
-    part = await read(path, find="age")
-    assert part.text.startswith("## page 1 (no rows)\n")
-
-
 async def test_a_quote_that_never_ends_is_told(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", 'a,b\n1,"2\n' + "3,4\n" * 5_000_000)
     with pytest.raises(FileProblem, match="field larger than field limit"):
         await read(path)
-
-
-async def test_an_empty_table_is_a_fact(tmp_path: Path) -> None:
-    assert (await read(written(tmp_path / "a.csv", b""))).where == "empty, 0 bytes"
 
 
 @pytest.mark.parametrize("content", [b"\n\n\n", b"\xef\xbb\xbf"])
@@ -149,24 +106,6 @@ async def test_the_header_is_told_apart(content: str, header: list[str] | None, 
 async def test_commas_of_numbers_are_no_delimiters(content: str, delimiter: str, decimal: str, tmp_path: Path) -> None:
     facts = (await preview(written(tmp_path / "a.csv", content))).facts
     assert (facts["delimiter"], facts["decimal"]) == (delimiter, decimal)
-
-
-async def test_quotes_within_a_field_do_not_hide_rows(tmp_path: Path) -> None:
-    rows = "".join(f'{i},5" pipe\n' for i in range(1, 601))
-    path = written(tmp_path / "pipes.csv", "n,what\n" + rows)
-    seen = await preview(path)
-    assert seen.facts["rows"] == 600
-    pages = [(await read(path, page=number)).text for number in range(1, (seen.sections or 0) + 1)]
-    assert [f"| {i + 1} | {i} | 5" in "\n".join(pages) for i in (1, 2, 250, 251, 599, 600)] == [True] * 6
-    assert "\n".join(pages).count(" pipe |") == 600
-
-
-async def test_old_line_ends_and_blank_lines(tmp_path: Path) -> None:
-    mac = await read(written(tmp_path / "mac.csv", "a,b\r1,2\r\r3,4\r"))
-    assert "| 3 | 3 | 4 |" in mac.text
-    dos = await read(written(tmp_path / "dos.csv", "\r\na,b\r\n\r\n1,2\r\n"))
-    assert dos.text.splitlines()[0] == "|  | a | b |"
-    assert "| 2 | 1 | 2 |" in dos.text
 
 
 READING_ALONE = """
@@ -238,15 +177,6 @@ async def test_what_stands_around_a_table_is_no_part_of_it(
     assert [one for one in seen.facts["header"] if one or "" in header] == header
     assert seen.facts["rows"] == rows
     assert note in " ".join(seen.notes)
-
-
-async def test_lines_above_a_long_table_are_shown_and_told_to_programs(tmp_path: Path) -> None:
-    rows = "".join(f"{n};{n / 2};{'x' * 20}\n" for n in range(900))
-    path = written(tmp_path / "a.csv", f"Bank\n\nAccount 1\n\nday;sum;note\n{rows}")
-    seen = await preview(path)
-    assert seen.text.startswith("Bank\nAccount 1\nday;sum;note\n0;0.0;")
-    assert (seen.facts["lines_above"], seen.facts["rows"]) == (3, 900)
-    assert "| 4 | 0 | 0.0 |" in (await read(path)).text
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import docx
 import pytest
 from PIL import Image
 
-from agent.files.contents import FileProblem, ReadLimits
+from agent.files.contents import ReadLimits
 from agent.recorders import journaled_files
 from support.contents import Open, named, text_of
-from support.docx_bytes import R, W, docx_bytes, paragraph, rewritten
+from support.docx_bytes import R, W, docx_bytes, paragraph
 
 STYLES = f"""<w:styles {W}>
 <w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/></w:style>
@@ -155,24 +155,6 @@ def test_merged_and_nested_cells(open_file: Open) -> None:
     assert any("merged" in sentence for sentence in contents.lost)
 
 
-def test_formulas_and_hidden_text(open_file: Open) -> None:
-    m = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
-
-    hidden = run("<w:rPr><w:vanish/></w:rPr><w:t>secret</w:t>")
-    formula = f"<m:oMath {m}><m:r><m:t>a=</m:t></m:r><m:r><m:t>b+c</m:t></m:r></m:oMath>"
-    contents = open_file("docx", docx_bytes(paragraph(formula + hidden)))
-    assert text_of(contents) == "a=b+csecret"
-    assert any("Formulas are shown on a line" in sentence for sentence in contents.lost)
-    assert any("Hidden text" in sentence for sentence in contents.lost)
-
-
-def test_what_is_struck_through_is_marked(open_file: Open) -> None:
-    struck = "".join(run(f"<w:rPr><w:strike/></w:rPr><w:t>{word}</w:t>") for word in ("1", "00"))
-    kept = run('<w:rPr><w:strike w:val="0"/></w:rPr><w:t> 80 euros</w:t>')
-    body = paragraph(struck + kept) + paragraph("~~~~~~~~")
-    assert text_of(open_file("docx", docx_bytes(body))) == "~~100~~ 80 euros\n\n~~~~~~~~"
-
-
 def test_a_long_document_is_divided_at_headings(open_file: Open) -> None:
     body = "".join(
         paragraph(f"Chapter {n}", style="H1") + "".join(paragraph(f"sentence {n} " * 20) for _ in range(10))
@@ -195,13 +177,6 @@ def test_a_long_document_is_divided_at_headings(open_file: Open) -> None:
 )
 def test_other_kinds_of_documents(open_file: Open, kind: str) -> None:
     assert text_of(open_file("docx", docx_bytes(paragraph("hello"), main=kind))) == "hello"
-
-
-def test_another_office_file_is_refused(open_file: Open) -> None:
-    change = lambda name, content: (name, content.replace(b"w:body", b"w:sheets"))  # noqa: E731
-    package = rewritten(docx_bytes(paragraph("hello")), change)
-    with pytest.raises(FileProblem, match="another kind of document"):
-        open_file("docx", package)
 
 
 @pytest.mark.parametrize("entity", ['SYSTEM "file:///etc/passwd"', '"x"'], ids=["a file", "a word"])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from agent.files.contents import FileProblem
 from support.contents import Open, text_of
 
 
@@ -68,20 +65,7 @@ def test_fields_pictures_and_drawings(open_file: Open, tmp_path: Path) -> None:
     assert any("1 hidden element " in sentence for sentence in contents.lost)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "utf-16"])
-def test_encodings(open_file: Open, encoding: str) -> None:
-    head = "" if encoding == "utf-16" else f'<meta charset="{encoding}">'
-    content = f"<html><head>{head}</head><body>Größe: 5 €</body></html>".encode(encoding)
-    assert text_of(open_file("html", content)) == "Größe: 5 €"
-
-
 def test_a_page_nested_too_deeply_keeps_its_words(open_file: Open) -> None:
     contents = open_file("html", page("<div>" * 5000 + "<p>deep</p>" + "</div>" * 5000 + "<p>after</p>"))
     assert "deep" in text_of(contents)
     assert any("nested too deeply" in sentence for sentence in contents.lost)
-
-
-def test_a_page_that_is_too_large(open_file: Open) -> None:
-    with pytest.raises(FileProblem) as caught:
-        open_file("html", b"<p>" + b"x" * (33 << 20))
-    assert caught.value.reason == "too_large"

@@ -59,12 +59,6 @@ def test_each_page_of_a_scan_and_each_text_of_a_moving_picture(open_file: Open, 
     assert [path.name for path in moving.save_data(tmp_path)] == [f"file.frame-{n}.png" for n in (1, 2, 3)]
 
 
-def test_many_frames_are_sampled_and_told(open_file: Open) -> None:
-    frames = [Image.new("RGB", (40, 40), (n * 8, 0, 0)) for n in range(30)]
-    contents = open_file("gif", as_bytes(frames[0], "gif", save_all=True, append_images=frames[1:], duration=50))
-    assert any("Of its 30 frames these were looked at: 1, 3" in sentence for sentence in contents.lost)
-
-
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "L", "1", "P", "CMYK", "I;16"])
 def test_every_mode_is_read(open_file: Open, mode: str) -> None:
     """Text on transparent paper is not black on black."""
@@ -76,14 +70,6 @@ def test_every_mode_is_read(open_file: Open, mode: str) -> None:
         picture = written("Clear").convert(mode)
     kind = "tiff" if mode in ("CMYK", "I;16") else "png"
     assert text_of(open_file(kind, as_bytes(picture, kind))) == "Clear"
-
-
-def test_comments_in_a_picture(open_file: Open) -> None:
-    from PIL.PngImagePlugin import PngInfo
-
-    info = PngInfo()
-    info.add_text("Author", "Ann")
-    assert open_file("png", as_bytes(written("x"), "png", pnginfo=info)).summary.endswith("\nAuthor: Ann")
 
 
 def test_a_picture_that_unpacks_to_gigabytes(open_file: Open) -> None:
@@ -121,12 +107,6 @@ def test_without_the_package_of_ocr_the_rest_is_told(open_file: Open, monkeypatc
     assert "the extra [ocr]" in contents.lost[-1]
     with pytest.raises(FileProblem, match="rapidocr is not installed"):
         ocr.text_in(written("x"))
-
-
-def test_shrinking_and_doubts_are_told() -> None:
-    seen = ocr.text_in(written("wide", size=(3000, 60)))
-    assert "shrunk" in seen.lost[0]
-    assert ocr.text_in(Image.new("RGB", (60, 60), "white")).text == ""
 
 
 @pytest.mark.parametrize(("kind", "form"), [("avif", "AVIF"), ("ico", "ICO"), ("jp2", "JPEG2000"), ("webp", "WEBP")])

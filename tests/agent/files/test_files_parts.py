@@ -14,11 +14,9 @@ from pptx import Presentation
 
 from agent.files.contents import Contents
 from support.contents import Open, text_of
-from support.docx_bytes import R, W, docx_bytes, paragraph, rewritten
+from support.docx_bytes import docx_bytes, paragraph, rewritten
 
 _M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
-_MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
-_V = 'xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"'
 
 
 def run(inner: str) -> str:
@@ -33,71 +31,8 @@ def cell(text: str, properties: str = "") -> str:
     return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(text)}</w:tc>"
 
 
-def field(code: str, data: str = "", result: str = "") -> str:
-    separate = '<w:fldChar w:fldCharType="separate"/>'
-    between = run(separate) + word(result) if result else ""
-    begin = f'<w:fldChar w:fldCharType="begin"><w:ffData>{data}</w:ffData></w:fldChar>'
-    end = '<w:fldChar w:fldCharType="end"/>'
-    return run(begin) + run(f"<w:instrText>{code}</w:instrText>") + between + run(end)
-
-
-DOCX = {
-    "body": paragraph("MARKER"),
-    "a content control": f"<w:sdt><w:sdtContent>{paragraph('MARKER')}</w:sdtContent></w:sdt>",
-    "an unknown container": f"<w:future>{paragraph('MARKER')}</w:future>",
-    "a container of runs": paragraph(f"<w:future>{word('MARKER')}</w:future>"),
-    "a choice": paragraph(run(f"<mc:AlternateContent {_MC}><mc:Choice><w:t>MARKER</w:t></mc:Choice></mc:AlternateContent>")),
-    "a fallback": paragraph(
-        run(f"<mc:AlternateContent {_MC}><mc:Choice/><mc:Fallback><w:t>MARKER</w:t></mc:Fallback></mc:AlternateContent>")
-    ),
-    "a text box": paragraph(run(f"<w:drawing><w:txbxContent>{paragraph('MARKER')}</w:txbxContent></w:drawing>")),
-    "a watermark": paragraph(run(f'<w:pict {_V}><v:shape><v:textpath string="MARKER"/></v:shape></w:pict>')),
-    "alt text": paragraph(run('<w:drawing><x:docPr xmlns:x="x" descr="MARKER"/></w:drawing>')),
-    "an embedded object": paragraph(run(f'<w:object {_V}><o:OLEObject ProgID="MARKER" {R} r:id="none"/></w:object>')),
-    "a form control": paragraph(run(f'<w:object><w:control w:name="MARKER" {R} r:id="none"/></w:object>')),
-    "a chosen entry": paragraph(
-        field("FORMDROPDOWN", '<w:ddList><w:result w:val="1"/><w:listEntry w:val="a"/><w:listEntry w:val="MARKER"/></w:ddList>')
-    ),
-    "another entry": paragraph(field("FORMDROPDOWN", '<w:ddList><w:listEntry w:val="a"/><w:listEntry w:val="MARKER"/></w:ddList>')),
-    "an entry of a content control": paragraph(
-        f'<w:sdt><w:sdtPr><w:comboBox><w:listItem w:displayText="MARKER" w:value="1"/></w:comboBox></w:sdtPr>'
-        f"<w:sdtContent>{word('other')}</w:sdtContent></w:sdt>"
-    ),
-    "a text field": paragraph(field("FORMTEXT", "<w:textInput/>", "MARKER")),
-    "the address of a link": paragraph(field(' HYPERLINK "https://example.org/MARKER" ', "", "here")),
-    "ruby": paragraph(run(f"<w:ruby><w:rt>{word('MARKER')}</w:rt><w:rubyBase>{word('b')}</w:rubyBase></w:ruby>")),
-    "a formula": paragraph(f"<m:oMath {_M}><m:f><m:num><m:r><m:t>MARKER</m:t></m:r></m:num></m:f></m:oMath>"),
-    "hidden text": paragraph(run("<w:rPr><w:vanish/></w:rPr><w:t>MARKER</w:t>")),
-    "a deleted run": paragraph(f'<w:del w:author="A">{run("<w:delText>MARKER</w:delText>")}</w:del>'),
-    "a moved run": paragraph(f'<w:moveFrom w:author="A">{word("MARKER")}</w:moveFrom>'),
-    "a deleted block": f'<w:del w:author="A">{paragraph("MARKER")}</w:del>',
-    "a deleted row": f'<w:tbl><w:tr><w:trPr><w:del w:author="A"/></w:trPr>{cell("MARKER")}</w:tr></w:tbl>',
-    "an inserted row": f'<w:tbl><w:tr><w:trPr><w:ins w:author="A"/></w:trPr>{cell("MARKER")}</w:tr></w:tbl>',
-    "a deleted cell": "<w:tbl><w:tr>" + cell("x") + cell("MARKER", '<w:cellDel w:author="A"/>') + "</w:tr></w:tbl>",
-    "a paragraph whose end is deleted": '<w:p><w:pPr><w:rPr><w:del w:author="A"/></w:rPr></w:pPr>' + word("MARKER") + "</w:p>",
-    "a symbol that is not known": paragraph(run('<w:sym w:font="MARKER" w:char="F0AA"/>')),
-}  # fmt: skip
-
-
 def shown(contents: Contents) -> str:
     return "\n".join([contents.summary, text_of(contents), *contents.lost])
-
-
-@pytest.mark.parametrize("body", DOCX.values(), ids=DOCX.keys())
-def test_what_stands_in_a_document(open_file: Open, body: str) -> None:
-    assert "MARKER" in shown(open_file("docx", docx_bytes(body)))
-
-
-@pytest.mark.parametrize(
-    ("name", "item"),
-    [("header", ""), ("footer", ""), ("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment")],
-)
-def test_parts_of_a_document(open_file: Open, name: str, item: str) -> None:
-    """Notes and comments that the text does not refer to are shown too."""
-    root = {"header": "hdr", "footer": "ftr"}.get(name, name)
-    inner = f'<w:{item} w:id="1">{paragraph("MARKER")}</w:{item}>' if item else paragraph("MARKER")
-    part = f"<w:{root} {W}>{inner}</w:{root}>"
-    assert "MARKER" in text_of(open_file("docx", docx_bytes(paragraph("text"), **{name: part})))
 
 
 def with_member(package: bytes, name: str, content: str | bytes = "<a>x</a>") -> bytes:
@@ -193,15 +128,6 @@ def test_characters_of_symbol_fonts(open_file: Open, font: str, code: str, shown
     assert text_of(open_file("docx", docx_bytes(body))) == shown
 
 
-@pytest.mark.parametrize(
-    ("state", "shown"),
-    [("<w:checked/>", "☒"), ('<w:checked w:val="0"/>', "☐"), ('<w:default w:val="1"/>', "☒"), ("", "☐")],
-)
-def test_legacy_check_boxes(open_file: Open, state: str, shown: str) -> None:
-    body = paragraph(field("FORMCHECKBOX", f"<w:checkBox>{state}</w:checkBox>") + word(" yes"))
-    assert text_of(open_file("docx", docx_bytes(body))) == f"{shown} yes"
-
-
 def test_deleted_rows_and_cells_are_listed_and_not_shown(open_file: Open) -> None:
     gone = f'<w:tr><w:trPr><w:del w:author="Bob"/></w:trPr>{cell("Desks")}{cell("250")}</w:tr>'
     added = '<w:cellIns w:author="Ann"/>'
@@ -253,26 +179,3 @@ def test_objects_of_a_workbook(open_file: Open) -> None:
     text = shown(open_file("xlsx", out.getvalue()))
     for what in ("fig", "title", "choice", "prompt", "header", "name", "secret"):
         assert f"MARKER{what}" in text
-
-
-def test_a_shape_of_slides_in_several_versions(open_file: Open) -> None:
-    mc = b'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
-    shape = b"<mc:AlternateContent %s><mc:Choice><p:sp><p:txBody><a:p><a:r><a:t>MARKER</a:t></a:r></a:p></p:txBody></p:sp></mc:Choice></mc:AlternateContent>"
-
-    def with_shape(name: str, content: bytes) -> tuple[str, bytes]:
-        return name, content.replace(
-            b"</p:spTree>", shape % mc + b"</p:spTree>"
-        ) if "slides/slide1" in name else content
-
-    assert text_of(open_file("pptx", rewritten(pptx_bytes(), with_shape))).count("MARKER") == 1
-
-
-def test_an_attachment_of_outlook_is_named_by_its_kind(open_file: Open) -> None:
-    from email.message import EmailMessage
-
-    mail = EmailMessage()
-    mail["From"], mail["Subject"] = "ann@example.org", "x"
-    mail.set_content("see attached")
-    content = b"\x78\x9f\x3e\x22" + bytes(60)
-    mail.add_attachment(content, maintype="application", subtype="ms-tnef", filename="winmail.dat")
-    assert "winmail.dat is a file of kind tnef" in " ".join(open_file("eml", bytes(mail)).lost)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from agent.files.contents import FileProblem, ReadLimits, Source
-from agent.files.documents.pdf import open_pdf
+from agent.files.contents import FileProblem
 from agent.files.reading import read
 from support.contents import Open, text_of
 from support.pdf_bytes import PdfBytes
@@ -92,18 +91,6 @@ async def test_reading_a_page_tells_of_its_pictures_and_opens_no_page_after_it(t
     assert part.lost == ["Page 1 has a picture besides its text, not described here."]
 
 
-def test_without_time_for_ocr_the_page_is_told(open_file: Open) -> None:
-    contents = open_file("pdf", PdfBytes().page(picture=scan("x")).make(), limits=ReadLimits(seconds=-1))
-    assert text_of(contents) == "(a picture, not read)"
-    assert "no time for" in contents.lost[0]
-
-
-def test_pictures_beside_text_and_empty_pages(open_file: Open) -> None:
-    contents = open_file("pdf", PdfBytes().page([(72, 700, "see below")], picture=scan("x")).page().make())
-    assert [s.text for s in contents.sections()] == ["see below", ""]
-    assert contents.lost == ["Page 1 has a picture besides its text, not described here."]
-
-
 def test_notes_fields_and_links_are_shown(open_file: Open) -> None:
     notes = [
         b"<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents (check this) >>",
@@ -159,12 +146,3 @@ def test_a_mended_file_that_was_cut_says_so(open_file: Open) -> None:
     contents = open_file("pdf", whole[: whole.index(b"startxref")])
     assert "still here" in text_of(contents)
     assert contents.lost == ["The file does not end as a PDF does: pages may be missing."]
-
-
-def test_files_made_of_one_with_a_long_name_are_written(tmp_path: Path) -> None:
-    path = tmp_path / ("表" * 83 + ".pdf")
-    path.write_bytes(PdfBytes().page([(72, 700, "x")]).make())
-    contents = open_pdf(Source(path, "pdf"), ReadLimits())
-    (made,) = contents.save_data(tmp_path)
-    contents.close()
-    assert made.name == "表" * 40 + ".pages.jsonl"

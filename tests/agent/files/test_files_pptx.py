@@ -14,7 +14,6 @@ from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from agent.files.contents import FileProblem
 from support.contents import Open, named, text_of
 from support.docx_bytes import rewritten
 
@@ -116,15 +115,6 @@ def test_a_scatter_chart(open_file: Open) -> None:
     assert (
         text_of(open_file("pptx", saved(show))) == "[scatter chart]\n|  | path |\n| --- | --- |\n| 1 | 2.5 |\n| 3 | 4 |"
     )
-
-
-def test_a_workbook_is_no_show(open_file: Open, tmp_path: Path) -> None:
-    from openpyxl import Workbook
-
-    Workbook().save(tmp_path / "a.xlsx")
-    with pytest.raises(FileProblem) as caught:
-        open_file("pptx", (tmp_path / "a.xlsx").read_bytes())
-    assert caught.value.reason == "damaged"
 
 
 def test_authors_of_comments_and_text_boxes_on_the_page_of_notes(open_file: Open) -> None:

@@ -9,13 +9,10 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from openpyxl.styles import PatternFill
 
-from agent.files.previews import ROOM, ListPreview, preview_of_lists, preview_of_text, shares
+from agent.files.previews import ROOM, ListPreview
 from agent.files.reading import preview
-from agent.files.tables.rows import describe_columns
 from agent.material.attached import files_text
 from agent.recorders.journaled_files import JournaledFiles
 from agent.store.journal import Journal
@@ -45,14 +42,6 @@ async def test_of_a_long_table_the_first_rows_and_what_its_columns_hold(tmp_path
     ]
 
 
-async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None:
-    content = 'id;name\n007;"Tea; green"\n008;\n'
-    path = tmp_path / "a.csv"
-    path.write_text(content)
-    seen = await preview(path)
-    assert (seen.text, seen.label) == (content.rstrip("\n"), "complete")
-
-
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
@@ -73,19 +62,6 @@ async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) 
     path = tmp_path / "a.csv"
     path.write_text("key;value;more\n" + "".join(f"k{i};{cell};{'x' * 9}\n" for i, cell in enumerate(cells)))
     assert f"- value: {told}" in (await preview(path)).text
-
-
-async def test_odd_values_far_down_in_a_large_table_are_told(tmp_path: Path) -> None:
-    cells = [f"{n},{n % 900},2024-03-{1 + n % 28:02}" for n in range(50_000)]
-    cells[31_000], cells[42_000], cells[49_000] = "31000,n/a,2024-03-01", '42000,"12,5",2024-03-01', "49000,7,1.4.2024"
-    (tmp_path / "a.csv").write_text("id,amount,day\n" + "\n".join(cells) + "\n")
-    text = (await preview(tmp_path / "a.csv")).text
-    assert "- amount: number 0 to 899 (49,998) and text (2); 902 different; not number: n/a, 12,5\n" in text
-    assert text.endswith("- day: date 2024-03-01 to 2024-03-28 (49,999) and text (1); 29 different; not date: 1.4.2024")
-
-
-def test_of_a_very_long_table_it_is_said_how_many_rows_were_looked_at() -> None:
-    assert describe_columns(["n"], [["1"], ["2"]], total=9)[0] == "Columns (in the first 2 rows):"
 
 
 async def test_each_sheet_gets_its_first_rows_and_the_colours_are_all_told_or_counted(tmp_path: Path) -> None:
@@ -147,34 +123,8 @@ async def test_json_tells_all_kinds_of_entries_and_shows_each_of_its_lists(tmp_p
     assert '## stock: entries 1–3 of 400\n"A0": {"left": 0}' in seen.text
 
 
-async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("words and more words\n" * 1000)
-    (tmp_path / "b.txt").write_text("ä" * ROOM)
-    (tmp_path / "c.jsonl").write_text(
-        "".join(f'{{"n": {i}, "is": {"true" if i % 2 else "null"}}}\n' for i in range(900))
-    )
-    long, whole, lines = [await preview(tmp_path / name) for name in ("a.txt", "b.txt", "c.jsonl")]
-    assert long.label == "characters: 1,490 at the beginning, 482 in the middle, 482 at the end, of 20,999"
-    assert long.text.endswith("more words")
-    assert (whole.text, whole.label) == ("ä" * ROOM, "complete")
-    assert lines.label == "lines 1–5 of 900"
-    assert "each {n: number 0 to 899, is: null (450) or true or false (450)}" in lines.summary
-
-
 def rows(name: str, count: int, width: int = 20) -> ListPreview:
     return ListPreview([f"{n:03} {'.' * width}" for n in range(count)], count, name=name, head="head")
-
-
-def test_a_part_that_needs_little_leaves_room_to_the_others() -> None:
-    large, small = preview_of_lists([rows("large", 400), rows("small", 4)], 700).parts
-    assert small.startswith("## small: complete, 4 rows")
-    assert large.startswith("## large: rows 1–10 of 400")
-    assert len(large + small) <= 700
-
-
-def test_with_hardly_any_room_the_beginning_is_shown_and_it_is_said() -> None:
-    shown = preview_of_lists([rows("", 400, width=300)], 90)
-    assert (shown.parts, shown.label) == (["head\n000 " + "." * 86 + "…"], "the beginning of row 1 of 400")
 
 
 async def test_many_files_in_one_prompt_are_cut_fairly_and_it_is_said(tmp_path: Path) -> None:
@@ -190,17 +140,6 @@ async def test_many_files_in_one_prompt_are_cut_fairly_and_it_is_said(tmp_path: 
     assert len(text) < 1600
 
 
-@given(st.lists(st.integers(0, 10_000), max_size=12), st.integers(0, 20_000))
-def test_shares_are_fair(needs: list[int], room: int) -> None:
-    given_ = shares(needs, room)
-    assert sum(given_) <= room
-    assert all(got <= need for got, need in zip(given_, needs, strict=True))
-    if sum(needs) <= room:
-        assert given_ == needs
-    short = [got for got, need in zip(given_, needs, strict=True) if got < need]
-    assert not short or max(given_) - min(short) <= len(needs)
-
-
 async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"[{n:05}] something happened\n" for n in range(9000)))
     first, middle, last = (await preview(tmp_path / "a.log")).text.split("\n[…]\n")
@@ -208,12 +147,6 @@ async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path)
     assert middle.startswith("[04500] ")
     assert last.endswith("[08999] something happened")
     assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
-
-
-def test_of_a_long_line_the_middle_is_shown_too() -> None:
-    first, middle, last = preview_of_text(" ".join(map(str, range(5000)))).parts[0].split("\n[…]\n")
-    assert (first.split()[0], last.split()[-1]) == ("0", "4999")
-    assert 2400 < int(middle.split()[1]) < 2700
 
 
 async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path) -> None:
@@ -230,16 +163,6 @@ async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path)
         "- bom/note × 1: <note>Odd one"
     ) in seen.text
     assert seen.label.startswith("characters: ")
-
-
-async def test_records_tell_their_values_at_any_depth(tmp_path: Path) -> None:
-    records = [{"at": f"2025-03-{1 + n % 28:02}", "to": {"a": {"b": [{"c": n % 2 == 0, "d": n}]}}} for n in range(400)]
-    records[200] = {"beat": 1}
-    (tmp_path / "a.json").write_text(json.dumps(records))
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records) + '{"at": \n')
-    for name in ("a.json", "a.jsonl"):
-        seen = await preview(tmp_path / name)
-        assert "at: text (in 399), to: {a: {b: list of 1: {c: true or false, d: number 0 to" in (seen.summary)
 
 
 async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -> None:
@@ -268,18 +191,6 @@ async def test_a_long_text_shows_its_beginning_its_headings_with_their_lines_and
     assert end.endswith("Signed on 3 May 2024 by Jane Roe.")
     assert seen.label.startswith("characters: ")
     assert len(seen.text) <= 2_550
-
-
-async def test_of_many_wide_sheets_each_shows_the_beginning_of_its_first_row(tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    for number in range(80):
-        sheet = book.create_sheet(f"S{number}")
-        for row in range(30):
-            sheet.append([f"row {row} of sheet {number} " + "x" * 150])
-    book.save(tmp_path / "wide.xlsx")
-    seen = await preview(tmp_path / "wide.xlsx")
-    assert "1–0" not in seen.text
-    assert "the beginning of row 1 of" in seen.text
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.xml", "a.json", "a.txt"])

@@ -14,7 +14,7 @@ import pytest
 
 from agent.files import reading
 from agent.files.contents import READERS, FileProblem, ReadLimits, Reason
-from agent.files.reader_process import ReadingProcess, ReadingProcesses, confinement_gaps, read_in_process
+from agent.files.reader_process import ReadingProcess, confinement_gaps, read_in_process
 
 READER = """
 import ctypes, os, signal, socket, subprocess, time
@@ -182,12 +182,6 @@ async def test_many_files_count_together(odd: Path) -> None:
     assert sum(file.stat().st_size for file in (odd / "written").iterdir()) < 190_000_000
 
 
-async def test_what_a_parser_raises_or_prints_stays_with_it(odd: Path) -> None:
-    with pytest.raises(FileProblem, match="KeyError: 'sheet 7'"):
-        await does(odd, "raise")
-    assert (await does(odd, "print"))["summary"] == "fine"
-
-
 async def test_no_key_reaches_the_process(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     told = await does(odd, "environment")
@@ -221,18 +215,6 @@ async def test_kinds_without_a_reader_say_what_to_do(tmp_path: Path) -> None:
     assert raised.value.reason == "unsupported"
     with pytest.raises(FileProblem, match="Name a file in it"):
         await reading.read(tmp_path)
-
-
-async def test_reads_do_not_disturb_each_other(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{i}.txt" for i in range(8)]
-    for i, path in enumerate(paths):
-        path.write_text(f"file {i}")
-    readings = await asyncio.gather(*(reading.read(path) for path in paths))
-    assert [one.text for one in readings] == [f"file {i}" for i in range(8)]
-
-
-def test_every_kind_has_limits() -> None:
-    assert all(reading.limits_of(kind).seconds >= 30 for kind in READERS)
 
 
 def test_every_kind_reason_and_limit_is_documented() -> None:
@@ -291,13 +273,3 @@ async def test_a_gigabyte_of_nothing_is_told_at_once(name: str, beginning: bytes
         await reading.preview(path)
     assert raised.value.reason == reason
     assert time.monotonic() - started < 20
-
-
-async def test_processes_that_did_not_start_are_closed_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def start(warm: object) -> ReadingProcess:
-        raise OSError(12, "Cannot allocate memory")
-
-    monkeypatch.setattr(ReadingProcess, "start", start)
-    processes = ReadingProcesses()
-    processes.prepare()
-    await processes.aclose()

@@ -11,7 +11,7 @@ import pytest
 
 from agent.files.contents import FileProblem
 from agent.files.media import speech
-from agent.files.media.audio import clock, samples
+from agent.files.media.audio import samples
 from agent.files.media.speech import Segment, Speech, Transcript
 from support.contents import Open, named, text_of
 from support.pictures import written
@@ -57,21 +57,6 @@ def test_what_is_said_is_written_down_with_its_times(open_file: Open, tiny: None
     assert told["pieces"][-1]["end"] < 7
 
 
-@pytest.mark.model
-def test_a_film_is_looked_at_and_listened_to(open_file: Open, tiny: None, tmp_path: Path) -> None:
-    written("Invoice 4711", size=(640, 240)).save(tmp_path / "shown.png")
-    path = converted(FOX, tmp_path / "fox.mp4", picture=tmp_path / "shown.png")
-    contents = open_file("mp4", path)
-    assert contents.count == 2
-    assert named(contents) == ["text in the pictures", "transcript, 0:00 to 0:06"]
-    assert text_of(contents).startswith("[0:00]\nInvoice 4711\n\n[0:00-")
-    assert "lazy" in text_of(contents)
-    assert "640 x 240 pixels" in contents.summary
-    saved = [one.name for one in contents.save_data(tmp_path)]
-    assert saved[0] == "fox.0000.0s.jpg"
-    assert saved[-1] == "fox.transcript.json"
-
-
 @pytest.mark.parametrize("kind", ["mp4", "webm", "mov", "mkv", "avi"])
 def test_the_pictures_of_every_kind_of_film(open_file: Open, tmp_path: Path, kind: str) -> None:
     pictures = []
@@ -107,7 +92,7 @@ def test_sections_are_ten_minutes_and_each_is_heard_alone(
     assert heard == [5 * 16_000, 10 * 16_000, 10 * 16_000]
 
 
-@pytest.mark.parametrize("kind", ["mp3", "m4a", "ogg"])
+@pytest.mark.parametrize("kind", ["m4a"])
 def test_a_stretch_from_the_middle(tmp_path: Path, kind: str) -> None:
     whole, _ = samples(converted(FOX, tmp_path / f"fox.{kind}"), 0, 100)
     part, broken = samples(tmp_path / f"fox.{kind}", 3, 2)
@@ -115,13 +100,6 @@ def test_a_stretch_from_the_middle(tmp_path: Path, kind: str) -> None:
     assert len(part) == 2 * 16_000
     best = max(range(-3200, 3201, 40), key=lambda late: float(part[4000:28_000] @ whole[52_000 + late : 76_000 + late]))
     assert abs(best) <= 1600
-
-
-def test_a_sound_that_breaks_off_is_read_as_far_as_it_goes(open_file: Open, tmp_path: Path) -> None:
-    whole = converted(FOX, tmp_path / "fox.flac").read_bytes()
-    (tmp_path / "cut.flac").write_bytes(whole[: len(whole) // 2] + b"\0" * 500)
-    sound, _ = samples(tmp_path / "cut.flac", 0, 100)
-    assert 16_000 < len(sound) < 5 * 16_000
 
 
 @pytest.mark.parametrize("kind", ["mp3", "flac", "ogg"])
@@ -133,15 +111,11 @@ def test_a_sound_that_is_shorter_than_it_says_is_told(open_file: Open, tmp_path:
     assert is_short or any("it may be cut" in one or "breaks off" in one for one in contents.lost)
 
 
-@pytest.mark.parametrize("kind", ["wav", "mp3", "m4a", "flac", "ogg", "aac", "mp4", "mov", "webm", "mkv", "avi"])
-@pytest.mark.parametrize(
-    ("content", "reason"), [(b"\x81\x13 noise \xfe" * 400, "damaged"), (b"words " * 99, "damaged")],
-    ids=["noise", "text"],
-)  # fmt: skip
-def test_what_is_no_sound(open_file: Open, kind: str, content: bytes, reason: str) -> None:
+@pytest.mark.parametrize("kind", ["wav", "mp3", "m4a", "flac", "ogg", "mp4", "webm"])
+def test_what_is_no_sound(open_file: Open, kind: str) -> None:
     with pytest.raises(FileProblem) as caught:
-        open_file(kind, content)
-    assert caught.value.reason in (reason, "truncated" if content and kind == "flac" else reason)
+        open_file(kind, b"\x81\x13 noise \xfe" * 400)
+    assert caught.value.reason in ("damaged", "truncated" if kind == "flac" else "damaged")
 
 
 @pytest.mark.parametrize("kind", ["m4a", "mp4", "mkv"])
@@ -150,17 +124,6 @@ def test_a_film_or_sound_whose_index_is_cut_off(open_file: Open, tmp_path: Path,
     with pytest.raises(FileProblem) as caught:
         open_file(kind, whole[:200])
     assert caught.value.reason in ("damaged", "truncated")
-
-
-def test_a_picture_is_no_sound(open_file: Open, tmp_path: Path) -> None:
-    film = film_of([_still(tmp_path)], tmp_path / "still.mp4", 1)
-    with pytest.raises(FileProblem, match="no sound"):
-        open_file("m4a", film)
-
-
-def _still(folder: Path) -> Path:
-    written("x").save(folder / "still.png")
-    return folder / "still.png"
 
 
 def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,11 +138,6 @@ def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Pa
     contents = open_file("wav", tone())
     assert text_of(contents) == "(what is said was not written down)"
     assert "alita model pull speech" in contents.lost[0]
-
-
-def test_weights_of_one_s_own_that_are_none(open_file: Open, tmp_path: Path) -> None:
-    speech.use(Speech(model=str(tmp_path)))
-    assert "not a folder with a faster-whisper model" in _told(open_file)
 
 
 def test_openai_whisper_speaks_when_it_is_chosen(
@@ -209,15 +167,3 @@ def _told(open_file: Open) -> str:
     contents = open_file("wav", tone())
     text_of(contents)
     return " ".join(contents.lost)
-
-
-def test_openai_whisper_that_is_not_installed(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "whisper", None)
-    speech._openai_model.cache_clear()
-    speech.use(Speech(engine="openai-whisper"))
-    assert "the extra [whisper]" in _told(open_file)
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(0, "0:00"), (67.9, "1:07"), (3723, "1:02:03")])
-def test_clock(seconds: float, said: str) -> None:
-    assert clock(seconds) == said

@@ -21,7 +21,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
 from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
-from agent.files.media.speech import Segment, Speech, Transcript, from_settings, transcribe, use, wants_weights
+from agent.files.media.speech import Segment, Speech, Transcript, from_settings, transcribe, use
 from agent.files.reading import preview, read
 from agent.models.embedded.weights import Weights, WeightsFile
 from support.fibonacci import decide
@@ -139,12 +139,6 @@ def test_what_goes_wrong_at_an_endpoint(endpoint: Transcriber, answer: tuple[int
     assert "sk-test-speech-key" not in str(caught.value)
 
 
-def test_an_endpoint_that_is_not_there() -> None:
-    with pytest.raises(FileProblem, match="no connection to http") as caught:
-        transcribed(samples(FOX, 0, 1)[0], Speech(engine="api", base_url="http://127.0.0.1:9/v1"))
-    assert "speech_base_url" in caught.value.remedy
-
-
 async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     endpoint: Transcriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,14 +152,6 @@ async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     assert seen.text == (await read(FOX, speech=speech)).text == "[0:00-0:01] The quick brown fox."
     assert str(seen.facts["transcript_by"]).endswith(" whisper-1")
     assert endpoint.keys == ["Bearer sk-test-speech-key"]
-
-
-async def test_the_options_of_a_run_say_where_its_recordings_go(desk: Any, endpoint: Transcriber) -> None:
-    """Not the settings alone: the endpoint may be one that only an option names."""
-    endpoint.answers = [(200, VERBOSE)]
-    answer = await desk.plays({"text": "A fox."}).ask("What jumps?", files=[FOX], speech="api", base_url=endpoint.url)
-    assert answer.text == "A fox."
-    assert len(endpoint.asked) == 1
 
 
 async def test_a_sound_at_an_address_is_written_down_once(desk: Any, endpoint: Transcriber) -> None:
@@ -189,18 +175,6 @@ def test_the_settings_choose() -> None:
     main = chosen(ALITA_SPEECH="api", OPENAI_API_KEY="sk-main", OPENAI_BASE_URL="http://127.0.0.1:2/v1")
     assert (main.engine, main.base_url, main.api_key) == ("api", "http://127.0.0.1:2/v1", "sk-main")
     assert "sk-main" not in repr(main)
-
-
-def test_weights_are_wanted_only_where_they_are_used() -> None:
-    assert wants_weights(Speech())
-    assert wants_weights(Speech(engine="faster-whisper"))
-    for other in (
-        Speech(engine="api"),
-        Speech(engine="none"),
-        Speech(model="/a/folder"),
-        Speech(engine="openai-whisper"),
-    ):
-        assert not wants_weights(other)
 
 
 async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

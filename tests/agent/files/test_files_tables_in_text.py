@@ -15,13 +15,6 @@ from support.contents import Open, text_of
 from support.docx_bytes import docx_bytes, paragraph
 from support.odf_bytes import odf
 
-ROWS = [["name", "note"], ["a|b", "two\nlines"], ["", "x"]]
-
-
-def test_rows_come_back_as_they_were() -> None:
-    text = f"# Head\n\n{table(ROWS)}\n\nbetween\n\n{table([['k', 'v'], ['1', '2']])}"
-    assert tables_in(text) == [ROWS, [["k", "v"], ["1", "2"]]]
-
 
 def joined(sections: list[Section]) -> str:
     return "\n\n".join(f"## {one.name}\n\n{one.text}" for one in sections)
@@ -32,11 +25,6 @@ def test_a_table_on_several_pages_is_one() -> None:
     sections = in_sections([table(rows)], 4000)
     assert len(sections) > 2
     assert tables_in(joined(sections)) == [rows]
-
-
-def test_tables_with_the_same_head_on_different_slides_stay_apart() -> None:
-    one = table([["a", "b"], ["1", "2"]])
-    assert len(tables_in(joined([Section("slide 1", one), Section("slide 2", one)]))) == 2
 
 
 CELL = "<w:tc>{}</w:tc>"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.contents import FileProblem
 from agent.files.reading import preview, read
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -128,13 +127,6 @@ async def test_found_lines_stand_among_those_around_them(tmp_path: Path) -> None
     assert "more than are shown: go on with page=1" in cut.more
 
 
-async def test_line_numbers_are_those_of_the_file(tmp_path: Path) -> None:
-    path = file(tmp_path / "a.txt", "".join(f"line {i}\n" for i in range(1, 4000)))
-    found = await read(path, find="line 3456")
-    assert "> 3456: line 3456" in found.text
-    assert not found.text.startswith("## page 1 ")
-
-
 async def test_encodings_that_a_file_declares(tmp_path: Path) -> None:
     xml = '<?xml version="1.0" encoding="ISO-8859-2"?><a>Łódź</a>'
     assert "Łódź" in (await read(file(tmp_path / "a.xml", xml.encode("iso-8859-2")))).text
@@ -142,12 +134,6 @@ async def test_encodings_that_a_file_declares(tmp_path: Path) -> None:
     assert "x = " in (await read(odd)).text
     python = "# -*- coding: koi8-r -*-\nprint('чай')\n"
     assert "чай" in (await read(file(tmp_path / "a.py", python.encode("koi8-r")))).text
-
-
-async def test_text_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem) as raised:
-        await read(file(tmp_path / "a.txt", bytes(range(256)) * 20))
-    assert raised.value.reason == "mismatch"
 
 
 async def test_deep_json_and_one_long_line(tmp_path: Path) -> None:

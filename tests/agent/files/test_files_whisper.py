@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from importlib.util import find_spec
@@ -10,14 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import WeightsError
-from agent.files.contents import FileProblem
 from agent.files.media import speech
-from agent.files.media.audio import samples
-from agent.files.media.speech import Speech, transcribe
-from agent.models.embedded.whisper_weights import WhisperWeights
 from support.command import Terminal
-from support.file_server import FileServer
 from support.sounds import FOX
 from support.whisper_checkpoint import write_checkpoint
 
@@ -48,41 +41,6 @@ def test_a_sound_is_read_from_the_command_line(checkpoint: Path, tmp_path: Path)
     assert ended.code == 0, ended.err
     assert "quick brown fox" in ended.out
     assert terminal.call("model", "path", "speech", "--json", **named).json == {"path": str(checkpoint), "exists": True}
-
-
-@pytest.mark.model
-@needs_whisper
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the package leaves files open
-def test_weights_are_fetched_checked_used_and_removed(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import whisper
-
-    terminal, named = Terminal(tmp_path), {"ALITA_SPEECH": "openai-whisper", "ALITA_SPEECH_MODEL": "tiny.en"}
-    data = checkpoint.read_bytes()
-    with FileServer(data) as server:
-        url = f"{server.url}/{hashlib.sha256(data).hexdigest()}/tiny.en.pt"
-        monkeypatch.setitem(whisper._MODELS, "tiny.en", url)
-        ended = terminal.call("model", "pull", "speech", "--quiet", "--json", **named)
-        assert ended.code == 0, ended.err
-        assert (ended.err, ended.json["bytes"]) == ("", len(data))
-        models = Path(ended.json["path"]).parents[1]
-        server.data = b"other bytes"
-        with pytest.raises(WeightsError, match="SHA256 checksum"):
-            WhisperWeights(tmp_path / "elsewhere", "tiny.en").pull(quiet=True)
-    speech.use(Speech("openai-whisper", "tiny.en", folder=str(models)))
-    told = transcribe(samples(FOX, 0, 7)[0])
-    assert told.engine == "openai-whisper tiny.en"
-    assert "lazy dog" in " ".join(one.text for one in told.segments)
-    assert terminal.call("model", "rm", "speech", "--json", **named).json["removed"] is True
-    monkeypatch.setitem(whisper._MODELS, "tiny.en", "http://127.0.0.1:9/abc/tiny.en.pt")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    speech._openai_model.cache_clear()
-    with pytest.raises(FileProblem, match=r"could not load its model 'tiny\.en'"):
-        transcribe(samples(FOX, 0, 7)[0])
-    failed = terminal.call("model", "pull", "speech", **named)
-    assert failed.code != 0
-    assert "could not fetch or load its model 'tiny.en'" in failed.err
 
 
 def test_whichever_is_used_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

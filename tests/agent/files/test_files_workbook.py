@@ -20,8 +20,7 @@ from openpyxl.styles import Color, Font, GradientFill, PatternFill
 from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.reading import preview, read
 from agent.files.tables import workbook as workbook_module
-from agent.files.tables.cells import cell_ranges, colour_of, colour_word
-from agent.files.tables.workbook import as_text, open_workbook
+from agent.files.tables.workbook import open_workbook
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -214,15 +213,6 @@ async def test_marks_over_a_whole_sheet_cost_no_time(tmp_path: Path, marks: byte
     assert "only values are read" in " ".join(shown.lost)
 
 
-async def test_pages_of_a_large_workbook(tmp_path: Path) -> None:
-    path = big(tmp_path / "a.xlsx", 1300)
-    seen = await preview(path)
-    last = await read(path, page=seen.sections or 0)
-    assert "| 1300 | 1299 | 01299 |" in last.text
-    assert last.more == ""
-    assert "| 1235 | 1234 | 01234 |" in (await read(path, find="01234")).text
-
-
 async def test_far_apart_cells_take_no_space(tmp_path: Path) -> None:
     book = Workbook()
     assert book.active is not None
@@ -313,42 +303,6 @@ async def test_values_are_read_where_the_styles_are_broken(costs: Path, tmp_path
     told = await read(odd)
     assert "| 3 | 00001 | 0.25 |" in told.text
     assert any("Only values could be read" in one for one in told.lost)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (3.0, "3"), (1e15, "1000000000000000"), (0.1 + 0.2, "0.3"), (-2.5, "-2.5"), (1e300, "1e+300"), (True, "TRUE"),
-        ("00001", "00001"), (None, ""), (dt.datetime(2024, 5, 1), "2024-05-01"),
-        (dt.timedelta(hours=30), "1 day, 6:00:00"),
-    ],
-)  # fmt: skip
-def test_values_keep_their_form(value: object, text: str) -> None:
-    assert as_text(value) == text
-
-
-def test_cells_become_few_ranges() -> None:
-    square = [(row, column) for row in (1, 2, 3) for column in (1, 2)]
-    assert cell_ranges([*square, (7, 1), (9, 28)]) == ["A1:B3", "A7", "AB9"]
-
-
-@pytest.mark.parametrize(
-    ("rgb", "word"),
-    [
-        ("FF0000", "red"), ("00FF00", "green"), ("0000FF", "blue"), ("FFFF00", "yellow"), ("FFA500", "orange"),
-        ("800080", "dark pink"), ("FFC0CB", "light red"), ("FFFFFF", "white"), ("000000", "black"), ("808080", "grey"),
-        ("92D050", "green"), ("00B0F0", "cyan"), ("7030A0", "purple"),
-    ],
-)  # fmt: skip
-def test_colours_have_words(rgb: str, word: str) -> None:
-    assert colour_word(rgb) == word
-
-
-def test_colours_of_every_spelling() -> None:
-    assert colour_of(Color(rgb="00FF0000"), []) == "FF0000"
-    assert colour_of(Color(indexed=10), []) == "FF0000"
-    assert colour_of(Color(theme=0, tint=-0.5), ["FFFFFF"]) == "808080"
-    assert colour_of(Color(theme=40), ["FFFFFF"]) == ""
 
 
 async def test_xls_values() -> None:

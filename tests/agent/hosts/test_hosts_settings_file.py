@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import SettingsError, StorageError
+from agent.errors import SettingsError
 from agent.hosts.clients import find_host
 from agent.hosts.settings_file import Change, edited, planned, read_text, write
 
@@ -64,14 +64,6 @@ def test_an_entry_is_put_and_removed_and_nothing_else_changes(form: Any, text: s
     assert {"servers": {}, **read_text(form, edited(form, put, "servers", "alita", None))} == wanted
 
 
-def test_the_style_of_the_file_is_kept() -> None:
-    text = '{\n\t"servers": {\n\t\t"x": {}\n\t}\n}'
-    assert edited("json", text, "servers", "x", {"k": "ü"}) == (
-        '{\n\t"servers": {\n\t\t"x": {\n\t\t\t"k": "\\u00fc"\n\t\t}\n\t}\n}'
-    )
-    assert "A: yes\nB: 22:22\nC: 'x'\n" in edited("yaml", "A: yes\nB: 22:22\nC: 'x'\n", "servers", "x", {"k": 1})
-
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -79,11 +71,12 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=10)
 @given(st.dictionaries(st.text(max_size=5), values, max_size=4), st.sampled_from([None, 2, "\t"]))
-def test_any_json_keeps_what_it_says(settings: dict[str, Any], indent: Any) -> None:
-    settings.pop("servers", None)
-    text = json.dumps(settings, indent=indent)
-    assert json.loads(edited("json", text, "servers", "alita", WIDE)) == {**settings, "servers": {"alita": WIDE}}
+def test_any_json_keeps_what_it_says(told: dict[str, Any], indent: Any) -> None:
+    told.pop("servers", None)
+    text = json.dumps(told, indent=indent)
+    assert json.loads(edited("json", text, "servers", "alita", WIDE)) == {**told, "servers": {"alita": WIDE}}
 
 
 def put(path: Path, entry: dict[str, Any] = ENTRY) -> Path | None:
@@ -114,15 +107,6 @@ def test_the_old_file_is_kept_as_it_was(tmp_path: Path) -> None:
     assert json.loads(second.read_text())["mcpServers"]["alita"] == ENTRY
     assert json.loads(path.read_text()) == {"theme": "dark", "mcpServers": {"alita": {"command": "/elsewhere"}}}
     assert path.stat().st_mode & 0o777 == first.stat().st_mode & 0o777 == 0o640
-
-
-def test_the_same_entry_changes_nothing(tmp_path: Path) -> None:
-    """However the file writes it, and though it has comments."""
-    path = tmp_path / "settings.json"
-    path.write_text('{"mcpServers": {"alita": {"args":["serve"],"command":"/opt/alita",}}} // mine')
-    assert not planned(CLAUDE, path, "alita", ENTRY).is_needed
-    assert not planned(CLAUDE, path, "other", None).is_needed
-    assert not planned(CLAUDE, tmp_path / "missing.json", "alita", None).is_needed
 
 
 @pytest.mark.parametrize(
@@ -210,15 +194,3 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert "alita" in real.read_text()
     assert len(list((tmp_path / "dotfiles").glob("settings.json.backup-*"))) == 1
-
-
-def test_what_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
-    path.write_bytes("{}".encode("utf-16"))
-    with pytest.raises(SettingsError, match="is not UTF-8"):
-        put(path)
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(SettingsError, match="cannot be read"):
-        put(tmp_path / "folder")
-    with pytest.raises(StorageError, match="cannot be written"):
-        put(path / "below" / "settings.json")

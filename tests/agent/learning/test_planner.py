@@ -10,7 +10,6 @@ import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.learning.gap_records import GapRecord, GapRecords
-from agent.learning.planner import why_replan
 from support.openai_server import OpenAIServer, Step
 
 BRIEF = {
@@ -89,15 +88,6 @@ async def test_a_brief_from_records_that_fit_stands_with_the_question(talk):
     assert "leaving out the last day" in talk.decisions[0]["messages"][1]["content"]
 
 
-async def test_a_brief_that_used_no_record_is_not_shown(talk, monkeypatch):
-    kept(talk.desk)
-    monkeypatch.setitem(BRIEF, "used", [])
-    talk.plays(DONE)
-    answer = await talk.desk.ask(QUESTION)
-    assert (answer.text, answer.brief) == ("38", {})
-    assert "leaving out the last day" not in talk.decisions[0]["messages"][1]["content"]
-
-
 async def test_a_record_is_never_shown_to_the_question_that_it_came_from(talk):
     kept(talk.desk, question=f"  {QUESTION.upper()} ")
     talk.plays(DONE)
@@ -136,9 +126,3 @@ async def test_steps_that_bring_nothing_new_bring_a_new_plan_early(talk):
     talk.plays(*(program(f"raise ValueError({n})") for n in range(3)), DONE)
     await talk.desk.ask(QUESTION)
     assert len(talk.planned) == 1
-
-
-def test_a_new_plan_is_due_after_so_many_steps_since_the_last_one():
-    steps = [{"number": n, "ok": True, "finding": str(n)} for n in range(1, 8)]
-    state: Any = {"steps": steps, "plans": [{"step": 5}]}
-    assert [why_replan(state, every) for every in (0, 2, 3)] == ["", "2 steps were made", ""]

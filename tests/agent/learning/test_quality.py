@@ -40,11 +40,6 @@ def test_it_is_judged_by_what_the_answer_rests_on(text, steps, sources, judged):
     assert (quality.basis, quality.confidence) == judged
 
 
-def test_a_limit_leaves_it_incomplete():
-    quality = judge("42", {"steps": [step("run_code", "42")], "limit": "steps"}, [])  # type: ignore[typeddict-item]
-    assert (quality.confidence, quality.complete) == ("low", False)
-
-
 FAILS = Step(tools=[("run_python", {"code": "raise ValueError('no')"})])
 
 

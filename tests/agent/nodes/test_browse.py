@@ -60,36 +60,6 @@ SEEN = use({"done": {"text": "There is a sign.", "success": True, "files_to_disp
 
 
 @NEEDS_CHROMIUM
-async def test_a_model_that_reads_pictures_is_shown_the_screen(desk, site, openai_server):
-    def reply(body):
-        told = json.dumps(body)
-        if body["model"] == "tiny-2":
-            return Step(text="A white sign with black letters.")
-        if not names_of(body) & {"browse"}:
-            return Step(text=json.dumps(SEEN["json"]))
-        return Step(text="white") if "white sign" in told else Step(tools=[("browse", where)])
-
-    where = {"url": site.url + "/sign", "task": "Look at the sign."}
-    openai_server.default = reply
-    flags = {"model": "tiny-1", "vision": "tiny-2", "base_url": openai_server.url, "api_key": "k"}
-    answer = await desk.ask("Which colour has the sign in the picture?", allow_private=True, **flags)
-    assert answer.text == "white"
-    [asked] = [body for body in openai_server.requests if body["model"] == "tiny-2"]
-    assert asked["messages"][-1]["content"][2]["image_url"]["url"].startswith("data:image/png;base64,")
-
-
-async def test_without_a_browser_the_page_is_read(desk, site):
-    desk.plays(
-        decide("answer", answer="26", when="was read instead"),
-        decide("browse", url=site.url + "/harbour", task="How many tonnes of squid?"),
-    )
-    answer = await desk.ask("How many tonnes?", allow_private=True, chrome="/nowhere/chromium")
-    assert answer.text == "26"
-    assert "/nowhere/chromium, which is not a program" in desk.notes
-    assert desk.of(BrowserStepped) == []
-
-
-@NEEDS_CHROMIUM
 async def test_a_model_that_sees_operates_by_sight_and_can_read_what_was_downloaded(desk, site, openai_server):
     def reply(body):
         told = body["messages"][-1]["content"]
@@ -161,17 +131,3 @@ async def test_without_an_address_the_model_is_told_to_search(desk):
 )
 def test_the_address_is_the_decisions_or_the_first_that_is_named(url, question, begins):
     assert begins_at(url, "", {"question": question}, Origins(question)) == begins
-
-
-@NEEDS_CHROMIUM
-async def test_what_a_site_showed_is_the_answer_without_a_further_call(desk, site, openai_server):
-    def reply(body):
-        if "browse" not in names_of(body):
-            return Step(text=json.dumps(SEEN["json"]))
-        return Step(tools=[("browse", {"url": site.url + "/sign", "task": "Look.", "final_answer": "It says: {}"})])
-
-    openai_server.default = reply
-    flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
-    answer = await desk.ask("What does the sign say?", allow_private=True, **flags)
-    assert (answer.text, answer.steps) == ("It says: There is a sign.", 1)
-    assert len([body for body in openai_server.requests if "browse" in names_of(body)]) == 1

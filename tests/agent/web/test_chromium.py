@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -64,33 +63,11 @@ def test_the_path_comes_before_playwrights_cache_and_that_before_the_system(
     assert find_chromium() == chromium.Chromium(in_path, "PATH")
 
 
-def test_playwrights_cache_may_be_elsewhere(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = _program(bare / "cache/chromium_headless_shell-1200/chrome-headless-shell-linux64/chrome-headless-shell")
-    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(bare / "cache"))
-    assert find_chromium().path == own
-
-
 def test_without_any_the_message_says_how_to_install_one() -> None:
     with pytest.raises(WebProblem) as caught:
         find_chromium()
     assert caught.value.reason == "browser"
     assert "apt-get install chromium" in caught.value.remedy
-
-
-def test_each_event_loop_of_a_process_may_fetch_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def outcome(name: str, command: list[str]) -> str:
-        await asyncio.sleep(0)
-        return f"{name}: no network"
-
-    async def twice() -> list[BaseException | chromium.Chromium]:
-        both = (chromium.ready_chromium(None, [].append) for _ in range(2))
-        return await asyncio.gather(*both, return_exceptions=True)
-
-    monkeypatch.setattr(chromium, "_outcome", outcome)
-    monkeypatch.setattr(chromium, "_ways", lambda: {"vendor": ["fetch"]})
-    for _ in range(2):
-        monkeypatch.setattr(chromium, "_failed", [])
-        assert [type(problem) for problem in asyncio.run(twice())] == [WebProblem, WebProblem]
 
 
 @pytest.mark.parametrize(("download", "is_tried"), [("terminal", False), ("never", False), ("always", True)])

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import StorageError
 from agent.web.filenames import file_name, new_file
 
 
@@ -60,9 +59,3 @@ def test_a_file_that_is_not_finished_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), new_file(tmp_path, "a.csv") as (_, file):
         file.write(b"half" * (1 // 0))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(StorageError, match="file"), new_file(tmp_path / "file" / "folder", "a.csv"):
-        pass

@@ -170,23 +170,6 @@ async def test_of_several_addresses_only_the_public_ones_are_left() -> None:
     assert await guard.addresses("mixed.example", 80) == ["8.8.8.8"]
 
 
-async def test_the_next_address_is_taken_when_one_does_not_answer(web: WebServer) -> None:
-    web.page("/a", "text")
-    client = Http(allow_private=True, resolve=_names(two_example=["127.0.0.9", "127.0.0.1"]))
-    assert (await get(client, f"http://two.example:{web.port}/a")).text == "text"
-    await client.aclose()
-
-
-@pytest.mark.parametrize(
-    ("host", "reason"), [("nowhere.example", "dns"), ("empty.example", "dns"), ("odd.example", "private_address")]
-)
-async def test_names_without_a_usable_address(host: str, reason: str) -> None:
-    guard = AddressGuard(resolve=_names(empty_example=[], odd_example=["fe80::1%eth0"]))
-    with pytest.raises(WebProblem) as caught:
-        await guard.addresses(host, 80)
-    assert caught.value.reason == reason
-
-
 async def test_the_message_says_how_to_allow_it_except_where_nothing_does() -> None:
     guard = AddressGuard(resolve=_names(inner_example=["10.0.0.1"], cloud_example=["169.254.169.254"]))
     with pytest.raises(WebProblem, match=r"inner\.example \(10\.0\.0\.1\)") as caught:
@@ -195,20 +178,6 @@ async def test_the_message_says_how_to_allow_it_except_where_nothing_does() -> N
     with pytest.raises(WebProblem, match="credentials") as caught:
         await guard.addresses("cloud.example", 80)
     assert "--allow-private" not in caught.value.remedy
-
-
-async def test_an_international_name_is_asked_for_in_its_ascii_form(web: WebServer) -> None:
-    web.page("/a", "text")
-    asked: list[str] = []
-
-    async def resolve(host: str, port: int) -> list[str]:
-        asked.append(host)
-        return ["127.0.0.1"]
-
-    client = Http(allow_private=True, robots=False, resolve=resolve)
-    await get(client, f"http://bücher.example:{web.port}/a")
-    assert asked == ["xn--bcher-kva.example"]
-    await client.aclose()
 
 
 async def test_an_api_is_guarded_too_and_its_redirects_are_not_followed(web: WebServer) -> None:

@@ -214,14 +214,6 @@ async def test_a_refusal_is_forgotten_once_the_host_is_connected_to(web: WebServ
         assert not proxy.refusal_of("http://town.example/")
 
 
-async def test_a_host_is_not_refused_for_one_whose_name_holds_its_own() -> None:
-    async with GuardedProxy(AddressGuard()) as proxy:
-        await _through(proxy, "CONNECT data.localhost:80 HTTP/1.1\r\n\r\n")
-        assert proxy.refusal_of("http://data.localhost/")
-        assert not proxy.refusal_of("http://a.localhost/")
-        assert not proxy.refusal_of("http://localhost/")
-
-
 async def test_an_allowed_address_is_passed_on_and_its_neighbour_is_not(web: WebServer) -> None:
     web.page("/", "text")
     async with GuardedProxy(AddressGuard(allow_addresses=(f"http://127.0.0.1:{web.port}",))) as proxy:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agent.web.http import allows, robots_rules
 
@@ -65,8 +63,3 @@ def test_a_rule_made_to_take_long_takes_no_time() -> None:
     began = time.thread_time()
     assert allows(rules, "/" + "a" * 5000)
     assert time.thread_time() - began < 1
-
-
-@given(st.text(max_size=300), st.text(max_size=50))
-def test_nothing_in_it_breaks_the_reading(text: str, path: str) -> None:
-    allows(robots_rules("User-agent: *\n" + text), "/" + path)

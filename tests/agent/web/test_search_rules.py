@@ -5,33 +5,10 @@ import pytest
 from agent.material.research import Hits
 from agent.web.evidence import credibility_of, relevance_of
 from agent.web.page import Page, Result
-from agent.web.queries import broader, freshness_of, names_in, queries_by_rule, stem_of, stems_of, terms_of, words_of
+from agent.web.queries import queries_by_rule, stems_of, terms_of
 from agent.web.quoting import read_closely
 
 HEIGHT = "How high is the Grey Point lighthouse in Oxmere?"
-
-
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        (HEIGHT, ["Grey Point", "Oxmere"]),
-        ("Who wrote 'The Sea Thrift' in 1961?", ["The Sea Thrift", "1961"]),
-        ("What is the population of the Republic of Korea?", ["Republic of Korea"]),
-        ("Was Hanna Brook born before Pell Anders?", ["Hanna Brook", "Pell Anders"]),
-        ("how many members has the council", []),
-        ("Which licence has Firecrawl's SDK?", ["Firecrawl's SDK"]),
-    ],
-)
-def test_names_are_found(question, names):
-    assert names_in(question) == names
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("height", "high"), ("built", "building"), ("inhabitants", "population"), ("Café", "cafe"), ("1,858", "1858")],
-)
-def test_forms_of_a_word_and_words_for_the_same_are_one(one, other):
-    assert stem_of(one) == stem_of(other)
 
 
 @pytest.mark.parametrize(
@@ -56,17 +33,6 @@ def test_a_plain_question_is_planned_without_a_model(aim, queries):
     ]
 
 
-def test_a_query_is_widened_by_leaving_out_what_narrows_it():
-    terms = terms_of(HEIGHT)
-    assert broader('"Grey Point" lighthouse site:example.org height metres', terms) == "Grey Point metres"
-    assert words_of("What is it?") == "What is it?"
-
-
-@pytest.mark.parametrize(("aim", "fresh"), [("news of today", "day"), ("price this week", "week"), (HEIGHT, "")])
-def test_what_must_be_new_is_asked_for_new(aim, fresh):
-    assert freshness_of(aim) == fresh
-
-
 @pytest.mark.parametrize(
     ("url", "level", "why"),
     [
@@ -85,12 +51,6 @@ def test_a_source_is_believed_by_who_answers_for_it(url, level, why):
     assert (grade.level, why in grade.why) == (level, True)
 
 
-def test_relevance_is_the_share_of_the_questions_words():
-    terms = terms_of(HEIGHT)
-    assert relevance_of(stems_of("The lighthouse of Grey Point at Oxmere: its height"), terms) == "high"
-    assert relevance_of(stems_of("A lighthouse"), terms) == "low"
-
-
 def test_a_page_that_has_the_question_only_in_title_and_headings_is_not_relevant():
     page = Page("https://a.example/x", HEIGHT, f"# {HEIGHT}\n\nBuy our lamps.")
     read = read_closely(page, terms_of(HEIGHT), HEIGHT)
@@ -99,16 +59,6 @@ def test_a_page_that_has_the_question_only_in_title_and_headings_is_not_relevant
 
 def hit(url, title="", snippet=""):
     return Result(url, title, snippet, "index")
-
-
-def test_a_page_is_one_hit_and_is_taken_once():
-    hits = Hits()
-    terms = terms_of(HEIGHT)
-    hits.add([hit("https://a.example/x?utm_source=y"), hit("https://b.example/y", "Grey Point lighthouse")], terms)
-    hits.add([hit("https://www.a.example/x/")], terms)
-    assert len(hits) == 2
-    assert {result.url for result in hits.take(5)} == {"https://b.example/y", "https://a.example/x?utm_source=y"}
-    assert hits.take(5) == []
 
 
 def test_of_one_source_two_pages_come_before_others_but_not_more():

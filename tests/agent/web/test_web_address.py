@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.web.address import addresses_in, canonical, host_of, is_address, source_of
+from agent.web.address import addresses_in, canonical, is_address, source_of
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,6 @@ def test_any_text_has_a_form_that_stays(text):
 )
 def test_who_answers_for_a_page_is_who_registered_its_domain(url, source):
     assert source_of(url) == source
-
-
-def test_hosts_without_what_tells_nothing():
-    assert [host_of(f"https://{host}/") for host in ("WWW.Example.org.", "m.example.org", "amp.example.org")] == [
-        "example.org"
-    ] * 3
-    assert host_of("https://m.de/") == "m.de"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
-from agent.errors import RunError
 from agent.events import FileRead, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
@@ -80,37 +79,6 @@ async def test_a_fact_is_searched_read_quoted_and_cited_and_that_is_traced_and_r
     assert towns[0].paths() == []
 
 
-async def test_an_answer_that_follows_rules_keeps_no_mark_of_its_source(searching):
-    lines = [
-        decide("answer", answer="It has a long history. It was lit [1].\nFINAL ANSWER: 9 October 1874 [1]", when=FOUND),
-        decide("search", query="when was the lighthouse first lit"),
-    ]
-    answer = await searching.plays(*lines).ask("When was the lighthouse first lit?", rules="A bare value.")
-    assert answer.text.endswith("FINAL ANSWER: 9 October 1874")
-    assert [source.number for source in answer.sources] == [1]
-
-
-async def test_a_run_remembers_where_it_may_search_and_read(searching):
-    from agent.configuration.settings import settings_as_in
-    from agent.store.runs import load_run
-
-    searching.flags["browser_hosts"] = "Oxmere.example,callow.example"
-    answer = await searching.plays(decide("answer", answer="1")).ask("Which?")
-    run = load_run(searching.runs, answer.run_id)
-    plain = read_settings({}, environment={"ALITA_HOME": str(searching.home)}, current=searching.folder)
-    later = settings_as_in(run, plain)
-    assert (later.engines, later.allow_private) == (("firecrawl",), True)
-    assert later.browser_hosts == ("oxmere.example", "callow.example")
-
-
-async def test_a_run_that_searched_the_own_index_of_an_earlier_version_says_so(desk):
-    answer = await desk.plays(decide("answer", answer="1")).ask("Which?")
-    record = desk.runs / answer.run_id / "run.json"
-    record.write_text(record.read_text().replace('"firecrawl"', '"index"'))
-    with pytest.raises(RunError, match="the engine `index`, which searched your own pages, was removed"):
-        await desk.replay(answer.run_id)
-
-
 def in_step_2(event: Any) -> bool:
     return isinstance(event, StepStarted) and event.step == 2
 
@@ -133,18 +101,6 @@ async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_afte
     read = [record.request["read"] for record in journal.records() if "read" in record.request]
     assert read == [f"{site.url}/{name}" for name in ("lighthouse", "ferry", "museum")]
     assert (await searching.replay(answer.run_id)).text == "knots"
-
-
-async def test_the_addresses_of_few_links_are_shown(desk, tmp_path):
-    with WebServer() as web:
-        web.page("/", "<p>All of the figures are in <a href='/a'>the table</a> or <a href='/b'>the note</a>.</p>")
-        lines = [
-            decide("answer", answer="seen", when=f"Links:\n1 {web.url}/a\n2 {web.url}/b"),
-            decide("read_file", file=web.url),
-        ]
-        desk.flags |= {"allow_private": True}
-        answer = await desk.plays(*lines).ask("Where are the figures?")
-    assert answer.text == "seen"
 
 
 async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, tmp_path, openai_server, monkeypatch):
@@ -250,43 +206,3 @@ async def test_an_engine_with_a_wrong_key_leaves_the_question_to_the_next_and_it
         assert path.is_dir() or b"fc-0wrong0wrong0" not in path.read_bytes()
     await desk.replay(answer.run_id)
     assert [(event.source, event.ok) for event in desk.of(WebSearched)] == told
-
-
-async def test_where_there_is_no_browser_the_page_is_read_instead(searching, towns):
-    url = f"{towns[0].url}/lighthouse"
-    lines = [
-        decide("answer", answer="188 [1]", when="was read instead"),
-        decide("browse", url=url, task="Look how many steps the tower has."),
-    ]
-    answer = await searching.plays(*lines).ask("How many steps has the tower?", chrome="/no/such/chromium")
-    assert (answer.text, [source.url for source in answer.sources]) == ("188", [url])
-    assert "/no/such/chromium" in searching.notes
-    await searching.replay(answer.run_id)
-    assert [event.url for event in searching.of(PageRead)] == [url]
-
-
-async def test_where_the_page_cannot_be_read_either_both_reasons_are_told(searching, towns):
-    lines = [
-        decide("answer", answer="unknown", when="cannot be read either"),
-        decide("browse", url=f"{towns[0].url}/error", task="Look."),
-    ]
-    await searching.plays(*lines).ask("What does the page say?", chrome="/no/such/chromium")
-    assert "/no/such/chromium" in searching.notes
-
-
-async def test_a_run_that_goes_on_reads_no_page_again(searching):
-    """So that what it found can be replayed."""
-    lines = [
-        decide("answer", answer="1874", when="lamp of the lighthouse"),
-        decide("search", query="lamp of the lighthouse", when=FOUND),
-        decide("search", query="lighthouse lit"),
-    ]
-
-    first = await searching.plays(*lines).stop("When was the lighthouse lit?", in_step_2)
-    assert first.status == "interrupted"
-    answer = await searching.resume(first.run_id)
-    assert answer.text == "1874"
-    journal = Journal.replay(journal_path(searching.runs, answer.run_id))
-    read = [record.request["read"] for record in journal.records() if "read" in record.request]
-    assert len(read) == len(set(read))
-    assert (await searching.replay(answer.run_id)).text == "1874"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import html
-import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from support.site.server import Reply
 
@@ -17,12 +15,6 @@ FOLDER = Path(__file__).parents[2] / "site"
 def text(name: str) -> str:
     """A file of tests/site."""
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-@cache
-def data(name: str) -> Any:
-    """A JSON file of tests/site/data."""
-    return json.loads(text(f"data/{name}.json"))
 
 
 def escaped(value: object) -> str:
@@ -39,11 +31,6 @@ def page(name: str, *, status: int = 200, **values: str) -> Reply:
     """A page from its file. Values are HTML already."""
     head, body = text(f"pages/{name}.html").split("<!-- body -->\n", 1)
     return framed(head, body, status=status, **values)
-
-
-def bare(name: str) -> Reply:
-    """A page without the site's frame."""
-    return Reply(text(f"pages/{name}.bare.html"))
 
 
 def message(title: str, words: str, *, status: int = 200) -> Reply:
@@ -63,8 +50,3 @@ def framed(head: str, body: str, *, status: int = 200, **values: str) -> Reply:
 def redirect(path: str, status: int = 303) -> Reply:
     """Sends the visitor on."""
     return Reply(status=status, headers={"Location": path})
-
-
-def as_json(value: Any) -> Reply:
-    """JSON."""
-    return Reply(json.dumps(value), kind="application/json")

@@ -3,7 +3,7 @@
     with Site() as site:
         … site.url + "/ferry" …
         site.requests            every request, in order
-        site.records["booking"]  what was handed in at /booking, as dictionaries of text
+        site.records["login"]    who has signed in, as dictionaries of text
 
 The pages are files of tests/site/pages; what they answer to is in routes.py. `Site("127.0.0.2")` is a second one under
 another address: a second, independent source.
@@ -63,21 +63,12 @@ class Site:
         self.requests: list[Request] = []
         self.records: dict[str, list[dict[str, str]]] = defaultdict(list)
         self.sessions: dict[str, dict[str, Any]] = defaultdict(dict)
-        self.chores: dict[str, bool] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._http = ThreadingHTTPServer((host, 0), _handler(self))
         self._http.daemon_threads = True
         self.host = f"{host}:{self._http.server_address[1]}"
         self.url = f"http://{self.host}"
-        self.reset()
-
-    def reset(self) -> None:
-        """Forgets visitors and what they did."""
-        self.requests.clear()
-        self.records.clear()
-        self.sessions.clear()
-        self.chores = {"Paint the bollards": False, "Check the flares": False, "Order 200 m of rope": True}
 
     def paths(self) -> list[str]:
         """The paths that were asked for, in order."""

@@ -43,25 +43,17 @@ async def problem_of(engine: Search) -> WebProblem:
     return caught.value
 
 
-@pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize(
-    ("status", "keyed", "keyless"),
-    [
-        (401, "bad_key", "http"),
-        (402, "quota", "quota"),
-        (429, "rate_limit", "rate_limit"),
-        (503, "http", "http"),
-    ],
-)
-async def test_a_status(client: Http, server: JsonServer, name: str, status: int, keyed: str, keyless: str) -> None:
+@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.parametrize(("status", "reason"), [(401, "bad_key"), (402, "quota"), (429, "rate_limit"), (503, "http")])
+async def test_a_status(client: Http, server: JsonServer, name: str, status: int, reason: str) -> None:
     """A status of failure has its reason, and what the server said."""
     server.answer = lambda request: Reply({"error": "it says secret-key"}, status)
     problem = await problem_of(ENGINES[name](client, server.url))
-    assert problem.reason == (keyed if name in KEYED else keyless)
-    assert "it says [key]" in problem.message or name not in KEYED
+    assert problem.reason == reason
+    assert "it says [key]" in problem.message
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_a_rate_limit_says_how_long(client: Http, server: JsonServer, name: str) -> None:
     """Retry-After is kept in seconds."""
     server.answer = lambda request: Reply({"error": "slow down"}, 429, {"Retry-After": "7"})
@@ -72,7 +64,7 @@ async def test_a_rate_limit_says_how_long(client: Http, server: JsonServer, name
 @pytest.mark.parametrize(
     "body",
     [
-        *("<html>Log in to the hotel's network</html>", "[1, 2]"),
+        "<html>Log in to the hotel's network</html>",
         pytest.param("[" * 5000, id="deep"),
     ],
 )
@@ -82,7 +74,7 @@ async def test_nonsense(client: Http, server: JsonServer, name: str, body: str) 
     assert (await problem_of(ENGINES[name](client, server.url))).reason == "mismatch"
 
 
-@pytest.mark.parametrize("name", ["firecrawl", "tavily", "wikipedia"])
+@pytest.mark.parametrize("name", ["firecrawl", "wikipedia"])
 @pytest.mark.parametrize("answer", [{}, {"success": True, "data": 5, "results": 5, "query": 5}])
 async def test_json_of_another_shape(client: Http, server: JsonServer, name: str, answer: object) -> None:
     """JSON that is not the engine's is no empty result."""
@@ -90,26 +82,26 @@ async def test_json_of_another_shape(client: Http, server: JsonServer, name: str
     assert (await problem_of(ENGINES[name](client, server.url))).reason == "mismatch"
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_no_answer_in_time(client: Http, server: JsonServer, name: str) -> None:
     """A server that does not answer is left."""
     server.answer = lambda request: Reply({}, wait=0.5)
     assert (await problem_of(ENGINES[name](client, server.url, 0.2))).reason == "timeout"
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_nobody_listens(client: Http, name: str) -> None:
     """A closed port is a problem of the connection."""
     assert (await problem_of(ENGINES[name](client, "http://127.0.0.1:9"))).reason == "connection"
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_no_such_host(client: Http, name: str) -> None:
     """A host without an address is a problem of names."""
     assert (await problem_of(ENGINES[name](client, "http://nobody.invalid"))).reason == "dns"
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_a_certificate_that_nobody_knows(client: Http, tmp_path: Path, name: str) -> None:
     """Certificates are checked, and no key goes to an unknown server."""
     context, _ = tls_server(tmp_path, "localhost")
@@ -118,29 +110,19 @@ async def test_a_certificate_that_nobody_knows(client: Http, tmp_path: Path, nam
         assert server.requests == []
 
 
-@pytest.mark.parametrize("name", ["tavily", "wikipedia", "arxiv"])
+@pytest.mark.parametrize("name", ["tavily"])
 async def test_an_endless_answer(client: Http, server: JsonServer, name: str) -> None:
     """What is too long is not taken in."""
     server.answer = lambda request: Reply(b" " * (1 << 20), repeated=40)
     assert (await problem_of(ENGINES[name](client, server.url))).reason == "too_large"
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_an_answer_that_breaks_off(client: Http, server: JsonServer, name: str) -> None:
     """A broken connection is tried again, and then reported."""
     server.answer = lambda request: Reply({"success": True}, cut=True)
     assert (await problem_of(ENGINES[name](client, server.url))).reason == "connection"
     assert len(server.requests) == (2 if name == "firecrawl" else 3)
-
-
-@pytest.mark.parametrize("name", ["tavily", "wikipedia"])
-async def test_a_server_that_fell_over_once(client: Http, server: JsonServer, name: str) -> None:
-    """One 502 is nothing that anybody hears of."""
-    server.next.append(Reply("bad gateway", 502))
-    server.answer = lambda request: Reply({"results": [], "query": {"search": []}})
-    engine = ENGINES[name](client, server.url)
-    assert await engine.search("elbe") == []
-    await engine.aclose()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +141,7 @@ async def test_a_package_that_is_not_there(
 
 
 @pytest.mark.parametrize("proxy", ["ftp://user:secret-key@127.0.0.1:9"])
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", KEYED)
 async def test_a_proxy_that_cannot_be_used_is_named(
     client: Http, server: JsonServer, monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
 ) -> None:

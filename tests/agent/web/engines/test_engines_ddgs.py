@@ -68,20 +68,6 @@ async def test_a_certificate_that_nobody_knows(proxy: SearchProxy) -> None:
     assert proxy.asked == []
 
 
-async def test_a_proxy_that_is_not_there() -> None:
-    """No connection, told soon."""
-    with pytest.raises(WebProblem) as caught:
-        await Ddgs(seconds=3, proxy="http://127.0.0.1:9").search("elbe")
-    assert caught.value.reason == "connection"
-
-
-async def test_no_such_host(proxy: SearchProxy) -> None:
-    """Without a network, names have no addresses."""
-    with pytest.raises(WebProblem) as caught:
-        await Ddgs(seconds=3, proxy="http://nobody.invalid:80").search("elbe")
-    assert caught.value.reason == "dns"
-
-
 @pytest.mark.parametrize("page", ["", "<html>", "\0\0\0", "<div class='body'>" * 3000, '{"a": 1}'], ids=len)
 async def test_pages_that_are_none(proxy: SearchProxy, page: str) -> None:
     """A page of another make is a page without hits."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from agent.events import Event, WebSearched
-from agent.web.engines.search_engines import Engines, wait_for_turn
+from agent.web.engines.search_engines import Engines
 from agent.web.page import Reason, Result, WebProblem
 
 HIT = Result("https://rivers.example/elbe", "The Elbe", "1,094 km", "")
@@ -145,27 +145,6 @@ async def test_all_failed() -> None:
         await engines.search("oder")
 
 
-async def test_nothing_is_a_result() -> None:
-    """When one engine answered that there is nothing, that is what is known, whatever failed beside it."""
-    assert await Engines([Scripted("x", problem("http")), Scripted("y", [])]).search("q") == []
-
-
-@pytest.mark.parametrize("query", ["", "  \n\t ", "\u200b\u202e", "\x1b[2J"])
-async def test_an_empty_query(query: str) -> None:
-    """No engine is asked for nothing."""
-    engine = Scripted("one", [HIT])
-    with pytest.raises(WebProblem, match="The query is empty"):
-        await Engines([engine]).search(query)
-    assert engine.asked == []
-
-
-async def test_no_engine() -> None:
-    """Said with what to do."""
-    with pytest.raises(WebProblem, match="no search engine") as caught:
-        await Engines([]).search("a")
-    assert "ALITA_ENGINES" in caught.value.remedy
-
-
 async def test_hits_are_cleaned() -> None:
     """Addresses that cannot be read are left out, each is there once, and text can be printed."""
     hits = [
@@ -187,17 +166,6 @@ async def test_hits_are_cleaned() -> None:
         ("https://a.example/3", "three"),
     ]
     assert len(found[0].snippet) == 1500
-
-
-async def test_runs_stand_in_one_line() -> None:
-    """Engines of one kind are asked at their pace by all runs of the process together."""
-    began = time.monotonic()
-
-    async def wait_twice() -> None:
-        await asyncio.gather(*(wait_for_turn("of this test", 0.05) for _ in range(2)))
-
-    await asyncio.gather(asyncio.to_thread(lambda: asyncio.run(wait_twice())), wait_twice())
-    assert 0.15 <= time.monotonic() - began < 20
 
 
 async def test_each_engine_is_closed_whatever_comes_of_the_others() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -104,18 +103,6 @@ async def test_a_page_that_firecrawl_does_not_get(server: FirecrawlServer, code:
     assert caught.value.remedy
 
 
-async def test_a_page_that_is_an_error(server: FirecrawlServer) -> None:
-    """A page that is not there, and one without text, are no pages."""
-    server.pages["https://rivers.example/empty"] = ("", " \n")
-    engine = Firecrawl("fc-right", server.url)
-    with pytest.raises(WebProblem, match="answers 404"):
-        await engine.read("https://rivers.example/nothing")
-    with pytest.raises(WebProblem, match="found no text") as caught:
-        await engine.read("https://rivers.example/empty")
-    await engine.aclose()
-    assert caught.value.reason == "no_result"
-
-
 async def test_what_is_known_of_a_page(server: FirecrawlServer) -> None:
     """The time of a kept copy, the date, the kind and what is missing."""
     server.metadata = {
@@ -176,16 +163,6 @@ async def test_names_that_only_ones_own_knows(server: FirecrawlServer) -> None:
     assert server.requests == []
 
 
-async def test_several_at_once(server: FirecrawlServer) -> None:
-    """Searches and pages at the same time share one client."""
-    engine = Firecrawl("fc-right", server.url)
-    found = await asyncio.gather(
-        *(engine.read("https://rivers.example/elbe") for _ in range(5)), *(engine.search("oder") for _ in range(5))
-    )
-    await engine.aclose()
-    assert len(found) == len(server.requests) == 10
-
-
 async def test_what_is_invisible_in_a_page_is_gone() -> None:
     with FirecrawlServer({"https://a.example/x": ("El\u200bbe", "The El\u200bbe is \u202elong.")}) as own:
         engine = Firecrawl(None, own.url)
@@ -211,14 +188,6 @@ async def test_a_wall_is_no_page(text: str, status: int, reason: str) -> None:
             await engine.read("https://a.example/x")
         await engine.aclose()
     assert caught.value.reason == reason
-
-
-async def test_a_file_with_the_words_of_a_wall_is_read() -> None:
-    with FirecrawlServer({"https://a.example/x": ("Words", "Subscribe to continue reading.")}) as own:
-        own.metadata = {"contentType": "application/pdf"}
-        engine = Firecrawl(None, own.url)
-        assert (await engine.read("https://a.example/x")).kind == "pdf"
-        await engine.aclose()
 
 
 async def test_one_that_cannot_be_reached_is_left_alone_for_a_while() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.configuration.settings_sources import read_settings
-from agent.web.engines.search_engines import ReaderChain, engine_states, names_of, open_reader
+from agent.web.engines.search_engines import ReaderChain, names_of, open_reader
 from agent.web.page import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
 
@@ -77,16 +77,6 @@ async def test_firecrawl_heeds_the_settings(tmp_path: Path) -> None:
         assert open_reader(settings_of(tmp_path, FIRECRAWL_API_URL=server.url, ALITA_ENGINES="ddgs"), web) is web
 
 
-def test_states(tmp_path: Path) -> None:
-    """What stands against an engine, and what to do."""
-    states = {state.name: state for state in engine_states(settings_of(tmp_path, TAVILY_API_KEY="tvly-secret"))}
-    assert tuple(states) == ENGINES
-    assert states["tavily"].ready
-    assert "secret" not in str(states["tavily"])
-    assert (states["firecrawl"].ready, states["firecrawl"].state) == (False, "no key")
-    assert "FIRECRAWL_API_KEY" in states["firecrawl"].remedy
-
-
 def test_doctor(tmp_path: Path) -> None:
     """`alita doctor` names the engines in order, and each missing key with its variable."""
     variables = {"ALITA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
@@ -100,17 +90,3 @@ def test_doctor(tmp_path: Path) -> None:
     assert "FIRECRAWL_API_KEY" in checks["firecrawl"]["remedy"]
     assert not checks["firecrawl"]["needed"]
     assert "tvly-secret" not in done.stdout
-
-
-def test_opening_is_light(tmp_path: Path) -> None:
-    """Opening engines imports no SDK; asking does."""
-    code = (
-        "import sys\nfrom agent.configuration.settings_sources import read_settings\n"
-        "from agent.web.engines.search_engines import open_engines\nfrom agent.web.http import Http\n"
-        "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv'}), Http())\n"
-        "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"ALITA_HOME": str(tmp_path)}, check=True
-    )
-    assert done.stdout == "[]\n"

@@ -64,12 +64,6 @@ async def test_what_must_not_be_got_round_and_what_is_kept_as_a_file(tmp_path: P
     assert second.asked == 0
 
 
-async def test_all_failed() -> None:
-    """The first reader says why."""
-    with pytest.raises(WebProblem, match="plain has timeout"):
-        await ReaderChain([Reader("plain", "timeout"), Reader("firecrawl", "quota")]).read(URL)
-
-
 async def test_each_reader_is_closed_whatever_comes_of_the_others() -> None:
     class Stuck(Reader):
         async def aclose(self) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.web.chromium import UNSANDBOXED
 from agent.web.http import Http
 from agent.web.page import Page, WebProblem
 from agent.web.reading.reader import WebReader
@@ -41,9 +41,11 @@ async def reader(client: Http, tmp_path: Path) -> AsyncIterator[WebReader]:
     await reader.aclose()
 
 
-async def test_a_copy_of_a_page_that_is_gone_is_not_drawn(web: WebServer, tmp_path: Path) -> None:
+async def test_a_copy_of_a_page_that_is_gone_is_not_drawn(
+    web: WebServer, trusted: ssl.SSLContext, tmp_path: Path
+) -> None:
     """A browser would open the address that is dead, and show what stands there now."""
-    client = public_client(web)
+    client = public_client(web, trusted)
     snapshot = f"{web.url}/web/20190405060708/{web.at('gone.example')}/town"
     told: dict[str, Any] = {"archived_snapshots": {"closest": {"available": True, "url": snapshot, "status": "200"}}}
     web.page("/town", f"<p>This domain is for sale. {PROSE * 5}</p>", status=404)
@@ -55,48 +57,30 @@ async def test_a_copy_of_a_page_that_is_gone_is_not_drawn(web: WebServer, tmp_pa
     assert "2019-04-05" in page.notes[0]
     assert "copies are not drawn" in page.notes[1]
     assert web.paths().count("/town") == 1
-    told["archived_snapshots"]["closest"]["url"] = f"{snapshot}/empty"
-    web.page("/web/20190405060708id_/*", "<div id=root></div><script>go()</script>")
-    with pytest.raises(WebProblem, match="404"):
-        await reader.read(f"{web.at('gone.example')}/town")
     await reader.aclose()
 
 
-async def test_a_page_that_is_refused_to_the_browser_is_read_without_it(
-    web: WebServer, client: Http, tmp_path: Path
-) -> None:
-    """That the browser has no sandbox of its own is told once."""
-    chrome = tmp_path / "chrome"
-    chrome.write_text(f'#!/bin/sh\ncase "$*" in *--no-sandbox*) exec {CHROMIUM} "$@";; esac\nexit 1\n')
-    chrome.chmod(0o755)
-    told: list[str] = []
-    reader = WebReader(client, tmp_path, chrome=chrome, note=told.append)
-    for status, said in ((500, "The server is out of order. "), (403, PROSE)):
+async def test_what_the_browser_cannot_show_is_read_without_it(web: WebServer, reader: WebReader) -> None:
+    """A page that is refused to it, or that leads nowhere, is the plain one; a wall to which scripts lead is told."""
 
-        def answer(asked: Asked, status: int = status, said: str = said) -> Answer:
-            plain = "alita" in asked.headers["user-agent"]
-            body = f"{LITTLE}<script>go()</script>" if plain else f"<p>{said * 9}</p>"
-            return Answer(200 if plain else status, body, {"Content-Type": "text/html"})
+    def answer(asked: Asked) -> Answer:
+        plain = "alita" in asked.headers["user-agent"]
+        body = f"{LITTLE}<script>go()</script>" if plain else f"<p>{PROSE * 9}</p>"
+        return Answer(200 if plain else 403, body, {"Content-Type": "text/html"})
 
-        web.route("/a", answer)
-        page = await reader.read(f"{web.url}/a")
-        assert (page.via, "Ferries of Kell" in page.markdown, said in page.markdown) == ("plain", True, False)
-        assert f"answered the browser with status {status}" in page.notes[0]
-    assert told == [UNSANDBOXED]
-    await reader.aclose()
-
-
-async def test_what_the_browser_cannot_show_either(web: WebServer, reader: WebReader) -> None:
-    """A wall to which scripts lead is told; where they lead nowhere, the plain page is left."""
-    web.page("/a", f"{LITTLE}<script>location = '/wall'</script>")
+    web.route("/refused", answer)
+    web.page("/walled", f"{LITTLE}<script>location = '/wall'</script>")
     web.page("/wall", "<p>Our systems have detected unusual traffic from your network.</p>", status=429)
-    web.page("/b", f"{LITTLE}<script>location = 'https://nobody.invalid/a'</script>")
-    wall, page = await asyncio.gather(*(reader.read(f"{web.url}/{name}") for name in "ab"), return_exceptions=True)
+    web.page("/lost", f"{LITTLE}<script>location = 'https://nobody.invalid/a'</script>")
+    refused, wall, lost = await asyncio.gather(
+        *(reader.read(f"{web.url}/{name}") for name in ("refused", "walled", "lost")), return_exceptions=True
+    )
     assert isinstance(wall, WebProblem)
     assert wall.reason == "captcha"
-    assert isinstance(page, Page)
-    assert (page.via, "Ferries of Kell" in page.markdown) == ("plain", True)
-    assert "could not be rendered" in page.notes[0]
+    for page, why in ((refused, "answered the browser with status 403"), (lost, "could not be rendered")):
+        assert isinstance(page, Page)
+        assert (page.via, "Ferries of Kell" in page.markdown, PROSE in page.markdown) == ("plain", True, False)
+        assert why in page.notes[0]
 
 
 async def test_what_scripts_and_styles_show_is_read(web: WebServer, reader: WebReader) -> None:

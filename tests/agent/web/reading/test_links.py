@@ -17,12 +17,6 @@ def test_links_are_absolute_and_numbered_and_pictures_are_words():
     )
 
 
-def test_a_route_of_the_same_page_is_a_link():
-    text = "[tides](#/tides), [winds](#!winds), [top](#top)"
-    links = ("https://a.example/x/#/tides", "https://a.example/x/#!winds")
-    assert number_links(text, URL) == ("[tides](link 1), [winds](link 2), top", links)
-
-
 def test_what_a_page_writes_like_a_link_is_none():
     assert number_links("[tides](/t) of [the harbour](link 1), x[1][2]", URL)[0] == (
         "[tides](link 1) of [the harbour] (link 1), x[1][2]"

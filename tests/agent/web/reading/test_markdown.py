@@ -53,21 +53,6 @@ def test_an_article_keeps_its_text_tables_lists_and_code() -> None:
     assert any("Hidden text" in note for note in page.remarks)
 
 
-def test_links_are_absolute_and_numbered_in_the_order_of_the_text() -> None:
-    page = extract(ARTICLE, URL)
-    assert page.links[:3] == (
-        "https://kell.example/town/old.html",
-        "http://other.example/a_(b)?x=[1]",
-        "https://kell.example/long",
-    )
-    assert "[The old one](link 1)" in page.markdown
-    assert "[lost](link 1)" in page.markdown
-    assert "[another page](link 2)" in page.markdown
-    assert "[Long Bridge](link 3)" in page.markdown
-    assert "[Up]" not in page.markdown
-    assert "[Write]" not in page.markdown
-
-
 def test_a_list_of_results_is_kept_whole() -> None:
     """No article: the form and its results are most of the page."""
     hits = "".join(f'<div><a href="/boat/{n}">Boat {n}</a><span>{n * 7} crowns</span></div>' for n in range(30))
@@ -75,22 +60,6 @@ def test_a_list_of_results_is_kept_whole() -> None:
     assert all(f"{n * 7} crowns" in page.markdown for n in range(30))
     assert len(page.links) == 30
     assert "[field q: boat]" in page.markdown
-
-
-@pytest.mark.parametrize(
-    ("html", "kept"),
-    [
-        ("<nav><a href=/a>Home</a></nav><h1>Your berth</h1><p>It lies at C-27.</p>", "# Your berth\n\nIt lies"),
-        ("<nav>Home</nav><table><tr><th>Hour<th>Wind<tr><td>06:00<td>3 Beaufort</table>", "| 06:00 | 3 Beaufort |"),
-        ("<main><h1>Tides</h1><ul><li><a href=/t.csv>Tides 2026</a></ul></main>", "- [Tides 2026](link 1)"),
-        ("<h1>Book</h1><form><select name=walk><option>Cliff<option>Bay</select></form>", "[choice walk: Cliff / Bay]"),
-    ],
-    ids=["heading", "table", "link", "choice"],
-)  # fmt: skip
-def test_a_short_page_keeps_its_form(html: str, kept: str) -> None:
-    page = extract(f"<html><body>{html}</body></html>", URL)
-    assert kept in page.markdown
-    assert "Home" not in page.markdown
 
 
 def test_forms_are_told_with_where_they_are_sent_and_what_may_be_chosen() -> None:
@@ -108,15 +77,6 @@ def test_forms_are_told_with_where_they_are_sent_and_what_may_be_chosen() -> Non
     )
 
 
-def test_what_only_looks_like_a_link_is_none() -> None:
-    page = extract(
-        f"<article><p>{PROSE}Old <a href='/a'>maps</a> x[0](link 1), [7](link 9), [1][1].</p><p>{PROSE}</p></article>",
-        URL,
-    )
-    assert "[maps](link 1)" in page.markdown
-    assert "x[0] (link 1), [7](link 9), [1][1]" in page.markdown
-
-
 @pytest.mark.parametrize(
     ("body", "wants"),
     [
@@ -132,31 +92,6 @@ def test_what_only_looks_like_a_link_is_none() -> None:
 )
 def test_pages_that_scripts_write_are_recognised(body: str, wants: bool) -> None:
     assert markdown.extract(f"<html><body>{body}</body></html>", URL).wants_scripts is wants
-
-
-@pytest.mark.parametrize(
-    ("head", "date"),
-    [
-        ('<script type="application/ld+json">[{"datePublished": "2023-11-02T08:00"}]</script>', "2023-11-02"),
-        ('<meta name="citation_publication_date" content="2019/07/30">', "2019-07-30"),
-        ('<meta name="date" content="yesterday">', ""),
-        ("", ""),
-    ],
-)  # fmt: skip
-def test_the_date_is_what_the_page_tells_machines(head: str, date: str) -> None:
-    assert extract(f"<html><head>{head}</head><body><p>{PROSE}</p></body></html>", URL).published == date
-
-
-@pytest.mark.parametrize(
-    "html",
-    [
-        "", "   ", "<", "<html>", "<html><body></body></html>", "<?xml version='1.0' encoding='utf-16'?><p>words</p>",
-        "<p>words</p>" * 3, "plain words", "<!-- a --><p>b", "\x00<p>a\x00b</p>", "<a href='http://[bad'>x</a>",
-        "<base href='http://[bad'><a href='x'>y</a>", "<table><tr><td>1", "<p>\ud800</p>", "<frameset><frame src='a'>",
-    ],
-)  # fmt: skip
-def test_odd_sources_break_nothing(html: str) -> None:
-    extract(html, URL)
 
 
 @given(st.text(alphabet="<>/=\"' abphrefdivtlsy#[]()", max_size=300))
@@ -200,12 +135,6 @@ def test_what_stands_around_the_content_is_apart_and_nothing_is_dropped() -> Non
     assert page.links[3:] == ("https://kell.example/", "https://kell.example/shop")
 
 
-def test_repeated_paragraphs_and_headings_stay_where_they_are() -> None:
-    day = "<h2>Monday</h2><h3>Morning</h3><p>Closed.</p><h3>Evening</h3><p>Closed.</p>"
-    page = extract(f"<main><h1>Hours</h1><p>{PROSE}</p>{day * 3}<h2>Empty</h2></main>", URL)
-    assert [page.markdown.count(text) for text in ("## Monday", "### Evening", "Closed.", "## Empty")] == [3, 3, 6, 1]
-
-
 @pytest.mark.parametrize(
     ("links", "told"),
     [
@@ -222,19 +151,6 @@ def test_links_that_turn_pages_stand_in_the_text(links: str, told: str) -> None:
     assert told in page.markdown
     assert page.links[0] == "https://kell.example/p/2"
     assert "Imprint" not in page.markdown
-
-
-def test_a_page_that_only_has_menus_is_their_text() -> None:
-    page = extract("<nav><a href=/a>Herons</a> <a href=/b>Gulls</a></nav><footer>2024</footer>", URL)
-    assert page.markdown == "[Herons](link 1) [Gulls](link 2)\n\n2024"
-    assert page.around == ""
-
-
-def test_a_list_of_links_before_the_heading_is_a_menu() -> None:
-    links = "".join(f"<li><a href=/{n}>Part {n}</a>" for n in range(6))
-    page = extract(f"<div><ul>{links}</ul></div><h1>Tides</h1><p>{PROSE}</p><ul>{links}</ul>", URL)
-    assert page.markdown.startswith("# Tides")
-    assert page.markdown.count("Part 3") == page.around.count("Part 3") == 1
 
 
 def test_an_article_keeps_its_own_head_and_foot() -> None:

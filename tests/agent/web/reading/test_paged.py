@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,13 +52,6 @@ def test_a_table_that_is_divided_keeps_its_head() -> None:
     assert min(screen.text.count("\n") for screen in wide) == 2
 
 
-@pytest.mark.parametrize("number", [0, -1, 99])
-def test_a_screen_that_is_not_there(number: int) -> None:
-    with pytest.raises(WebProblem, match="the last one is") as caught:
-        screen_of(PAGE, number, size=2000)
-    assert caught.value.reason == "no_result"
-
-
 def test_words_are_found_with_their_screen() -> None:
     found = screen_of(PAGE, find="BRIDGE 187", size=2000).text
     number = int(found.split("## page ")[1].split()[0])
@@ -68,17 +60,6 @@ def test_words_are_found_with_their_screen() -> None:
     assert "no match" in screen_of(PAGE, find="aqueduct").label
     assert "no line has all of" in screen_of(PAGE, find="bridge aqueduct").label
     assert "place 1 is" not in screen_of(PAGE, 3, "bridge", size=2000).text
-
-
-def test_an_empty_page_has_one_empty_screen() -> None:
-    assert screens(Page("https://e.org/", "", ""), 6000) == [("", "complete")]
-
-
-def test_a_line_longer_than_a_screen_is_divided() -> None:
-    assert len(screens(Page("https://e.org/", "", "x" * 10_000), 1000)) == 10
-    prose = " ".join(f"[word{n}](link {n})" for n in range(1000))
-    shown = screens(Page("https://e.org/", "", prose), 1000)
-    assert [word for screen in shown for word in screen.text.split()] == prose.split()
 
 
 def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
@@ -100,7 +81,3 @@ def test_a_short_menu_is_shown_below_and_the_page_is_complete() -> None:
         "Tea is 3.\n\nWhat stands around the main text:\n\n[Home](link 1)",
         "complete",
     )
-
-
-def test_a_reader_that_leaves_menus_out_does_not_make_a_page_complete() -> None:
-    assert screen_of(Page("https://e.org/", "", "Tea", via="firecrawl")).label == "the main text, whole"

@@ -10,7 +10,7 @@ import pytest
 from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.reading.videos import read_video, video_id
+from agent.web.reading.videos import read_video
 from support.web_server import Answer, WebServer
 from support.youtube_server import NUMBER, serve_video
 
@@ -21,31 +21,6 @@ LINES = [
     (31.0, "turn at <i>six</i>."),
     (3700.0, "Good night."),
 ]
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        URL, f"http://youtube.com/watch?list=x&v={NUMBER}&t=5s", f"https://m.youtube.com/watch?v={NUMBER}",
-        f"https://youtu.be/{NUMBER}?si=x", f"https://www.youtube.com/shorts/{NUMBER}",
-        f"https://www.youtube.com/embed/{NUMBER}?start=3", f"https://www.youtube-nocookie.com/embed/{NUMBER}",
-        f"https://music.youtube.com/watch?v={NUMBER}", f"https://www.youtube.com/live/{NUMBER}/",
-    ],
-)  # fmt: skip
-def test_addresses_of_a_video(url: str) -> None:
-    assert video_id(url) == NUMBER
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://www.youtube.com/", "https://www.youtube.com/watch?v=short", "https://www.youtube.com/@channel",
-        f"https://example.com/watch?v={NUMBER}", f"https://youtube.com.example/watch?v={NUMBER}", "http://[bad",
-        "https://youtu.be/", "https://www.youtube.com/playlist?list=abc", f"https://www.youtube.com/results?v={NUMBER}",
-    ],
-)  # fmt: skip
-def test_addresses_that_are_no_video(url: str) -> None:
-    assert video_id(url) == ""
 
 
 def _reader(web: WebServer, client: Http, folder: Path) -> WebReader:
@@ -61,22 +36,6 @@ async def test_a_video_is_its_transcript_with_times(web: WebServer, client: Http
         "[00:31] turn at six.\n\n[1:01:40] Good night."
     )
     assert page.notes == ("Transcript in English, as its makers wrote it down.", "Channel: Harbour office.")
-
-
-@pytest.mark.parametrize(
-    ("tracks", "said"),
-    [
-        ({"en*": [(0.0, "heard")], "de": [(0.0, "deutsch")]}, "English, as the site heard it"),
-        ({"ja*": [(0.0, "kiku")], "de": [(0.0, "deutsch")]}, "German, as its makers wrote it down"),
-        ({"ja*": [(0.0, "kiku")]}, "ja, as the site heard it"),
-    ],
-)
-async def test_english_comes_first_then_what_was_written_down(
-    web: WebServer, client: Http, tracks: dict[str, Any], said: str
-) -> None:
-    serve_video(web, tracks, title="")
-    page = await read_video(NUMBER, client, web.url)
-    assert (page.title, page.notes[0]) == ("", f"Transcript in {said}.")
 
 
 BLOCKED = {"status": "LOGIN_REQUIRED", "reason": "Sign in to confirm you’re not a bot"}
