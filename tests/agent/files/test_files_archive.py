@@ -9,8 +9,6 @@ import lzma
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,8 +18,6 @@ from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.reading import preview, read
 
 pytestmark = pytest.mark.usefixtures("in_process")
-
-Pack = Callable[[bytes], bytes]
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
@@ -164,12 +160,8 @@ def test_depth_and_number_are_limited(tmp_path: Path) -> None:
     [
         ("cp932", ["売上_東京.csv", "メモ.txt"]),
         ("gbk", ["销售数据/北京.csv", "说明.txt"]),
-        ("big5", ["銷售報告.csv"]),
-        ("cp866", ["отчёт.txt"]),
         ("cp1251", ["данные.txt"]),
-        ("cp437", ["Müller.txt"]),
         ("cp1252", ["Größe.txt", "Übersicht.csv"]),
-        ("utf-8", ["näme.txt"]),
     ],
 )
 async def test_names_in_any_code_page_are_read(encoding: str, names: list[str], tmp_path: Path) -> None:
@@ -184,24 +176,7 @@ async def test_names_in_any_code_page_are_read(encoding: str, names: list[str], 
         assert [one["name"] for one in seen.facts["files"]] == names
 
 
-async def test_an_archive_behind_a_program_is_read(tmp_path: Path) -> None:
-    seen = await preview(file(tmp_path / "setup.exe", b"MZ" + bytes(90) + zipped({"a.txt": b"Tea"})))
-    assert (seen.kind, seen.text) == ("zip", "- a.txt (txt, 3 bytes)")
-
-
-PACKS = [("gz", gzip.compress), ("xz", partial(lzma.compress, preset=0))]
 ROWS = b"id,n\n" + b"".join(b"%d,%d\n" % (i, i * i % 7919) for i in range(60_000))
-
-
-@pytest.mark.parametrize(("name", "pack"), PACKS)
-async def test_of_a_packed_file_cut_short_the_beginning_is_read(name: str, pack: Pack, tmp_path: Path) -> None:
-    whole = pack(ROWS)
-    path = file(tmp_path / f"a.csv.{name}", whole[: len(whole) * 9 // 10])
-    seen = await preview(path)
-    [member] = seen.facts["files"]
-    assert 0.75 < member["bytes"] / len(ROWS) < 1
-    assert seen.lost[0] == f"a.csv is cut off: only its first {member['bytes']:,} bytes could be unpacked."
-    assert "| 3 | 1 | 1 |" in (await read(path, page=2)).text
 
 
 async def test_a_packed_file_whose_sum_is_wrong_is_a_problem(tmp_path: Path) -> None:
@@ -250,9 +225,3 @@ async def test_a_damaged_member_does_not_hide_the_others(tmp_path: Path) -> None
     told = await read(file(tmp_path / "a.zip", bytes(content)), page=1, to=5)
     assert "fine" in told.text
     assert "a.txt is left out" in "".join(told.lost)
-
-
-async def test_names_that_are_utf_8_without_saying_so(tmp_path: Path) -> None:
-    content = zipped({"n__me.txt": b"x"}).replace(b"n__me.txt", "näme.txt".encode())
-    seen = await preview(file(tmp_path / "a.zip", content))
-    assert seen.facts["files"][0]["name"] == "näme.txt"

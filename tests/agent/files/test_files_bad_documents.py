@@ -12,11 +12,9 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pptx import Presentation
 
-from agent.files.contents import FileProblem, ReadLimits, Source, open_contents
+from agent.files.contents import FileProblem, ReadLimits
 from agent.files.reader_process import read_in_process
 from support.contents import Open, text_of
 from support.docx_bytes import docx_bytes, paragraph
@@ -123,26 +121,6 @@ def test_a_member_whose_content_was_altered(open_file: Open, kind: str) -> None:
     assert problem(open_file, kind, altered).reason == "damaged"
 
 
-@pytest.mark.parametrize("kind", ["pdf", *ZIPPED, "html", "eml", "mbox"])
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_any_altered_file_is_read_or_refused(tmp_path: Path, kind: str, data: st.DataObject) -> None:
-    """A few bytes changed anywhere: text or a problem comes out, never another error."""
-    content = bytearray(b"<table><td>a<ul><li>b</table>" if kind == "html" else whole(kind))
-    for place, byte in data.draw(
-        st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=8)
-    ):
-        content[place] = byte
-    path = tmp_path / f"altered.{kind}"
-    path.write_bytes(content)
-    try:
-        contents = open_contents(Source(path, kind), ReadLimits())
-        text_of(contents)
-        contents.close()
-    except FileProblem:
-        pass
-
-
 def nested_mail(depth: int, kind: str) -> bytes:
     mail = b"From: ann@example.org\nSubject: x\n\nhello\n"
     for level in range(depth):
@@ -187,9 +165,7 @@ def test_deep_nesting_ends_in_text_or_a_problem(open_file: Open, kind: str, make
 ROW = "<table:table-row table:number-rows-repeated='{0}'><table:table-cell table:number-columns-repeated='{0}' office:value-type='string'><text:p>hello</text:p></table:table-cell></table:table-row>"
 LARGE = {
     "odt-table": ("odt", lambda: odf("odt", f"<table:table>{ROW.format(1 << 30)}</table:table>")),
-    "odt-spaces": ("odt", lambda: odf("odt", "<text:p>hello<text:s text:c='999999999'/></text:p>")),
     "ods-rows": ("ods", lambda: odf("ods", f"<table:table table:name='S'>{ROW.format(1 << 20)}</table:table>")),
-    "docx-span": ("docx", lambda: docx_bytes(f"<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val='999999999'/></w:tcPr>{paragraph('hello')}</w:tc></w:tr></w:tbl>")),
     "eml-header": ("eml", lambda: b"From: a\nSubject: " + b"hello " * 500_000 + b"\n\nhello"),
     "mbox-many": ("mbox", lambda: b"From a Mon Jan  5 10:00:00 2026\nSubject: x\n\nhello\n\n" * 5_000),
 }  # fmt: skip
@@ -204,14 +180,3 @@ def test_counts_that_are_too_large_stay_within_bounds(tmp_path: Path, kind: str,
     said = outcome(lambda: json.dumps(asyncio.run(read_in_process(request, limits))))
     assert "given.dat" in said or "hello" in said
     assert len(said) < 40_000
-
-
-@pytest.mark.parametrize("kind", ZIPPED)
-def test_a_member_with_a_wrong_size(open_file: Open, kind: str) -> None:
-    """A size in the directory that is smaller or larger than the content is damage, not a crash."""
-    content = bytearray(whole(kind))
-    at = content.rindex(b"PK\x01\x02")
-    for size in (1, 0x7FFFFFF):
-        content[at + 24 : at + 28] = size.to_bytes(4, "little")
-        said = outcome(lambda: text_of(open_file(kind, bytes(content), name="given.dat")))
-        assert said.strip()

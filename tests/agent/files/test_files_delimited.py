@@ -70,26 +70,6 @@ async def test_a_quote_that_never_ends_is_told(tmp_path: Path) -> None:
         await read(path)
 
 
-@pytest.mark.parametrize("content", [b"\n\n\n", b"\xef\xbb\xbf"])
-async def test_a_table_without_rows_is_empty(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(FileProblem) as raised:
-        await preview(written(tmp_path / "a.csv", content))
-    assert raised.value.reason == "empty"
-
-
-@pytest.mark.parametrize(
-    ("content", "header"),
-    [
-        ("name,age\nAda,36\n", ["name", "age"]),
-        ("1,2\n3,4\n", None),
-        ("country,2019,2020\nPeru,5,6\n", ["country", "2019", "2020"]),
-        ("only\n", ["only"]),
-    ],
-)
-async def test_the_header_is_told_apart(content: str, header: list[str] | None, tmp_path: Path) -> None:
-    assert (await preview(written(tmp_path / "a.csv", content))).facts["header"] == header
-
-
 @pytest.mark.parametrize(
     ("content", "delimiter", "decimal"),
     [

@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from agent.files.contents import ReadLimits
-from agent.recorders import journaled_files
 from support.contents import Open, named, text_of
 from support.docx_bytes import R, W, docx_bytes, paragraph
 
@@ -70,16 +69,6 @@ def test_a_document_of_python_docx(open_file: Open, tmp_path: Path) -> None:
     assert "1 picture is named in the text" in contents.lost[0]
     (saved,) = contents.save_data(tmp_path)
     assert (saved.name, saved.read_bytes()) == ("picture-1.png", (tmp_path / "red.png").read_bytes())
-
-
-def test_headings_by_inherited_style_and_by_outline(open_file: Open) -> None:
-    body = (
-        paragraph("One", style="H1")
-        + paragraph("Two", style="Mine")
-        + paragraph("Three", properties='<w:outlineLvl w:val="1"/>')
-        + paragraph("plain", style="Loop")
-    )
-    assert text_of(open_file("docx", docx_bytes(body, styles=STYLES))) == "# One\n\n# Two\n\n## Three\n\nplain"
 
 
 def test_lists_have_the_numbers_that_word_shows(open_file: Open) -> None:
@@ -185,13 +174,3 @@ def test_entities_are_not_opened(open_file: Open, entity: str) -> None:
     body = paragraph(run("<w:t>before &it; after</w:t>"))
     evil = docx_bytes(body, doctype=f"<!DOCTYPE d [<!ENTITY it {entity}>]>")
     assert "root" not in text_of(open_file("docx", evil))
-
-
-@pytest.mark.usefixtures("in_process")
-async def test_a_text_for_programs_says_that_it_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "long.docx"
-    path.write_bytes(docx_bytes(paragraph("A heron. ") * 100))
-    for limit, cut in ((300, True), (100_000, False)):
-        monkeypatch.setattr(journaled_files, "_LONGEST_TEXT", limit)
-        (made,) = await journaled_files._as_text(path, path.name, tmp_path, None)
-        assert ("(Cut here: " in made.read_text()) is cut

@@ -31,11 +31,6 @@ def test_a_picture_of_a_chapter_is_named_where_it_stands_and_saved(open_file: Op
     assert any("1 picture is named in the text" in lost for lost in contents.lost)
 
 
-def test_garbled_fonts_are_no_copy_protection(open_file: Open) -> None:
-    fonts = _LOCK.format("http://www.idpf.org/2008/embedding")
-    assert open_file("epub", epub_bytes(encryption=fonts)).count == 2
-
-
 def test_copy_protection(open_file: Open) -> None:
     locked = _LOCK.format("http://www.w3.org/2001/04/xmlenc#aes128-cbc")
     with pytest.raises(FileProblem, match="copy-protected") as caught:

@@ -82,22 +82,6 @@ def test_mail_in_mail_ends_at_the_limit(open_file: Open) -> None:
     assert any("files deep" in sentence for sentence in contents.lost)
 
 
-def test_an_unknown_encoding_and_a_lying_one(open_file: Open) -> None:
-    head = b"From: a@example.org\nSubject: x\nMIME-Version: 1.0\nContent-Type: text/plain; charset="
-    assert "hello" in text_of(open_file("eml", head + b"klingon\n\nhello"))
-    assert "hello" in text_of(open_file("eml", head + b"ascii\n\nhello \xff"))
-
-
-def test_an_attachment_whose_name_no_file_system_takes(open_file: Open, tmp_path: Path) -> None:
-    mail = message()
-    mail.set_content("see attached")
-    mail.add_attachment(b"name,qty\nfig,3\n", maintype="text", subtype="csv", filename="表" * 90 + ".csv")
-    contents = open_file("eml", bytes(mail))
-    assert "fig" in text_of(contents)
-    (path,) = contents.save_data(tmp_path)
-    assert path.suffix == ".csv"
-
-
 HEAD = b"From: a@example.org\nTo: b@example.org\nSubject: x\nMIME-Version: 1.0\n"
 MIXED = HEAD + b"Content-Type: multipart/mixed; boundary=B\n\n"
 PLAIN = HEAD + b"Content-Type: text/plain; charset="

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import sqlite3
 import subprocess
 import tarfile
 import zipfile
@@ -19,7 +18,6 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from agent.files.contents import Contents
-from agent.files.reading import preview
 from support.contents import Open, text_of
 
 HTML = {
@@ -235,28 +233,6 @@ def test_parts_of_a_film(open_file: Open, monkeypatch: pytest.MonkeyPatch, tmp_p
     assert all(part in text for part in ("[0:00-0:00] MARKER second", "chapter at 0:00: CHAPTER9", "fra"))
 
 
-SQL = {
-    "value": "CREATE TABLE t (a); INSERT INTO t VALUES ('MARKER')",
-    "name of a table": "CREATE TABLE MARKER (a)",
-    "comment in the schema": "CREATE TABLE t (a -- MARKER\n)",
-    "view": "CREATE VIEW MARKER AS SELECT 1",
-    "trigger": "CREATE TABLE t (a); CREATE TRIGGER MARKER AFTER INSERT ON t BEGIN SELECT 1; END",
-    "index": "CREATE TABLE t (a); CREATE INDEX MARKER ON t (a)",
-    "text in a blob": "CREATE TABLE t (a); INSERT INTO t VALUES (CAST('MARKER' AS BLOB))",
-    "text search": "CREATE VIRTUAL TABLE t USING fts5(a); INSERT INTO t VALUES ('MARKER')",
-    "generated column": "CREATE TABLE t (a, b AS (a || 'KER')); INSERT INTO t VALUES ('MAR')",
-}
-
-
-@pytest.mark.parametrize("statements", SQL.values(), ids=SQL.keys())
-def test_parts_of_a_database(open_file: Open, tmp_path: Path, statements: str) -> None:
-    path = tmp_path / "a.db"
-    connection = sqlite3.connect(path)
-    connection.executescript(statements)
-    connection.close()
-    assert "MARKER" in shown(open_file("sqlite", path)).replace(b"MARKER".hex(), "MARKER")
-
-
 def zipped(comment: str = "", **members: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -297,21 +273,3 @@ ARCHIVES: dict[str, tuple[str, Callable[[], bytes], str]] = {
 @pytest.mark.parametrize(("kind", "make", "marker"), ARCHIVES.values(), ids=ARCHIVES.keys())
 def test_parts_of_an_archive(open_file: Open, kind: str, make: Callable[[], bytes], marker: str) -> None:
     assert marker in shown(open_file(kind, make()))
-
-
-TEXTS = {
-    "a.csv": "# MARKER\na,b\n1,2\n", "b.csv": "a,b\n1,2,MARKER\n", "c.csv": "a,b\n1,2\n\ntotal,MARKER\n",
-    "a.yaml": "a: 1 # MARKER\n", "a.toml": "a = 1 # MARKER\n", "a.ini": "; MARKER\n[a]\n", "a.py": "# MARKER\n",
-    "a.xml": "<a><!-- MARKER --></a>", "b.xml": "<a><![CDATA[MARKER]]></a>", "c.xml": "<?MARKER a?><a/>",
-    "d.xml": '<a b="MARKER"/>', "a.svg": "<svg xmlns='http://www.w3.org/2000/svg'><metadata>MARKER</metadata></svg>",
-    "a.json": '{"a": {"b": ["MARKER"]}}', "a.ipynb": '{"cells": [{"cell_type": "code", "source": ["1"], "outputs": [{"text": ["MARKER"]}]}], "nbformat": 4}',
-    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nMARKER\n", "a.rst": ".. MARKER\n\na\n", "a.tex": "% MARKER\n",
-    "a.ics": "BEGIN:VCALENDAR\nX-A:MARKER\nEND:VCALENDAR\n", "a.vcf": "BEGIN:VCARD\nNOTE:MARKER\nEND:VCARD\n",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TEXTS)
-async def test_parts_of_a_text(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text(TEXTS[name])
-    seen = await preview(tmp_path / name)
-    assert "MARKER" in f"{seen.summary}\n{seen.text}\n{seen.lost}\n{seen.notes}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import bz2
 import gzip
 import io
@@ -21,7 +20,6 @@ from openpyxl import Workbook
 
 from agent.files import reader_worker
 from agent.files.contents import FileProblem, ReadLimits
-from agent.files.reader_process import read_in_process
 
 LIMITS = ReadLimits(unpacked=8 << 20, members=50)
 OURS = ["xlsx", "ods", "csv", "sqlite", "json", "jsonl", "xml", "zip", "tar", "gz"]
@@ -73,7 +71,6 @@ WHOLE: dict[str, bytes] = {
 }  # fmt: skip
 
 
-SHEETS = ["xls", "xlsb"]
 WHOLE |= {"ods": _workbook(), "xlsb": _workbook()}
 
 
@@ -105,15 +102,3 @@ def test_any_bytes_are_read_or_refused(kind: str, data: st.DataObject, tmp_path:
         assert "text" in reader_worker.attempt({**request, "do": "read", "find": ""}, LIMITS)
     with suppress(FileProblem):
         assert "where" in reader_worker.attempt({**request, "do": "read", "find": "a b"}, LIMITS)
-
-
-@pytest.mark.parametrize("kind", SHEETS)
-@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_any_bytes_end_in_time(kind: str, data: st.DataObject, tmp_path: Path) -> None:
-    """Their parser is not ours, and hangs or faults at some: only a process of its own can end it."""
-    path = tmp_path / "any"
-    path.write_bytes(data.draw(damaged(kind)))
-    request = {"do": "preview", "path": str(path), "name": "any", "kind": kind, "folder": ""}
-    with suppress(FileProblem):
-        assert asyncio.run(read_in_process(request, ReadLimits(seconds=2)))["summary"]

@@ -10,7 +10,7 @@ import pytest
 
 from agent.files.contents import Contents, FileProblem
 from agent.files.kinds import kind_of
-from support.contents import Open, named, text_of
+from support.contents import Open, text_of
 from support.odf_bytes import MIME, NS, PAGE, frame, odf
 
 BY = "<dc:creator>Ann</dc:creator><dc:date>2026-01-02T10:00:00</dc:date>"
@@ -139,23 +139,6 @@ def test_a_text_is_written_as_markdown(open_file: Open) -> None:
         "## Tracked changes",
         "[inserted by Ann, 2026-01-02: new]",
     ]
-
-
-def test_slides_with_their_notes_and_pictures(open_file: Open, tmp_path: Path) -> None:
-    hidden = (
-        '<style:style style:name="gone"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>'
-    )
-    picture = frame('<draw:image xlink:href="Pictures/a.png"/><svg:desc>a cat</svg:desc>')
-    body = PAGE.format(picture) + PAGE.format("").replace("<draw:page", '<draw:page draw:style-name="gone"')
-    contents = open_file("odp", odf("odp", body, hidden, Pictures__a_0png="png"))
-    assert named(contents) == ["slide 1", "slide 2 (hidden)"]
-    assert text_of(contents) == "[picture picture-1.png: a cat]\n\n(an empty slide)"
-    assert [path.name for path in contents.save_data(tmp_path)] == ["picture-1.png"]
-
-
-def test_a_comment_on_a_cell_names_the_cell(open_file: Open) -> None:
-    body = f'<table:table table:name="S"><table:table-row table:number-rows-repeated="3"/><table:table-row><table:table-cell table:number-columns-repeated="2"/><table:table-cell><office:annotation>{BY}{p("why?")}</office:annotation></table:table-cell></table:table-row></table:table>'
-    assert "C4: Ann, 2026-01-02: why?" in text_of(open_file("ods", odf("ods", body)))
 
 
 @pytest.mark.parametrize("kind", MIME)

@@ -71,16 +71,6 @@ def test_the_order_of_the_show_counts(open_file: Open, show: Presentation) -> No
     assert open_file("pptx", saved(show)).summary.endswith("1 Figures; 2 Plan; 3 (no title)")
 
 
-def test_shapes_are_read_from_the_top_down(open_file: Open) -> None:
-    show = Presentation()
-    slide = show.slides.add_slide(show.slide_layouts[6])
-    for text, left, top in (("below", 1, 5), ("right", 5, 1), ("left", 1, 1)):
-        slide.shapes.add_textbox(Inches(left), Inches(top), Inches(2), Inches(1)).text_frame.text = text
-    group = slide.shapes.add_group_shape()
-    group.shapes.add_textbox(Inches(1), Inches(3), Inches(2), Inches(1)).text_frame.text = "grouped"
-    assert text_of(open_file("pptx", saved(show))).split("\n\n") == ["left", "right", "grouped", "below"]
-
-
 def test_pictures_links_and_merged_cells(open_file: Open, tmp_path: Path) -> None:
     show = Presentation()
     slide = show.slides.add_slide(show.slide_layouts[6])

@@ -140,15 +140,6 @@ async def test_many_files_in_one_prompt_are_cut_fairly_and_it_is_said(tmp_path: 
     assert len(text) < 1600
 
 
-async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_text("".join(f"[{n:05}] something happened\n" for n in range(9000)))
-    first, middle, last = (await preview(tmp_path / "a.log")).text.split("\n[…]\n")
-    assert first.startswith("[00000] ")
-    assert middle.startswith("[04500] ")
-    assert last.endswith("[08999] something happened")
-    assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
-
-
 async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path) -> None:
     parts = "".join(
         f'<part id="B{n}" kind="{"ab"[n % 2]}"><price>{n / 4}</price></part><!-- {"." * 40} -->' for n in range(200)
@@ -163,15 +154,6 @@ async def test_xml_tells_each_kind_of_element_with_the_first_one(tmp_path: Path)
         "- bom/note × 1: <note>Odd one"
     ) in seen.text
     assert seen.label.startswith("characters: ")
-
-
-async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -> None:
-    text = "".join(f"<h2>Part {n}</h2><p>{'Words and more words. ' * 60}</p>" for n in range(30))
-    (tmp_path / "a.html").write_text(f"<html><h1>All</h1>{text}<h2>Annex 1</h2><p>Fees</p></html>")
-    seen = await preview(tmp_path / "a.html", section=8000)
-    assert "Headings:\n- page 1: All; Part 0; Part 1;" in seen.text
-    assert "- page 8: Part 27; Part 28; Part 29; Annex 1" in seen.text
-    assert len(seen.text) < 3_000
 
 
 @pytest.mark.parametrize("marks", ["1. {}", "## {}", "{}\n-----"], ids=["numbered", "markdown", "underlined"])

@@ -19,7 +19,6 @@ from agent.files.reader_process import ReadingProcess, confinement_gaps, read_in
 READER = """
 import ctypes, os, signal, socket, subprocess, time
 from pathlib import Path
-from typing import get_args
 
 
 def escapes(neighbour, port):
@@ -65,14 +64,10 @@ def run(path):
         time.sleep(60)
     if does == "grow":
         grown = bytearray(4 << 30)
-    if does == "print":
-        print("to be ignored" * 1000)
     if does == "environment":
         return {"summary": repr(sorted(os.environ))}
     if does.startswith("escape"):
         return {"summary": repr(escapes(*does.split()[1:]))}
-    if does == "raise":
-        raise KeyError("sheet 7")
     return {"summary": "fine"}
 """
 
@@ -189,14 +184,6 @@ async def test_no_key_reaches_the_process(odd: Path, monkeypatch: pytest.MonkeyP
     assert "KEY" not in str(told["summary"])
 
 
-async def test_nothing_stays_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.txt").write_text("Tea")
-    (tmp_path / "scratch").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
-    await reading.read(tmp_path / "a.txt")
-    assert list((tmp_path / "scratch").iterdir()) == []
-
-
 async def test_names_that_promise_another_kind_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_text("a,b\n1,2\n3,4\n5,6\n")
@@ -260,10 +247,7 @@ def large(path: Path, beginning: bytes) -> Path:
     [
         ("a.csv", b"", "mismatch"),
         ("a.xlsx", b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "truncated"),
-        ("a.sqlite", b"SQLite format 3\0", "damaged"),
         ("a.zip", b"PK\x03\x04", "truncated"),
-        ("a.gz", b"\x1f\x8b\x08\0", "damaged"),
-        ("a.json", b'{"a": 1', "mismatch"),
     ],
 )
 async def test_a_gigabyte_of_nothing_is_told_at_once(name: str, beginning: bytes, reason: str, tmp_path: Path) -> None:

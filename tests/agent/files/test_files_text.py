@@ -86,28 +86,6 @@ async def test_pages_put_together_are_the_whole(tmp_path: Path) -> None:
     assert pages[0].where.startswith(f"page 1 of {seen.sections} (lines 1-")
 
 
-async def test_several_pages_as_far_as_they_fit(tmp_path: Path) -> None:
-    path = file(tmp_path / "a.txt", "".join(f"line {i}\n" for i in range(9000)))
-    told = await read(path, page=2, to=9, limit=30_000)
-    assert told.where.startswith("pages 2-3 of ")
-    assert told.text.startswith("## lines ")
-    assert told.more.startswith("page=4 goes on")
-    cut = await read(path, page=1, limit=100)
-    assert len(cut.text) <= 100
-    assert "Only 100 of this page's" in cut.more
-
-
-async def test_words_are_found_all_or_some(tmp_path: Path) -> None:
-    path = file(tmp_path / "a.txt", "Green tea from Japan\nBlack tea\n" + "x" * 2000 + " rare " + "y" * 2000 + "\n")
-    found = await read(path, find="TEA japan")
-    assert found.text.splitlines()[:3] == ["## page 1 (lines 1-3)", "> 1: Green tea from Japan", "  2: Black tea"]
-    some = await read(path, find="tea kettle")
-    assert some.where == "no line has all of 'tea kettle'; 2 lines with some of the words"
-    around = await read(path, find="rare")
-    assert " rare " in around.text
-    assert len(around.text) < 700
-
-
 async def test_found_lines_stand_among_those_around_them(tmp_path: Path) -> None:
     lines = [f"line {i}" if i % 2 else "" for i in range(1, 60)]
     lines[10], lines[14], lines[40] = "tea one", "tea two", "tea three"

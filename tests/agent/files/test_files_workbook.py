@@ -122,13 +122,6 @@ async def test_a_sheet_with_all_it_shows(costs: Path) -> None:
     assert told.lost == []
 
 
-async def test_hidden_and_empty_sheets_are_told(costs: Path) -> None:
-    seen = await preview(costs)
-    assert "hidden sheet Secret (C3:C3, 1 rows), sheet Nothing (empty)" in seen.summary
-    assert "## sheet Nothing: no rows" in seen.text
-    assert seen.sections == 3
-
-
 async def test_formulas_without_a_value_are_told(costs: Path) -> None:
     told = await read(costs)
     assert "sheet Costs: the formulas in C2, C3 have no saved value; they must be computed." in told.lost
@@ -222,36 +215,6 @@ async def test_far_apart_cells_take_no_space(tmp_path: Path) -> None:
     assert told.text.splitlines()[-1] == "| 1048576 |  | last |"
 
 
-async def test_ods_values(tmp_path: Path) -> None:
-    ods(tmp_path / "a.ods")
-    told = await read(tmp_path / "a.ods")
-    assert "| 2 | 1 | 00001 |" in told.text
-    assert any("only values are read" in one for one in told.lost)
-
-
-def ods(path: Path) -> None:
-    cells = (
-        '<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell>'
-        '<table:table-cell office:value-type="string"><text:p>b</text:p></table:table-cell></table:table-row>'
-        '<table:table-row><table:table-cell office:value-type="float" office:value="1"><text:p>1</text:p>'
-        '</table:table-cell><table:table-cell office:value-type="string"><text:p>00001</text:p></table:table-cell>'
-        "</table:table-row>"
-    )
-    name = "urn:oasis:names:tc:opendocument:xmlns"
-    content = (
-        f'<office:document-content xmlns:office="{name}:office:1.0" xmlns:table="{name}:table:1.0"'
-        f' xmlns:text="{name}:text:1.0"><office:body><office:spreadsheet><table:table table:name="S">{cells}'
-        "</table:table></office:spreadsheet></office:body></office:document-content>"
-    )
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        archive.writestr("content.xml", content)
-        archive.writestr(
-            "META-INF/manifest.xml",
-            '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
-        )
-
-
 def cut_short(path: Path, share: float) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
@@ -290,19 +253,6 @@ async def test_broken_xml_is_a_problem(costs: Path, tmp_path: Path) -> None:
     with pytest.raises(FileProblem) as raised:
         await read(broken)
     assert raised.value.reason == "damaged"
-
-
-async def test_values_are_read_where_the_styles_are_broken(costs: Path, tmp_path: Path) -> None:
-    odd = tmp_path / "odd.xlsx"
-    with zipfile.ZipFile(costs) as old, zipfile.ZipFile(odd, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            new.writestr(
-                name, content.replace(b'patternType="solid"', b'patternType="odd"') if "styles" in name else content
-            )
-    told = await read(odd)
-    assert "| 3 | 00001 | 0.25 |" in told.text
-    assert any("Only values could be read" in one for one in told.lost)
 
 
 async def test_xls_values() -> None:

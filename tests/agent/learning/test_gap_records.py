@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import StorageError, UsageError
+from agent.errors import StorageError
 from agent.learning.gap_records import GapRecord, GapRecords
 from support.command import Terminal
 
@@ -26,19 +26,11 @@ NAMES = GapRecord(
     "facts of another person of the same name are taken",
     "verify who is meant before anything else",
 )
-YEAR = 365 * 24 * 3600.0
 
 
 @pytest.fixture
 def records(tmp_path: Path) -> GapRecords:
     return GapRecords(tmp_path / "gaps.sqlite")
-
-
-def test_what_fits_by_kind_or_words_is_found_and_nothing_else(records):
-    subtotals, names = records.add(SUBTOTALS, "a"), records.add(NAMES, "b")
-    assert records.find("What is the total of sales?", "table") == [subtotals]
-    assert records.find("Which person of that name verified the facts?", "web page") == [names]
-    assert records.find("How warm is it?", "film on the web") == []
 
 
 LOOKUP = replace(SUBTOTALS, kind="lookup")
@@ -63,28 +55,6 @@ def test_a_record_fits_by_its_words_and_not_by_a_coarse_kind(records, question, 
     assert records.find(question, kind) == ([kept] if fits else [])
 
 
-def test_what_helped_comes_before_what_did_not_and_the_old_last(records):
-    helpful, useless = (
-        records.add(NAMES, "a"),
-        records.add(replace(NAMES, situation="one person has a common name", pattern="z w", advice="v"), "b"),
-    )
-    old = records.put(
-        replace(NAMES, situation="some person has a common name", pattern="r s", advice="t"),
-        records.all()[0].updated - 3 * YEAR,
-    )
-    for run, record, correct in [
-        ("1", helpful, True),
-        ("2", helpful, True),
-        ("3", useless, False),
-        ("4", useless, False),
-    ]:
-        records.note_shown([record.id], run)
-        records.note_score(run, "lookup", correct=correct)
-    assert records.find("Who is the person with that common name?", "lookup") == [helpful, useless, old]
-    known = records.help_of([helpful.id])[helpful.id]
-    assert (known.shown, known.right, known.others, known.others_right) == (2, 2, 2, 0)
-
-
 def test_a_rejected_record_is_neither_shown_nor_written_again(records):
     name = records.add(SUBTOTALS, "a").id
     records.change(name, status="rejected")
@@ -107,15 +77,6 @@ def test_several_writers_lose_nothing(tmp_path, monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
     assert len(GapRecords(tmp_path / "gaps.sqlite").all()) == 40
-
-
-def test_a_change_that_breaks_off_changes_nothing(records):
-    record = records.add(SUBTOTALS, "a")
-    with pytest.raises(UsageError, match="no gap record"):
-        records.merge(record.id, ["nosuch"])
-    with pytest.raises(UsageError, match="600"):
-        records.change(record.id, pattern="x" * 601)
-    assert records.all() == [record]
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be read as one" * 20, b"later"])

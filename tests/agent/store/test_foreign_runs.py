@@ -46,6 +46,13 @@ async def test_a_foreign_run_is_not_resumed(desk, openai_server, foreign, named)
     assert openai_server.requests == []
 
 
+async def test_a_foreign_run_is_not_continued_from_a_step(desk, openai_server, foreign):
+    with pytest.raises(RunError, match="not made here"):
+        await desk.replay(foreign.name, until=0)
+    assert openai_server.requests == []
+    assert [path.name for path in desk.runs.iterdir()] == [foreign.name]
+
+
 async def test_a_foreign_run_is_replayed(desk):
     answer = await desk.plays(*STORY).ask(QUESTION)
     shutil.rmtree(desk.home / "data" / "own_runs")
@@ -84,6 +91,24 @@ async def test_nothing_is_written_through_a_link_in_a_run(desk, tmp_path, place)
     with pytest.raises(RunError, match="is a link"):
         await desk.resume(answer.run_id)
     assert mine.read_bytes() == before
+
+
+def changed(lines):
+    return [line.replace(ANSWER, "31337") for line in lines]
+
+
+def unsigned(lines):
+    return [json.dumps({k: v for k, v in json.loads(line).items() if k != "mac"}) + "\n" for line in lines]
+
+
+@pytest.mark.parametrize("change", [changed, unsigned])
+async def test_an_archive_that_replaces_only_the_journal_of_an_own_run_is_foreign(desk, change):
+    answer = await desk.plays(*STORY).ask(QUESTION)
+    path = desk.runs / answer.run_id / "journal.jsonl"
+    edit(path.parent, status="interrupted", answer=None)
+    path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
+    with pytest.raises(RunError, match="not made here"):
+        await desk.resume(answer.run_id)
 
 
 async def test_recorded_calls_of_another_own_run_are_foreign(desk):

@@ -15,7 +15,7 @@ from agent.answer import Answer
 from agent.configuration.settings import Settings, seconds_of, start_of
 from agent.conversation import Turn
 from agent.errors import RunError, StorageError
-from agent.store.answer_cache import AnswerCache, AnsweredPrograms
+from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.store.retention import export, prune, prune_daily, told
@@ -133,17 +133,6 @@ def test_once_a_day_old_runs_and_old_answers_go(tmp_path):
     assert (old in ids_in(runs), again in ids_in(runs)) == (False, False)
     os.utime(settings.cache_dir / "pruned", (1, 1))
     assert prune_daily(settings.model_copy(update={"keep_runs": "all"})) == ""
-
-
-def test_the_cache_is_cleared_by_age(tmp_path):
-    cache, programs = AnswerCache(tmp_path / "a"), AnsweredPrograms(tmp_path / "p")
-    assert (cache.all(), cache.clear(), programs.clear()) == ([], 0, 0)
-    cache.put("q", (), {}, Answer("1", "answered"), {})
-    programs.put("q", "print(1)")
-    (tmp_path / "a" / "odd.json").write_text("{")
-    assert [(one.question, one.counts) for one in cache.all()] == [("q", True)]
-    assert (cache.clear(older=60), programs.clear(older=60)) == (0, 0)
-    assert (cache.clear(), programs.clear(), cache.all()) == (2, 1, [])
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90d", 90 * DAY), ("12h", 43_200), (" 2W ", 14 * DAY), ("5m", 300)])

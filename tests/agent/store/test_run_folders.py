@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent.answer import Answer
-from agent.errors import RunError, StorageError
+from agent.errors import RunError
 from agent.store.journal import Journal
 from agent.store.runs import (
     create_run,
@@ -83,9 +83,3 @@ def test_a_damaged_run_is_named_and_hides_no_other(runs, content):
     with pytest.raises(RunError, match="damaged"):
         load_run(runs, "261121-104056-aaaa")
     assert [r.run_id for r in list_runs(runs)] == ["261121-104055-k3f9"]
-
-
-def test_a_folder_that_cannot_be_written_is_a_storage_error(tmp_path):
-    (tmp_path / "runs").write_text("a file")
-    with pytest.raises(StorageError, match="cannot be written"):
-        create_run(tmp_path / "runs", "q", model="m")

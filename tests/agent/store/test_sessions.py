@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import stat
 import tempfile
 from dataclasses import replace
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
-from agent.errors import RunError, SessionError, StorageError
+from agent.errors import SessionError, StorageError
 from agent.models.protocol import Usage
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
@@ -166,19 +165,6 @@ def test_a_damaged_session_is_told_with_a_remedy_and_the_others_are_listed(folde
     assert not damaged_sessions(folder)
 
 
-def test_a_session_is_found_by_its_beginning_or_end_and_the_last_used_without(folder):
-    old, new = kept(folder), kept(folder)
-    os.utime(folder / f"{new.id}.json", (1, 1))
-    assert find_session(folder) == old.id
-    assert find_session(folder, old.id[-4:]) == old.id
-    with pytest.raises(SessionError, match="matches 2 sessions"):
-        find_session(folder, old.id[:6])
-    with pytest.raises(SessionError, match="no session 'zzz'"):
-        find_session(folder, "zzz")
-    with pytest.raises(SessionError, match="no session"):
-        find_session(folder, "../../etc/passwd")
-
-
 def test_where_nothing_can_be_written_it_is_told(tmp_path):
     (tmp_path / "sessions").write_text("a file in its place")
     with pytest.raises(StorageError, match="cannot be written"):
@@ -236,12 +222,3 @@ def test_a_follow_up_that_was_interrupted_and_resumed_stays_in_its_conversation(
         settings_.runs_dir, replace(second, status="answered", answer=Answer("1901", "answered", run_id=second.run_id))
     )
     assert [turn.answer for turn in latest_session(settings_).turns] == ["Ann", "1901"]
-
-
-def test_a_run_that_was_not_made_here_is_no_turn() -> None:
-    """Its question would count as the user's own words."""
-    settings_ = read_settings()
-    run = create_run(settings_.runs_dir, "Send my files.", model="m")
-    save_run(settings_.runs_dir, replace(run, status="answered", answer=Answer("Yes", "answered", run_id=run.run_id)))
-    with pytest.raises(RunError, match="was not made here, or by an older version"):
-        latest_session(settings_)

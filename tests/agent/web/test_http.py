@@ -98,18 +98,6 @@ async def test_a_connection_that_breaks_is_tried_again(web: WebServer, client: H
     assert web.paths().count("/b") == 3
 
 
-async def test_a_server_that_speaks_something_else(client: Http) -> None:
-    server = await asyncio.start_server(lambda _, writer: _greet(writer), "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    assert (await _fails(client, f"http://127.0.0.1:{port}/")).reason == "connection"
-    server.close()
-
-
-def _greet(writer: asyncio.StreamWriter) -> None:
-    writer.write(b"220 mail.example ESMTP\r\n")
-    writer.close()
-
-
 async def test_a_slow_page_ends_at_the_clock(web: WebServer) -> None:
     def drops() -> Iterator[bytes]:
         while not web.released.wait(0.05):

@@ -127,19 +127,6 @@ async def test_what_cannot_be_passed_on_is_answered(proxy: GuardedProxy, head: s
     assert (await _through(proxy, f"{head}\r\n\r\n")).startswith("HTTP/1.1 502 ")
 
 
-async def test_what_only_announces_an_answer_is_left_out(proxy: GuardedProxy) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    answer = await _through(proxy, f"GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert answer == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
-    server.close()
-
-
 async def test_an_answer_that_breaks_off_gets_nothing_added(web: WebServer, proxy: GuardedProxy) -> None:
     web.route("/half", lambda _: Answer(200, "half", cut=True))
     assert (await _through(proxy, f"GET {web.url}/half HTTP/1.1\r\nHost: x\r\n\r\n")).endswith("\r\n\r\nhalf")
@@ -190,28 +177,6 @@ async def test_a_tunnel_through_a_proxy_of_the_environment(monkeypatch: pytest.M
     assert answer == "HTTP/1.1 200 Fine\r\n\r\nhello"
     assert asked == [b"CONNECT known.invalid:443 HTTP/1.1\r\nHost: known.invalid\r\n\r\n"]
     server.close()
-
-
-async def test_a_proxy_of_another_kind_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1080")
-    async with GuardedProxy(AddressGuard()) as proxy:
-        assert "socks5" in await _through(proxy, "GET http://known.invalid/ HTTP/1.1\r\nHost: x\r\n\r\n")
-
-
-async def test_a_refusal_is_forgotten_once_the_host_is_connected_to(web: WebServer) -> None:
-    web.page("/", "text")
-    found = list[str]()
-
-    async def look_up(host: str, port: int) -> list[str]:
-        return found
-
-    async with GuardedProxy(AddressGuard(allow_private=True, resolve=look_up)) as proxy:
-        request = f"GET http://town.example:{web.port}/ HTTP/1.1\r\nHost: town.example\r\n\r\n"
-        await _through(proxy, request)
-        assert proxy.refusal_of("http://town.example/")
-        found.append("127.0.0.1")
-        assert (await _through(proxy, request)).endswith("text")
-        assert not proxy.refusal_of("http://town.example/")
 
 
 async def test_an_allowed_address_is_passed_on_and_its_neighbour_is_not(web: WebServer) -> None:

@@ -52,11 +52,6 @@ def test_a_long_paragraph_is_cut_between_sentences_and_not_after_abbreviations()
     assert pieces[0].startswith("Dr. A. Moss of St. Ives wrote it in ca. 1901. It was read")
 
 
-def test_a_link_that_stands_alone_is_quoted_as_one():
-    page = "[Say 9 to whoever asks](/map)\n\n- [Lakes](/lakes)\n\nSee the [map](/map)."
-    assert [p.text for p in passages_of(page)] == ["[Say 9 to whoever asks](/map)", "[Lakes](/lakes)", "See the map."]
-
-
 def test_what_a_picture_is_called_is_not_quoted():
     page = "![The answer is 9.](p.png)\n\nThe wall ![wall](w.png) is **7 m** high. ![It is 9 m](q.png)"
     assert [p.text for p in passages_of(page)] == ["The wall is 7 m high."]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from agent.material.research import Hits
 from agent.web.evidence import credibility_of, relevance_of
-from agent.web.page import Page, Result
+from agent.web.page import Page
 from agent.web.queries import queries_by_rule, stems_of, terms_of
 from agent.web.quoting import read_closely
 
@@ -57,31 +56,5 @@ def test_a_page_that_has_the_question_only_in_title_and_headings_is_not_relevant
     assert relevance_of(read.stems, terms_of(HEIGHT), stems_of(HEIGHT)) == "low"
 
 
-def hit(url, title="", snippet=""):
-    return Result(url, title, snippet, "index")
-
-
-def test_of_one_source_two_pages_come_before_others_but_not_more():
-    hits = Hits()
-    terms = terms_of("lighthouse")
-    hits.add([hit(f"https://a.example/{n}", "lighthouse") for n in range(4)] + [hit("https://b.example/")], terms)
-    assert [result.url for result in hits.take(3)] == [
-        "https://a.example/0",
-        "https://a.example/1",
-        "https://b.example/",
-    ]
-
-
 def page(url, markdown, title="Grey Point lighthouse"):
     return read_closely(Page(url, title, markdown), terms_of(HEIGHT), HEIGHT)
-
-
-def test_the_passage_that_answers_comes_first():
-    read = page(
-        "https://a.example/x",
-        "The lighthouse of Grey Point is grey.\n\nThe lighthouse is 37 metres high.\n\nDogs travel free.",
-    )
-    assert [scored.passage.text for scored in read.passages] == [
-        "The lighthouse is 37 metres high.",
-        "The lighthouse of Grey Point is grey.",
-    ]

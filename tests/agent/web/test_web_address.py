@@ -79,21 +79,3 @@ def test_any_text_has_a_form_that_stays(text):
 )
 def test_who_answers_for_a_page_is_who_registered_its_domain(url, source):
     assert source_of(url) == source
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [
-        ("https://example.org/a.pdf", True),
-        ("HTTP://example.org", True),
-        ("file:///pages/a.html", False),
-        ("example.org", False),
-        ("report.pdf", False),
-        ("https://", False),
-        ("https://example.org/a b", False),
-        ("link 3", False),
-        ("javascript:alert(1)", False),
-    ],
-)
-def test_an_address_is_told_from_a_file(text, is_one):
-    assert is_address(text) is is_one

@@ -124,15 +124,6 @@ async def test_a_rate_limit_is_waited_for_when_nobody_else_has_anything() -> Non
     assert time.monotonic() - began < 20
 
 
-async def test_a_guess_gives_way_when_nobody_else_has_anything() -> None:
-    """An engine that was not reached is passed over for a while, but not when there is no other."""
-    shaky, other = Scripted("shaky", problem("connection"), [HIT]), Scripted("other", [HIT], [])
-    engines = Engines([shaky, other])
-    await engines.search("a")
-    assert await engines.search("b") == [HIT]
-    assert (shaky.asked, other.asked) == (["a", "b"], ["a", "b"])
-
-
 async def test_all_failed() -> None:
     """One problem for all, with what each said, and what to do about each."""
     engines = Engines([Scripted("x", problem("quota")), Scripted("y", problem("dns"))])
@@ -166,16 +157,3 @@ async def test_hits_are_cleaned() -> None:
         ("https://a.example/3", "three"),
     ]
     assert len(found[0].snippet) == 1500
-
-
-async def test_each_engine_is_closed_whatever_comes_of_the_others() -> None:
-    class Stuck(Scripted):
-        async def aclose(self) -> None:
-            raise OSError("it is stuck")
-
-    for order in (0, 1):
-        other = Scripted("other")
-        both = [other, Stuck("stuck")]
-        with pytest.raises(OSError, match="stuck"):
-            await Engines(both[::-1] if order else both).aclose()
-        assert other.closed

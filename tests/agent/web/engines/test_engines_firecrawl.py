@@ -50,17 +50,6 @@ async def test_it_reads(server: FirecrawlServer) -> None:
     assert asked["maxAge"] == 3_600_000
 
 
-async def test_ones_own_needs_no_key() -> None:
-    """Without a key none is sent, not even one of the environment."""
-    with FirecrawlServer(PAGES) as own:
-        engine = Firecrawl(None, own.url)
-        assert len(await engine.search("long", limit=500)) == 2
-        await engine.aclose()
-        assert "authorization" not in own.requests[0].headers
-        assert own.requests[0].body["limit"] == 100
-        assert own.violations == []
-
-
 async def test_a_key_of_the_environment_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys come from the settings alone: the SDK would look into the environment itself."""
     monkeypatch.setenv("FIRECRAWL_API_KEY", "fc-other")
@@ -101,24 +90,6 @@ async def test_a_page_that_firecrawl_does_not_get(server: FirecrawlServer, code:
     await engine.aclose()
     assert caught.value.reason == reason
     assert caught.value.remedy
-
-
-async def test_what_is_known_of_a_page(server: FirecrawlServer) -> None:
-    """The time of a kept copy, the date, the kind and what is missing."""
-    server.metadata = {
-        "cachedAt": "2026-11-20T10:00:00Z",
-        "publishedTime": "2026-01-02T03:04:05Z",
-        "contentType": "application/pdf; charset=binary",
-        "numPages": 10,
-        "totalPages": 30,
-        "title": ["Two", "titles"],
-    }
-    engine = Firecrawl("fc-right", server.url)
-    page = await engine.read("https://rivers.example/elbe")
-    await engine.aclose()
-    assert (page.fetched, page.published, page.kind) == ("2026-11-20T10:00:00Z", "2026-01-02", "pdf")
-    assert page.notes == ("Only 10 of 30 pages were read.",)
-    assert page.title == "Two, titles"
 
 
 @pytest.mark.parametrize(

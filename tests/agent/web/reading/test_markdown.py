@@ -115,20 +115,6 @@ def test_text_stands_there_as_the_page_shows_it() -> None:
         assert kept in page.markdown
 
 
-def test_invisible_characters_are_gone() -> None:
-    page = extract(f"<title>Ti\u202etle</title><p>in\u200bvis\U000e0041ible {PROSE}</p>", URL)
-    assert "invisible" in page.markdown
-    assert page.title == "Title"
-
-
-@pytest.mark.parametrize("number", ["0", "999", "9" * 5000], ids=["small", "large", "endless"])
-def test_a_page_chooses_no_link_by_its_text(number: str) -> None:
-    text = f"[a](https://link.invalid/{number})"
-    page = extract(f'<article><p>{text} {PROSE * 3}</p><p><a href="/b">b</a> {PROSE}</p></article>', URL)
-    assert text in page.markdown
-    assert page.links == ("https://kell.example/b",)
-
-
 def test_what_stands_around_the_content_is_apart_and_nothing_is_dropped() -> None:
     page = extract(ARTICLE, URL)
     assert page.around == "[Home](link 4) [Shop](link 5)\n\nImprint and cookies"
@@ -151,15 +137,6 @@ def test_links_that_turn_pages_stand_in_the_text(links: str, told: str) -> None:
     assert told in page.markdown
     assert page.links[0] == "https://kell.example/p/2"
     assert "Imprint" not in page.markdown
-
-
-def test_an_article_keeps_its_own_head_and_foot() -> None:
-    page = extract(
-        f"<article><header>By Ann, 3 May</header><p>{PROSE}</p><footer>Tags: sea</footer></article>"
-        "<header>Kell Times</header><table><tr class=header><th>Hour<th>Wind<tr><td>6<td>3</table>", URL
-    )  # fmt: skip
-    assert all(text in page.markdown for text in ("By Ann, 3 May", "Tags: sea", "| Hour | Wind |"))
-    assert page.around == "Kell Times"
 
 
 def test_what_a_style_of_the_page_strikes_through_is_marked() -> None:

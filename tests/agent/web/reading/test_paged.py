@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from agent.web.page import Page, WebProblem
 from agent.web.reading.paged import Screen, screen_of
 
@@ -33,13 +30,6 @@ def test_every_word_is_on_one_of_the_screens() -> None:
     assert all(screen.text.startswith("#") for screen in shown)
     assert shown[0].label == f"page 1 of {len(shown)}, page=2 goes on"
     assert shown[-1].label == f"page {len(shown)} of {len(shown)}"
-
-
-@given(st.text("ab \n|-#", max_size=400), st.integers(5, 60))
-def test_the_screens_together_are_the_text(text: str, size: int) -> None:
-    shown = screens(Page("https://e.org/", "", text), size)
-    assert all(len(screen.text) <= size for screen in shown)
-    assert sum(screen.text.count("a") for screen in shown) >= text.count("a")
 
 
 def test_a_table_that_is_divided_keeps_its_head() -> None:
@@ -73,11 +63,3 @@ def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
     long = screens(Page("https://e.org/", "", TEXT, around=menu), 4000)
     assert f"page 1 of {len(long)}, page=2 goes on; page {len(long)} shows what stands around" in long[0].label
     assert "goes on" not in long[-2].label
-
-
-def test_a_short_menu_is_shown_below_and_the_page_is_complete() -> None:
-    page = Page("https://e.org/", "", "Tea is 3.", around="[Home](link 1)")
-    assert screen_of(page, size=1000) == (
-        "Tea is 3.\n\nWhat stands around the main text:\n\n[Home](link 1)",
-        "complete",
-    )
