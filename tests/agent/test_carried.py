@@ -246,11 +246,13 @@ def test_a_value_of_several_words_counts_whole_and_in_parts(value: str) -> None:
         assert of_query(value, Origins(QUESTION, private=[line])) != FINE, line
 
 
-@pytest.mark.parametrize("count", [120, 20_001])
-def test_decoys_hide_no_value(count: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "values"), [(120, ["swordfish", "hsifdrows", b"swordfish".hex()]), (20_001, ["hsifdrows"])]
+)
+def test_decoys_hide_no_value(count: int, values: list[str]) -> None:
     decoys = "\n".join(f"token: T{n:05}" for n in range(count))
     origins = Origins(QUESTION, private=[f"{decoys}\nPASSWORD=swordfish"])
-    for value in ("swordfish", "hsifdrows", b"swordfish".hex()):
+    for value in values:
         assert of_query(value, origins) != FINE, value
     assert (of_query("museum opening hours", origins) == FINE) is (count < 20_000)
 
