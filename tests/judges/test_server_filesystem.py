@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from judging import NODE_FOLDER
 
+from support.command import Terminal
 from support.openai_server import OpenAIServer, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.node]
@@ -23,14 +21,9 @@ def test_the_example_of_the_readme_works(node: Path, tmp_path: Path, openai_serv
     folder.mkdir()
     (folder / "sales.csv").write_text("month,total\n1,20\n")
     (folder / "small.txt").write_text("a")
-    env = {**os.environ, "ALITA_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": "k"}
-
-    def alita(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [Path(sys.executable).with_name("alita"), *words]
-        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-
-    added = alita("mcp", "add", "files", str(node), str(PROGRAM), str(folder))
-    assert added.returncode == 0, added.stderr
+    alita = Terminal(tmp_path, tmp_path)
+    added = alita.call("mcp", "add", "files", str(node), str(PROGRAM), str(folder))
+    assert added.code == 0, added.err
     program = (
         "import json\nfrom servers.files import directory_tree, get_file_info, read_text_file\n"
         f"print(get_file_info(path='{folder}/sales.csv'))\n"
@@ -52,9 +45,9 @@ def test_the_example_of_the_readme_works(node: Path, tmp_path: Path, openai_serv
 
     openai_server.default = reply
     question = f"Which files are in {folder}, and how big is the largest?"
-    asked = alita("--base-url", openai_server.url, "-m", "gpt-test", question)
+    asked = alita.call("--base-url", openai_server.url, "-m", "gpt-test", question, OPENAI_API_KEY="k")
     told = [message["content"] for message in bodies[-1]["messages"] if message["role"] == "tool"]
-    assert (asked.returncode, asked.stdout) == (0, "sales.csv, 17 bytes\n"), asked.stderr
+    assert (asked.code, asked.out) == (0, "sales.csv, 17 bytes\n"), asked.err
     assert {name for name, _ in calls} <= {one["function"]["name"] for one in bodies[0]["tools"]}
     assert "sales.csv" in told[0]
     assert "size: 17" in told[1]

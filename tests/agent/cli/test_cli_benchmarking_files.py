@@ -32,14 +32,9 @@ def refused(capsys, monkeypatch, folder, *arguments):
             "notes.txt already exists and was not written by a benchmark with the ledger notes.ledger.jsonl",
         ),
         (
-            ["--submission", "notes.txt"],
-            "notes.txt already exists and was not written by a benchmark with the ledger notes.results.ledger.jsonl",
-        ),
-        (
             ["--output", "o.json", "--submission", "notes.txt"],
             "notes.txt already exists and was not written by a benchmark with the ledger",
         ),
-        (["--output", "o.txt"], "o.txt already exists and was not written by a benchmark with the ledger"),
     ],
 )
 def test_no_file_of_another_kind_is_overwritten_even_with_resume(capsys, monkeypatch, tmp_path, arguments, message):
