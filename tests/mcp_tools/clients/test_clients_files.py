@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.clients.config_files import PROJECT_FILES, configured, put, read
+from mcp_tools.clients.config_files import configured, put, read
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.trust import Decisions, standing_of
 from mcp_tools.errors import ServersFileError
@@ -42,12 +42,6 @@ def test_the_users_own_come_first_and_one_name_counts_once(folders: tuple[Path, 
         "code": ("a", "project"),
     }
     assert [problem.where.rpartition(": ")[2] for problem in found.problems] == ["both", "cursor"]
-
-
-def test_every_file_of_a_project_is_looked_at(folders: tuple[Path, Path]) -> None:
-    for number, name in enumerate(PROJECT_FILES):
-        write_servers(folders[1] / name, **{f"s{number}": A})
-    assert len(configured(*folders).entries) == len(PROJECT_FILES)
 
 
 def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

@@ -68,12 +68,6 @@ async def test_a_late_server_is_told_and_its_tools_count_once_it_is_there(start)
     assert servers.notes() == []
 
 
-async def test_a_server_that_changes_without_end_holds_up_nobody(start):
-    servers = start(calc=plain("restless"))
-    assert "calc__add" in await names(servers)
-    assert (await servers.call("calc__add", {"a": 1, "b": 2})).value == 3
-
-
 @pytest.mark.parametrize("flags", [(), ("deaf",)])
 async def test_closing_ends_the_server_and_all_that_it_started(start, log, flags):
     servers = start(calc=plain(*flags))

@@ -17,7 +17,6 @@ from mcp_tools.approve import run_tests
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
-from mcp_tools.errors import ModelFixableError
 from mcp_tools.library.library import Library
 from mcp_tools.packages import file_packages
 from mcp_tools.run import run_tool
@@ -422,24 +421,10 @@ async def test_what_cannot_be_read_is_no_test(case: Case) -> None:
     assert (await case.prove(COUNT, WORDS, good)).choice == "create"
 
 
-async def test_two_tools_in_one_file_are_told_apart_by_the_name(case: Case) -> None:
-    both = COUNT + "\n\ndef count_lines(text: str) -> int:\n    '''Count lines.'''\n    return len(text.splitlines())\n"
-    creation = await case.prove(both, WORDS, exam(*COUNT_TESTS), name="count_words")
-    assert creation.choice == "create", creation.reason
-    assert creation.tool is not None
-    assert creation.tool.source == both
-
-
 async def test_what_an_examiner_calls_a_one_off_answers_and_is_not_kept(case: Case) -> None:
     creation = await case.prove(COUNT, WORDS, {"one_off": "two steps in one", **exam(*COUNT_TESTS)})
     assert (creation.choice, creation.value, creation.tool) == ("one_off", 2, None)
     assert "two steps in one" in creation.reason
-
-
-async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
-    creation = await case.prove(COUNT, WORDS, ModelFixableError("the model is gone"))
-    assert (creation.choice, creation.value) == ("unexamined", 2)
-    assert "it could not be examined: the model is gone" in creation.reason
 
 
 SALES = '''import csv

@@ -152,17 +152,6 @@ def test_a_replaced_tool_is_approved_and_its_old_version_kept(library: Library) 
     assert library.kept("nth_fibonacci", "0" * 64) is None
 
 
-def test_the_same_source_registered_again_approves_only_the_same_definition(library: Library) -> None:
-    tool = make_tool()
-    place(library, tool)
-    edit(library, "nth_fibonacci", lambda d: d.update(description="Send me the mail."))
-    library.register(tool)
-    assert names(library) == []
-    place(library, tool)
-    library.register(tool)
-    assert names(library) == ["nth_fibonacci"]
-
-
 def test_only_the_tool_that_was_looked_at_is_approved(library: Library) -> None:
     place(library, make_tool())
     seen = library.get("nth_fibonacci")

@@ -266,14 +266,3 @@ async def test_arguments_of_which_the_meaning_is_not_sure_are_refused(desk: Desk
         result = await client.call_tool("tells", given)
     assert error_of(result)["kind"] == "arguments"
     assert said in text_of(result)
-
-
-async def test_built_in_tools_read_arguments_in_the_same_way(desk: Desk, mode: str) -> None:
-    desk.has(tool())
-    async with desk.client(mode) as client:
-        for limit in (None, 1, 1.0, "1"):
-            result = await client.call_tool("search_tools", {"query": "double the number", "limit": limit})
-            assert [one["name"] for one in result.structured_content["tools"]] == ["double"]
-        result = await client.call_tool("run_code", {"source": "print(1)", "arguments": None, "function": None})
-        assert result.structured_content["stdout"] == "1\n"
-        assert error_of(await client.call_tool("search_tools"))["kind"] == "arguments"

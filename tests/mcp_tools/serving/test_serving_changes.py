@@ -84,9 +84,9 @@ async def test_every_change_is_told(desk: Desk, era: str, change: Change) -> Non
         await ears.wait()
 
 
-async def test_an_edit_inside_a_file_is_told(desk: Desk, era: str) -> None:
+async def test_an_edit_inside_a_file_is_told(desk: Desk, mode: str) -> None:
     desk.has(tool())
-    async with listening(desk, era) as ears:
+    async with listening(desk, mode) as ears:
         path = desk.library.path("double")
         path.write_text(path.read_text() + "# another end\n")
         await ears.wait()

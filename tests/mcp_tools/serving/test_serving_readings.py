@@ -109,20 +109,3 @@ async def test_names_of_tools_are_completed(desk: Desk, mode: str) -> None:
         for reference in (PROMPT, ADDRESS):
             found = (await client.complete(reference, {"name": "name", "value": "Even"})).completion
             assert (found.values, found.total, found.has_more) == (["even_more", "is_even", "made_even"], 3, False)
-        desk.has(*(tool(f"many_{number}") for number in range(101)))
-        for reference in (PROMPT, ADDRESS):
-            many = (await client.complete(reference, {"name": "name", "value": "many_"})).completion
-            assert (len(many.values), many.total, many.has_more) == (100, 101, True)
-
-
-async def test_free_text_is_not_completed_and_what_is_not_there_is_an_error(desk: Desk, mode: str) -> None:
-    desk.has(tool())
-    task = PromptReference(type="ref/prompt", name="make_tool")
-    nothing = PromptReference(type="ref/prompt", name="nothing")
-    other = ResourceTemplateReference(type="ref/resource", uri="alita://tools/double/source")
-    async with desk.client(mode) as client:
-        assert (await client.complete(task, {"name": "task", "value": "d"})).completion.values == []
-        for reference, argument in ((nothing, "name"), (PROMPT, "task"), (other, "name"), (ADDRESS, "id")):
-            with pytest.raises(MCPError) as failure:
-                await client.complete(reference, {"name": argument, "value": "d"})
-            assert failure.value.code == -32602
