@@ -114,10 +114,3 @@ def test_less_common_pictures_are_read(kind: str, form: str, open_file: Open, mo
     monkeypatch.setattr(ocr, "_is_wanted", False)
     contents = open_file(kind, as_bytes(Image.new("RGB", (64, 64), "white"), form))
     assert contents.summary.startswith("Picture of 64 x 64 pixels")
-
-
-def test_a_description_in_xmp_is_shown(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr, "_is_wanted", False)
-    xmp = b"<x:xmpmeta><dc:description><rdf:Alt><rdf:li xml:lang='x-default'>A red barn</rdf:li></rdf:Alt></x:xmpmeta>"
-    contents = open_file("jpeg", as_bytes(Image.new("RGB", (8, 8)), "jpeg", xmp=xmp))
-    assert contents.summary.endswith("XMP: A red barn")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from support.contents import Open, named, text_of
-from support.docx_bytes import rewritten
 
 
 @pytest.fixture
@@ -105,29 +102,3 @@ def test_a_scatter_chart(open_file: Open) -> None:
     assert (
         text_of(open_file("pptx", saved(show))) == "[scatter chart]\n|  | path |\n| --- | --- |\n| 1 | 2.5 |\n| 3 | 4 |"
     )
-
-
-def test_authors_of_comments_and_text_boxes_on_the_page_of_notes(open_file: Open) -> None:
-    show, out = Presentation(), io.BytesIO()
-    slide = show.slides.add_slide(show.slide_layouts[6])
-    slide.notes_slide.shapes._spTree.append(deepcopy(slide.shapes.add_textbox(0, 0, 9, 9)._element))
-    slide.notes_slide.shapes[-1].text_frame.text = "a box"
-    slide.shapes._spTree.remove(slide.shapes[0]._element)
-    show.save(out)
-    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    added = f'<Relationship Id="c1" Type="{relations}/comments" Target="../comments/comment1.xml"/></Relationships>'
-
-    def changed(name: str, content: bytes) -> tuple[str, bytes]:
-        if name == "[Content_Types].xml":
-            kind = b'<Override PartName="/ppt/comments/comment1.xml" ContentType="application/xml"/></Types>'
-            return name, content.replace(b"</Types>", kind)
-        if name != "ppt/slides/_rels/slide1.xml.rels":
-            return name, content
-        return name, content.replace(b"</Relationships>", added.encode())
-
-    package = io.BytesIO(rewritten(out.getvalue(), changed))
-    with zipfile.ZipFile(package, "a") as archive:
-        archive.writestr("ppt/comments/comment1.xml", '<cmLst><cm authorId="0"><text>hm</text></cm></cmLst>')
-        archive.writestr("ppt/commentAuthors.xml", '<cmAuthorLst><cmAuthor id="0" name="Ann"/></cmAuthorLst>')
-    text = text_of(open_file("pptx", package.getvalue()))
-    assert text == "[comment by Ann] hm\n\n[on the notes page] a box"

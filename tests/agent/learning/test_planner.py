@@ -120,9 +120,3 @@ async def test_every_few_steps_a_new_plan_is_made_without_the_old_one(talk):
     assert len(talk.planned) == 2
     assert "compute it" not in json.dumps(talk.planned[1])  # the first plan
     assert json.dumps(talk.decisions[-1]).count("A new plan") == 2
-
-
-async def test_steps_that_bring_nothing_new_bring_a_new_plan_early(talk):
-    talk.plays(*(program(f"raise ValueError({n})") for n in range(3)), DONE)
-    await talk.desk.ask(QUESTION)
-    assert len(talk.planned) == 1

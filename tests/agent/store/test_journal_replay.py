@@ -1,7 +1,6 @@
 """What a journal records, what it gives back, and what survives a crash."""
 
 import asyncio
-import json
 import signal
 import subprocess
 import sys
@@ -12,10 +11,9 @@ import pytest
 
 from agent.errors import ModelBusyError, RunError, StorageError
 from agent.models.protocol import Completion, Request, Usage
-from agent.recorders.journaled import JournaledModel, JournaledSandbox
+from agent.recorders.journaled import JournaledModel
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
-from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem
 
 
 class Counter:
@@ -234,40 +232,3 @@ def test_a_killed_process_has_lost_no_finished_call(path):
     assert ended.returncode == -signal.SIGKILL
     assert len(list(Journal.replay(path).records())) == 5
     assert path.stat().st_mode & 0o077 == 0
-
-
-class OneSandbox:
-    isolation = Isolation(Level.STRONG, "bubblewrap", ("namespaces", "seccomp"))
-
-    async def run(self, job):
-        problem = None if job.arguments else Problem("arguments", "n is missing", line=3)
-        return Outcome(problem is None, self.isolation, job.arguments.get("n"), problem, seconds=0.5)
-
-    async def describe(self, source, function, *, packages=()):
-        if function == "f":
-            return Description("f", "It does.", {"type": "object"}, {})
-        return Problem("missing_function", "no such function")
-
-    async def aclose(self):
-        pass
-
-
-async def test_a_sandbox_is_replayed_with_equal_outcomes(path):
-    async def use(journal):
-        sandbox = JournaledSandbox(OneSandbox(), journal)
-        return [
-            await sandbox.run(Job("source", "f", {"n": [1, None, "é"]}, read=(path,), modules={"m": "x"})),
-            await sandbox.run(Job("source", "f")),
-            await sandbox.describe("source", "f"),
-            await sandbox.describe("source", "g"),
-        ]
-
-    journal = Journal.create(path)
-    live = await use(journal)
-    await journal.aclose()
-    assert '"missing_function"' in path.read_text()
-    path.write_text(path.read_text().replace('"missing_function"', '"missing_function","of another version":1'))
-    assert await use(Journal.replay(path)) == live
-    assert isinstance(live[1].problem, Problem)
-    assert isinstance(live[0].isolation.level, Level)
-    assert json.loads(path.read_text().splitlines()[0])["journal"] == 1

@@ -78,18 +78,6 @@ async def test_a_long_retry_after_is_told_instead_of_waited_for(web: WebServer, 
     assert len(web.paths()) == 1
 
 
-async def test_while_a_host_wants_to_be_left_alone_nobody_else_asks_it(web: WebServer, client: Http) -> None:
-    web.route("/a", answers=[Answer(429, b"", {"Retry-After": "1"}), Answer(200)])
-    web.page("/b", "b")
-    first = asyncio.create_task(get(client, f"{web.url}/a"))
-    await _asked(web)
-    await asyncio.sleep(0.1)
-    began = time.monotonic()
-    await get(client, f"{web.url}/b")
-    assert time.monotonic() - began > 0.6
-    assert (await first).status == 200
-
-
 async def test_a_connection_that_breaks_is_tried_again(web: WebServer, client: Http) -> None:
     web.route("/a", answers=[Answer(200, "half", cut=True), Answer(200, "whole")])
     assert (await get(client, f"{web.url}/a")).text == "whole"

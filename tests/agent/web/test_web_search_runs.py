@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.alita import Alita
-from agent.configuration.settings_sources import read_settings
 from agent.events import FileRead, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
@@ -21,7 +18,6 @@ from support.firecrawl_server import FirecrawlServer, pages_of
 from support.json_server import JsonServer, Reply
 from support.openai_server import Step
 from support.site.server import Site
-from support.web_server import WebServer
 
 FOUND = '<data source="search">'
 """How a model is told what a search brought."""
@@ -101,30 +97,6 @@ async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_afte
     read = [record.request["read"] for record in journal.records() if "read" in record.request]
     assert read == [f"{site.url}/{name}" for name in ("lighthouse", "ferry", "museum")]
     assert (await searching.replay(answer.run_id)).text == "knots"
-
-
-async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, tmp_path, openai_server, monkeypatch):
-    """At the very path that the model was told, also where the folder of runs is relative, as in a benchmark."""
-
-    def reply(body: dict[str, Any]) -> Step:
-        results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
-        if not results:
-            return Step(tools=[("read", {"source": f"{web.url}/data.7z"})])
-        if len(results) == 2:
-            return Step(text="306" if "306" in results[1] else results[1])
-        [path] = set(re.findall(r"It is kept as (\S+?)\.(?: |$)", results[0]))
-        return Step(tools=[("run_python", {"code": f"print(len(open({path!r}, 'rb').read()))"})])
-
-    openai_server.default = reply
-    desk.flags |= {"model": "tiny", "base_url": openai_server.url, "api_key": "k", "allow_private": True}
-    with WebServer() as web:
-        content = b"7z\xbc\xaf\x27\x1c" + bytes(300)
-        web.page("/data.7z", content, headers={"Content-Type": "application/x-7z-compressed"})
-        monkeypatch.chdir(tmp_path)
-        settings = read_settings(desk.flags, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
-        async with Alita.open(settings.model_copy(update={"runs_dir": Path("out.runs")})) as alita:
-            answer = await alita.ask("How many bytes has it?")
-    assert answer.text == "306"
 
 
 async def test_a_table_of_the_web_is_computed_over_by_a_program(searching, towns, openai_server):

@@ -71,11 +71,6 @@ def _json() -> bytes:
     return b"[" * 3_000_000
 
 
-def _robots() -> bytes:
-    """Groups that every rule would be compared with."""
-    return b"".join(b"user-agent: a%d\n" % n for n in range(15_000)) + b"allow: /a\n" * 24_000
-
-
 HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
     "attributes": (HTML, _attributes),
     "tags": (HTML, _tags),

@@ -96,12 +96,6 @@ async def test_nobody_listens(client: Http, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KEYED)
-async def test_no_such_host(client: Http, name: str) -> None:
-    """A host without an address is a problem of names."""
-    assert (await problem_of(ENGINES[name](client, "http://nobody.invalid"))).reason == "dns"
-
-
-@pytest.mark.parametrize("name", KEYED)
 async def test_a_certificate_that_nobody_knows(client: Http, tmp_path: Path, name: str) -> None:
     """Certificates are checked, and no key goes to an unknown server."""
     context, _ = tls_server(tmp_path, "localhost")

@@ -60,14 +60,6 @@ async def test_nobody_gives_anything(proxy: SearchProxy) -> None:
     assert set(proxy.hosts) >= {"html.duckduckgo.com", "search.brave.com", "www.mojeek.com", "search.yahoo.com"}
 
 
-async def test_a_certificate_that_nobody_knows(proxy: SearchProxy) -> None:
-    """Certificates are checked."""
-    with pytest.raises(WebProblem) as caught:
-        await Ddgs(seconds=3, proxy=proxy.url).search("elbe")
-    assert caught.value.reason == "tls"
-    assert proxy.asked == []
-
-
 @pytest.mark.parametrize("page", ["", "<html>", "\0\0\0", "<div class='body'>" * 3000, '{"a": 1}'], ids=len)
 async def test_pages_that_are_none(proxy: SearchProxy, page: str) -> None:
     """A page of another make is a page without hits."""
