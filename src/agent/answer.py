@@ -38,6 +38,17 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that a program wrote for the user."""
+
+    name: str
+    """Its path below the folder of outputs."""
+    path: str
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to a question, and what it took."""
 
@@ -78,6 +89,9 @@ class Answer:
     actions: int | None = None
     """Calls that were carried out: those of one reply, and pages read before it. None in older runs, whose `steps`
     count them."""
+
+    outputs: tuple[OutputFile, ...] = ()
+    """Files that programs wrote for the user."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""

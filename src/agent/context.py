@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent.actions.python_session import PythonSession
     from agent.consent.consent import Consent
     from agent.consent.external_tools import ExternalTools
+    from agent.material.outputs import Outputs
     from agent.material.workspace import Workspace
     from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
     from agent.recorders.journaled_files import JournaledFiles
@@ -117,6 +118,7 @@ class Context:
     external: ExternalTools
     consent: Consent
     python: PythonSession
+    outputs: Outputs
     """Runs the programs that a capable model writes."""
     reader: JournaledFiles
     """Reads the files that came with the question, and those of the web."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agent.models.roles import Models
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
+    from mcp_tools.environments.store import Environments
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
 
 
@@ -39,7 +40,14 @@ MOST_PYTHONS = 4
 """Conversations whose Python process stays open at the same time."""
 
 
-async def open_for(settings: Settings) -> Sandbox:
+def environments_of(settings: Settings, tell: Callable[[str], None]) -> Environments:
+    """The packages that programs and tools of this user may have."""
+    from mcp_tools.environments.store import Environments
+
+    return Environments(settings.data_dir / "environments", tell)
+
+
+async def open_for(settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Sandbox:
     """The strongest sandbox of this machine, or the one that the settings name.
 
     Raises:
@@ -49,7 +57,7 @@ async def open_for(settings: Settings) -> Sandbox:
 
     wanted = settings.isolation
     named = wanted if wanted in {"bubblewrap", "sandlock"} else None
-    return await open_sandbox(backend=named, allow_weak=wanted == "none")
+    return await open_sandbox(backend=named, allow_weak=wanted == "none", environments=environments_of(settings, tell))
 
 
 def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
@@ -132,7 +140,9 @@ class Resources:
 
         async with self._opening:
             if self._sandbox is None:
-                self._starting = self._starting or asyncio.create_task(open_for(settings))
+                self._starting = self._starting or asyncio.create_task(
+                    open_for(settings, lambda text: self._tell(Note(text)))
+                )
                 try:  # a run that is stopped leaves the sandbox to the next one
                     self._sandbox = await asyncio.shield(self._starting)
                 finally:
@@ -144,6 +154,10 @@ class Resources:
         if self._lowered:
             self._tell(Warned(self._lowered))
         return self._sandbox
+
+    def environments(self, settings: Settings) -> Environments:
+        """The packages that programs and tools may have."""
+        return environments_of(settings, lambda text: self._tell(Note(text)))
 
     async def python_of(self, conversation: str) -> LivePython:
         """Return the Python process of a conversation, by the id of its first run; those of old ones are ended."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.actions.creation import examiner_of
 from agent.actions.python_session import PythonSession
 from agent.actions.server_tools import FOLDED
-from agent.answer import Answer, Citation, status_of
+from agent.answer import Answer, Citation, OutputFile, status_of
 from agent.budget import Budget
 from agent.configuration.settings import EARLIER, FOLLOWS, HOME, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
@@ -28,6 +28,8 @@ from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import AnswerWritten, Event, Note, RunStarted
 from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import GapRecords
+from agent.material.outputs import FOLDER as OUTPUTS
+from agent.material.outputs import Outputs
 from agent.material.pictures import Sight
 from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import EMBEDDED, SCRIPTED, Role
@@ -168,7 +170,12 @@ class Running:
             brief=state.get("brief", {}),
             plans=tuple(state.get("plans", [])),
             agent=self.settings.agent,
+            outputs=tuple(OutputFile(**file) for file in self._output_files().values()),
         )
+
+    def _output_files(self) -> dict[str, dict[str, Any]]:
+        """The files that programs wrote for the user, by name; the last version of each."""
+        return {file["name"]: file for one in self._state.get("steps", []) for file in one.get("outputs", [])}
 
     @property
     def shown_tools(self) -> list[str]:
@@ -254,6 +261,8 @@ class Running:
             approval=self.settings.approval if "approval" in self.run.configuration else None,
             each_call=resources.each_call,
             grants=resources.grants if live else None,
+            environments=(environments := resources.environments(self.settings) if live else None),
+            packages=self.settings.packages,
             say=self._refused,
         )
         workspace = Workspace((journal.home if self._is_first else self._home) / FOLDER)
@@ -267,7 +276,8 @@ class Running:
         folders = [self._home / name for name in (FILES, WEB, PICTURES, FOLDER)]
         live_python = await resources.python_of(self._home.name) if self.keeps_python else None
         self._has_variables = live_python is not None and live_python.session is not None
-        python = PythonSession(sandbox, journal, budget, folders, live_python)
+        outputs = Outputs(self._home / OUTPUTS)
+        python = PythonSession(sandbox, journal, budget, folders, live_python, environments, outputs)
         self._opened.push_async_callback(python.aclose)
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
@@ -299,6 +309,7 @@ class Running:
             streams=self.streams,
             strategy_of=self.settings.strategy_of,
             python=python,
+            outputs=outputs,
             said=self.unheard,
         )
         return replace(context, examiner=examiner_of(context))

@@ -50,6 +50,8 @@ class Step(TypedDict):
     """The answer, with `{}` for the result; empty where the model wants to see it first."""
     pictures: NotRequired[list[Picture]]
     """What the answering model sees of the finding."""
+    outputs: NotRequired[list[dict[str, Any]]]
+    """Files that its program wrote for the user: `name`, `path` and `size` in bytes."""
     is_private: NotRequired[bool]
     """Whether a specialist that was asked read what is the user's alone."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
@@ -18,6 +18,7 @@ from mcp_tools.create.interfaces import Test
 from mcp_tools.create.sample_files import usable, with_files
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.header import declared
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
@@ -138,7 +139,7 @@ def as_written(library: Library, name: str) -> Tool:
     except UnicodeDecodeError as error:
         raise LibraryError(f"{name}.py is not UTF-8: {error.reason} at byte {error.start}") from None
     # It is what an approval would make of it: its tests decide whether it does.
-    tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_provenance(library, name))
+    tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_provenance(library, name, source))
     if tool.provenance.get("parent_version") == tool.source_hash:  # only capabilities are new
         del tool.provenance["parent_version"]
     return tool
@@ -196,17 +197,18 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
     return [*examples, *(test for test in kept if test["arguments"] not in shown)]
 
 
-def _provenance(library: Library, name: str) -> dict[str, Json]:
-    """What the JSON file of an edited source says of its origin.
+def _provenance(library: Library, name: str, source: str) -> dict[str, Json]:
+    """What the JSON file of an edited source says of its origin; its capabilities may stand in the source.
 
     Raises:
-        LibraryError: The capabilities in it are not of their form.
+        LibraryError: The capabilities are not of their form.
     """
-    path = object_path(library.folder, name)
+    path, block = object_path(library.folder, name), declared(source)
+    in_source = asdict(block) if block != Capabilities() else {}
     try:
         content = json_of(read_file(path))
     except FileNotFoundError:
-        return {"edited": True}
+        return {"edited": True, **({CAPABILITIES: in_source} if in_source else {})}
     except (OSError, ValueError, RecursionError) as error:
         raise LibraryError(f"{path.name} cannot be read: {error}", remedy=f"correct {path}") from None
     meta = content.get("_meta", {})
@@ -215,12 +217,12 @@ def _provenance(library: Library, name: str) -> dict[str, Json]:
     provenance = {**kept, "edited": True}
     if version := meta.get(META_HASH) if isinstance(meta, dict) else None:
         provenance["parent_version"] = version
-    declared = content.get(CAPABILITIES, kept.get(CAPABILITIES, {}))
+    wanted = content.get(CAPABILITIES, kept.get(CAPABILITIES, in_source))
     try:
-        Capabilities.from_json(declared)
+        Capabilities.from_json(wanted)
     except ValueError as error:
         raise LibraryError(f"{path.name}: {error}", remedy=f"correct {path}") from None
-    return {**provenance, CAPABILITIES: declared}
+    return {**provenance, CAPABILITIES: wanted}
 
 
 def _check_obstacles(tool: Tool) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
-import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +34,6 @@ FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
 """What programs that read files are given, where it is installed."""
 _BEHIND = {"pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}}
 """What a function of a package imports by itself."""
-_HEADER = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
 
 
 def file_packages() -> tuple[str, ...]:
@@ -64,6 +62,21 @@ def import_name(package: str) -> str:
 
 def _name_of(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
+
+
+@functools.cache
+def is_provided(requirement: str) -> bool:
+    """True if a package comes with alita, in a version that fits: no environment has to be built for it."""
+    from importlib import metadata
+
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        wanted = Requirement(requirement)
+        name = re.sub(r"[-_.]+", "-", wanted.name).lower()
+        return name in (*BASE_PACKAGES, *FILE_PACKAGES) and metadata.version(name) in wanted.specifier
+    except (InvalidRequirement, metadata.PackageNotFoundError):
+        return False
 
 
 @functools.cache
@@ -107,16 +120,9 @@ def _base(source: str) -> tuple[str, ...]:
     return imported(source, base) if any(import_name(name) in source for name in base) else ()
 
 
-def with_header(source: str, packages: Iterable[str]) -> str:
-    """The source with a PEP 723 block that names the packages which it imports, so that `uv run` can run it.
-
-    It takes the place of a block that the source has.
-    """
-    bare = _HEADER.sub("", source).lstrip("\n") if _HEADER.search(source) else source
-    if not (found := imported(bare, tuple(dict.fromkeys((*BASE_PACKAGES, *packages))))):
-        return bare
-    block = f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {json.dumps(found)}\n# ///'
-    return f"{block}\n\n{bare}"
+def imported_modules(source: str) -> set[str]:
+    """The top modules that a source imports; none if it does not parse."""
+    return _imports(source)[0] - {""}
 
 
 def _imports(source: str) -> tuple[set[str], set[str]]:

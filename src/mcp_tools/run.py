@@ -9,10 +9,11 @@ from pathlib import Path
 from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
+from mcp_tools.header import declared
 from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
-from mcp_tools.tool import Capabilities, Json, Status, Tool
+from mcp_tools.tool import Json, Status, Tool
 
 
 class RefusedSourceError(ModelFixableError):
@@ -29,20 +30,23 @@ async def run_tool(
     sandbox: Sandbox,
     *,
     read: Sequence[Path] = (),
+    write: Path | None = None,
     limits: Limits | None = None,
 ) -> Outcome:
     """Runs a tool in the sandbox. A result that the tool's outputSchema does not promise is a problem of kind `result`.
 
-    The time and the memory that an approved tool declares come before the limits.
+    The time and the memory that an approved tool declares come before the limits. Only a tool that declares it writes
+    into the folder `write`.
 
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.
     """
     validate_arguments(tool.name, tool.input_schema, arguments)
     granted = tuple(path.absolute() for path in read)
+    folder = write if tool.capabilities.write else None
     packages = imported(tool.source, tool.capabilities.packages)
     limits = limits_of(tool, limits or Limits())
-    job = Job(tool.source, tool.name, arguments, read=granted, packages=packages, limits=limits)
+    job = Job(tool.source, tool.name, arguments, read=granted, write=folder, packages=packages, limits=limits)
     outcome = await sandbox.run(job)
     misfits = validate_result(tool, outcome.value) if outcome.ok else []
     if not misfits:
@@ -67,15 +71,19 @@ async def run_source(
     sandbox: Sandbox,
     *,
     read: Sequence[Path] = (),
+    write: Path | None = None,
     limits: Limits | None = None,
 ) -> Outcome:
-    """Checks a source as registration would, derives its schema, and runs it.
+    """Checks a source as registration would, derives its schema, and runs it with what its header declares.
 
     Raises:
+        LibraryError: Its header is wrong.
         RefusedSourceError: It does not pass the checks.
         ArgumentsError: The arguments do not fit the function.
     """
-    capabilities = Capabilities(read=bool(read), packages=file_packages() if read else ())
+    header = declared(source)
+    packages = (*header.packages, *(file_packages() if read else ()))
+    capabilities = replace(header, read=bool(read), packages=packages)
     report = check(source, capabilities=capabilities)
     if not report.ok:
         raise RefusedSourceError(report)
@@ -85,4 +93,4 @@ async def run_source(
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
     tool = described.as_tool(source, {"capabilities": asdict(capabilities)})
-    return await run_tool(tool, arguments, sandbox, read=read, limits=limits)
+    return await run_tool(tool, arguments, sandbox, read=read, write=write, limits=limits)

@@ -31,6 +31,7 @@ from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
 from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
 from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
+from mcp_tools.serving.served_files import ServedOutputs
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
@@ -74,15 +75,17 @@ def build_server(
     audit: AuditLog | None = None,
     limits: ServerLimits | None = None,
     extra: Extra | None = None,
+    outputs: ServedOutputs | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
     `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
-    open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot.
+    open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
+    file that a tool writes is kept.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
-    runner, watch = Runner(catalogue, sandbox, limits), Watch(catalogue)
+    runner, watch = Runner(catalogue, sandbox, limits, outputs), Watch(catalogue)
     builtin = [*BuiltinTools(catalogue, runner, agent, limits).tools(), *extra.tools]
     calling = Calling(catalogue, runner, builtin, limits, audit)
     resources = extra.resources(catalogue, limits)

@@ -32,6 +32,8 @@ class Capabilities:
 
     read: bool = False
     """May open the input files that a call grants to it, and no others."""
+    write: bool = False
+    """May leave files for the user in the folder in which its calls begin."""
     hosts: tuple[str, ...] = ()
     """Hosts it may speak to. No back end grants any yet: a tool that names one is refused."""
     packages: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ _LONGEST_SECONDS = 3600
 _MOST_MEMORY_MB = 65_536
 _CAPABILITY_FORMS = {
     "read": "true or false",
+    "write": "true or false",
     "hosts": "a list of texts",
     "packages": "a list of texts",
     "seconds": f"a number above 0 and up to {_LONGEST_SECONDS}, or null",
@@ -74,7 +77,7 @@ _CAPABILITY_FORMS = {
 
 
 def _fits_capability(name: str, value: Json) -> bool:
-    if name == "read":
+    if name in {"read", "write"}:
         return isinstance(value, bool)
     if name in {"hosts", "packages"}:
         return isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)

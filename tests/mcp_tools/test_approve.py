@@ -223,7 +223,10 @@ async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sand
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
-        ({"capabilities": {"network": True}}, "capabilities has no 'network'; it may hold read, hosts, packages"),
+        (
+            {"capabilities": {"network": True}},
+            "capabilities has no 'network'; it may hold read, write, hosts",
+        ),
         ({"capabilities": {"packages": "pandas"}}, "capabilities.packages must be a list of texts"),
         ({"capabilities": {"seconds": 0}}, "capabilities.seconds must be a number above 0"),
         ({"capabilities": {"hosts": ["example.org"]}}, "no-hosts"),

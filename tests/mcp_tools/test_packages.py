@@ -7,18 +7,18 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from mcp_tools.header import with_header
 from mcp_tools.packages import (
     BASE_PACKAGES,
     FILE_PACKAGES,
     import_name,
     installed,
     needed,
-    with_header,
 )
 from mcp_tools.run import run_source, run_tool
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.environment import Environment
-from mcp_tools.tool import Tool
+from mcp_tools.tool import Capabilities, Tool
 
 SUM = '''
 def total(path: str, column: str) -> float:
@@ -41,7 +41,7 @@ def total(path: str, column: str) -> float:
     ],
 )
 def test_a_header_names_what_a_source_imports(source, listed):
-    whole = with_header(source, FILE_PACKAGES)
+    whole = with_header(source, Capabilities(packages=FILE_PACKAGES))
     if listed is None:
         assert whole == source
         return
@@ -49,7 +49,7 @@ def test_a_header_names_what_a_source_imports(source, listed):
     assert json.loads(dependencies) == listed
     assert whole.count("# ///") == 2
     assert whole.endswith(source.splitlines(keepends=True)[-1])
-    assert with_header(whole, FILE_PACKAGES) == whole
+    assert with_header(whole, Capabilities(packages=FILE_PACKAGES)) == whole
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agent.actions.hand_over import HandOvers
 from agent.actions.server_tools import CALL_SERVER_TOOL, external_named, external_of, server_modules
 from agent.actions.tools import DRAFT, call_external, ruling_on
+from agent.answer import OutputFile
 from agent.answering.answer_format import answer_of, variables_in
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
@@ -29,6 +30,7 @@ from agent.context import Context
 from agent.events import PictureShown, ToolCalled
 from agent.material.attached import file_named, file_of_run, granted, path_made
 from agent.material.origins import origins_of
+from agent.material.outputs import Outputs, listing, with_files_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, seen_pictures, watched
 from agent.records import as_plain, from_plain
@@ -39,13 +41,15 @@ from agent.strategy import Update
 from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
-from mcp_tools.packages import imported
+from mcp_tools.header import declared
+from mcp_tools.packages import import_name, imported, is_provided
 from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome
 from mcp_tools.text import middle_left_out, one_line
 from mcp_tools.tool import Json, call_text
 
 if TYPE_CHECKING:
     from agent.budget import Budget
+    from mcp_tools.environments.store import Environments
 
 
 KIND = "session"
@@ -84,6 +88,7 @@ class PythonSession:
         text: The programs so far: what they ask for is held against it.
         results: What external servers gave to programs, by the server's name.
         sent: What programs asked with, in parts.
+        written: Files that the last block wrote for the user.
     """
 
     def __init__(
@@ -93,6 +98,8 @@ class PythonSession:
         budget: Budget,
         folders: Sequence[Path],
         live: LivePython | None = None,
+        environments: Environments | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._journal = journal
@@ -100,6 +107,9 @@ class PythonSession:
         self._folders = tuple(folders)
         self._live = live or LivePython()
         self._is_own = live is None
+        self._environments = environments
+        self._outputs = outputs
+        self.written: list[OutputFile] = []
         self._answer: Answering | None = None
         self._asked: list[list[Json]] = []
         self._was_replayed = False
@@ -110,7 +120,14 @@ class PythonSession:
 
     def another(self) -> PythonSession:
         """A session of the same run with variables of its own."""
-        return PythonSession(self._sandbox, self._journal, self._budget, self._folders)
+        return PythonSession(
+            self._sandbox,
+            self._journal,
+            self._budget,
+            self._folders,
+            environments=self._environments,
+            outputs=self._outputs,
+        )
 
     async def run(
         self,
@@ -120,8 +137,9 @@ class PythonSession:
         modules: Mapping[str, str],
         functions: Sequence[str],
         answer: Answering,
+        packages: Sequence[str] = (),
     ) -> SessionOutcome:
-        """Runs a block.
+        """Runs a block, with packages that the user allowed.
 
         Raises:
             StoppedError: The run's time is over.
@@ -135,21 +153,34 @@ class PythonSession:
             session = self._opened(files, modules, functions)
             for name, source in modules.items():
                 session.offer(name, source)
+            if packages and self._environments is not None:
+                session.import_from(await self._environments.ready(packages))
+            before = self._outputs.snapshot() if self._outputs is not None else {}
             async with self._budget.within():
                 left = self._budget.seconds_left
                 seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
                 outcome = await session.run(code, limits=replace(LIMITS, wall_seconds=seconds))
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
-            return {"outcome": as_plain(outcome), "asked": list(self._asked)}
+            written = self._outputs.written_since(before) if self._outputs is not None else []
+            if written and self._outputs is not None and self._outputs.is_full:
+                self._outputs.remove(written)
+                written = []
+            return {
+                "outcome": as_plain(outcome),
+                "asked": list(self._asked),
+                "written": [as_plain(file) for file in written],
+            }
 
         request: dict[str, Json] = {"code": code, "modules": sorted(modules)}
+        request |= {"packages": [*packages]} if packages else {}
         recorded, live = await self._journal.recorded(KIND, request, dict[str, Any], work)
         if not live:
             self._was_replayed = True
             for name, arguments in recorded["asked"]:
                 with contextlib.suppress(AlitaError):  # the block met it, too
                     await answer(name, arguments)
+        self.written = [OutputFile(**file) for file in recorded.get("written", [])]
         return from_plain(SessionOutcome, recorded["outcome"])
 
     def _opened(self, files: Sequence[Path], modules: Mapping[str, str], functions: Sequence[str]) -> Session:
@@ -157,10 +188,15 @@ class PythonSession:
         if self._live.session is None:
             for folder in self._folders:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-            read = (*files, *self._folders)
+            built = () if self._environments is None else (self._environments.open_built(),)
+            read = (*files, *self._folders, *built)
             sandbox = made_by(self._sandbox)
             self._live.session = sandbox.session(
-                read=read, modules=modules, functions=functions, host=self._live.answer
+                read=read,
+                write=self._outputs.make() if self._outputs is not None else None,
+                modules=modules,
+                functions=functions,
+                host=self._live.answer,
             )
         return self._live.session
 
@@ -217,12 +253,19 @@ async def run_in_session(state: State, context: Context) -> Update:
     decision, host = decision_of(state), _Host(state, context)
     own = await modules_of(state, context)
     try:
+        packages = packages_of(decision.code, {**own, **server_modules(external_of(state))})
+    except LibraryError as wrong:
+        return {"steps": [step(state, ok=False, finding=f"Not run: {wrong}")]}
+    if packages and (why := await context.consent.refusal_of_packages(packages)):
+        return {"steps": [step(state, ok=False, finding=f"Not run: {why}")]}
+    try:
         outcome = await context.python.run(
             decision.code,
             files=granted(state, context),
             modules={**own, **server_modules(external_of(state))},
             functions=_functions(state, context),
             answer=host.answer,
+            packages=packages,
         )
     except StoppedError as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
@@ -235,6 +278,7 @@ async def run_in_session(state: State, context: Context) -> Update:
     value = value if result is None or result.said is None else result.said
     notes = [
         kept_whole(state, context, text),
+        listing(context.python.written),
         "Of the output both ends are kept." if outcome.cut else "",
         _LOST if outcome.fresh else "",
         "" if outcome.ok and text else _unseen(decision.code, state, context),
@@ -243,6 +287,7 @@ async def run_in_session(state: State, context: Context) -> Update:
     pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
     finding = "\n".join(filter(None, [_finding(outcome, text), seen]))
     done = step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)
+    done = with_files_of(done, context.python.written)
     if result is not None and result.plain != result.said:
         done["plain"] = result.plain
     if outcome.ok and (found := await _of_variables(done, state, context)) is not None:
@@ -250,6 +295,20 @@ async def run_in_session(state: State, context: Context) -> Update:
     update = host.asked.update
     used = [*update.get("used", []), *host.called, *(imported(decision.code, tuple(own)) if outcome.ok else ())]
     return {"steps": [done | host.asked.marks], **update, "used": used}
+
+
+def packages_of(code: str, modules: Collection[str] = ()) -> tuple[str, ...]:
+    """The packages that code declares or imports and that do not come with alita.
+
+    Raises:
+        LibraryError: Its header is wrong.
+    """
+    from mcp_tools.environments.known import imported_packages
+
+    named = declared(code).packages
+    known = {import_name(one) for one in named}
+    found = [*named, *(one for one in imported_packages(code, modules) if import_name(one) not in known)]
+    return tuple(one for one in found if not is_provided(one))
 
 
 def _unseen(code: str, state: State, context: Context) -> str:

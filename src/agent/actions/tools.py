@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from agent.actions.server_tools import ALL_TOOLS, FOLDED, arranged, external_of
+from agent.answer import OutputFile
 from agent.consent.external_tools import SERVER
 from agent.consent.provenance import Verdict, of_call
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.origins import origins_of, results_of
+from agent.material.outputs import with_outputs
 from agent.material.pictures import MOST_OF_ONE, Place, watched
 from agent.state import State
 from agent.steps import value_text
@@ -21,6 +23,7 @@ from mcp_tools.clients.replies import ReplyFile
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.prompt import data_block
 from mcp_tools.run import run_tool
+from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool, call_text
 
@@ -71,6 +74,8 @@ class CallResult:
     """The pictures in the result of an external tool."""
     returned: tuple[Json, ...] = ()
     """The one value that a program gets of an external tool; empty if that is the text."""
+    files: Sequence[OutputFile] = ()
+    """What a tool of the library wrote for the user."""
 
 
 async def call_tool(
@@ -79,8 +84,12 @@ async def call_tool(
     """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on."""
     shown = call_text(tool.name, arguments)
     granted = read if tool.capabilities.read else ()
+
+    async def run(folder: Path | None) -> Outcome:
+        return await run_tool(tool, arguments, context.sandbox, read=granted, write=folder)
+
     try:
-        outcome = await run_tool(tool, arguments, context.sandbox, read=granted)
+        outcome, files = await with_outputs(context, tool.capabilities.write, run)
     except ArgumentsError as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
@@ -91,7 +100,7 @@ async def call_tool(
         return CallResult(False, None, f"{shown} failed: {problem.message}")
     text = value_text(outcome.value)
     context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
-    return CallResult(True, outcome.value, f"{shown} = {text}", text)
+    return CallResult(True, outcome.value, f"{shown} = {text}", text, files=files)
 
 
 def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, context: Context) -> Verdict:

@@ -22,7 +22,7 @@ from mcp_tools.text import count_of, printable
 if TYPE_CHECKING:
     from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
-    from agent.consent.consent import CallProposal, ToolToApprove, UserReply
+    from agent.consent.consent import Asked, PackagesToInstall, ToolToApprove, UserReply
     from agent.consent.external_tools import ConfiguredServers
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.trust import Changed, Decisions
@@ -182,15 +182,17 @@ MAX_CALL = 1_000
 CHOICES = {"y": "yes", "n": "no", "b": "no, because …"}
 
 
-async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, always: bool) -> UserReply:
+async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
     """Ask what a run wants to know; the end of the input is a no.
 
     Of a long tool or call, the beginning is shown at first; `m` shows the rest.
     """
-    from agent.consent.consent import ToolToApprove
+    from agent.consent.consent import PackagesToInstall, ToolToApprove
 
     if isinstance(asked, ToolToApprove):
         return await _ask_whether_kept(asked, screen, always=always)
+    if isinstance(asked, PackagesToInstall):
+        return await _ask_about_packages(asked, screen)
     call = str(asked.arguments.get("action") or json.dumps(asked.arguments))
     what = asked.tool or (call.partition("(")[0] if asked.name == "use_tool" else asked.name)
     screen.note(f"\n{_escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {_escaped(call[:MAX_CALL])}")
@@ -213,6 +215,24 @@ async def ask_user(asked: ToolToApprove | CallProposal, screen: Screen, *, alway
         taken = asked.tool if chosen == "a" else asked.folders[0]
         screen.note(f"To take it back: alita mcp forget {shlex.quote(_escaped(taken))}")
     return await _reply(chosen)
+
+
+async def _ask_about_packages(asked: PackagesToInstall, screen: Screen) -> UserReply:
+    if not asked.releases:
+        names = ", ".join(asked.unknown)
+        screen.note(
+            f"\nA program or tool wants the package {names}, which few people use. "
+            "Looking it up tells the index its name."
+        )
+        return await _reply(await choose("Look it up?", CHOICES, spoken=screen.spoken))
+    size = f" ({asked.size / 1e6:.0f} MB)" if asked.size else ""
+    screen.note(
+        f"\n{', '.join(asked.wanted)} would be installed for programs and tools{size}, apart from your own Python:"
+    )
+    screen.note(f"  {', '.join(asked.releases)}")
+    if asked.unknown:
+        screen.note(f"  Few people use {', '.join(asked.unknown)}: look at it before you allow it.")
+    return await _reply(await choose("Allow it from now on?", CHOICES, spoken=screen.spoken))
 
 
 async def _reply(chosen: str) -> UserReply:

@@ -1,8 +1,10 @@
-"""Pictures in the terminal: the protocols of kitty (also Ghostty) and iTerm2 (also WezTerm)."""
+"""Pictures in the terminal: the protocols of kitty (also Ghostty), iTerm2 (also WezTerm), and sixel."""
 
 from __future__ import annotations
 
 import base64
+import io
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +14,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8\xff"
 _CHUNK = 4_096
 _MOST_BYTES = 8_000_000
+_SIXEL_COLOURS = 64
 _COLUMN_PIXELS = 8
 """Assumed width of a column; a wider picture is scaled to the terminal."""
 
@@ -30,7 +33,35 @@ def picture_bytes(path: Path, environ: Mapping[str, str], columns: int) -> bytes
     if program in {"iTerm.app", "WezTerm"} and data.startswith((_PNG, _JPEG)):
         head = f"\x1b]1337;File=inline=1;size={len(data)};preserveAspectRatio=1:".encode()
         return head + base64.b64encode(data) + b"\x07\n"
+    if term.startswith(("foot", "mlterm", "contour")) or "WT_SESSION" in environ:
+        return _sixel(data, columns) if data.startswith((_PNG, _JPEG)) else b""
     return b""
+
+
+def _sixel(data: bytes, columns: int) -> bytes:
+    """Rows of six pixels: for each colour the columns that have it, a character each, `!` and a count for repeats."""
+    try:
+        from PIL import Image
+
+        with Image.open(io.BytesIO(data)) as opened:
+            opened.thumbnail((columns * _COLUMN_PIXELS, 4 * columns * _COLUMN_PIXELS))
+            picture = opened.convert("RGB").quantize(_SIXEL_COLOURS)
+    except (ImportError, OSError, ValueError, Image.DecompressionBombError):
+        return b""
+    palette, (width, height), pixels = picture.getpalette() or [], picture.size, picture.tobytes()
+    parts = [f'\x1bPq"1;1;{width};{height}']
+    for number in range(len(palette) // 3):
+        red, green, blue = (round(part * 100 / 255) for part in palette[3 * number : 3 * number + 3])
+        parts.append(f"#{number};2;{red};{green};{blue}")
+    for top in range(0, height, 6):
+        rows = [pixels[y * width : (y + 1) * width] for y in range(top, min(top + 6, height))]
+        for colour in sorted(set().union(*rows)):
+            marks = (sum(1 << y for y, row in enumerate(rows) if row[x] == colour) for x in range(width))
+            runs = ((chr(63 + mark), len([*same])) for mark, same in itertools.groupby(marks))
+            parts.append(f"#{colour}" + "".join(f"!{many}{mark}" if many > 3 else mark * many for mark, many in runs))
+            parts.append("$")
+        parts.append("-")
+    return "".join([*parts, "\x1b\\\n"]).encode()
 
 
 def _kitty(png: bytes, columns: int) -> bytes:

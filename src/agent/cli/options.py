@@ -33,6 +33,7 @@ Continue = Annotated[bool, opt("-c --continue", "Continue the last conversation.
 Resume = Annotated[bool, opt("--resume", "Reopen the last session, or the one with this id: --resume [ID].", _INPUT)]
 
 ToFile = Annotated[Path | None, opt("-o --output FILE", "Write the answer to a file.", _OUTPUT)]
+OutputsTo = Annotated[Path | None, opt("--out DIR", "Copy the files that programs make to a folder.", _OUTPUT)]
 AsJson = Annotated[bool, opt("--json", "Print one JSON object.", _OUTPUT)]
 JsonStream = Annotated[bool, opt("--json-stream", "Print events as JSON lines; the last is the answer.", _OUTPUT)]
 Schema = Annotated[Path | None, opt("--schema FILE", "Answer in JSON that fits this JSON Schema.", _OUTPUT)]

@@ -225,7 +225,7 @@ class Screen:
         self._finish_stream()
         if self._printed and isinstance(event, e.StepStarted) and event.action == "answer":
             return  # the answer stands above
-        if isinstance(event, e.PictureShown) and self._picture(Path(event.copy)):
+        if isinstance(event, e.PictureShown) and self.picture(Path(event.copy)):
             return
         line = line_of(event, verbose=verbose)
         if verbose and isinstance(event, e.RunFinished) and event.answer.quality:
@@ -237,7 +237,7 @@ class Screen:
         if line is not None:
             self.line(line)
 
-    def _picture(self, path: Path) -> bool:
+    def picture(self, path: Path) -> bool:
         """Show a picture, if the terminal can."""
         shown = picture_bytes(path, os.environ, self.width) if self.animated else b""
         if shown:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.cli.interactive.pastes import Pastes
     from agent.cli.screen import Screen
-    from agent.consent.consent import CallProposal, ToolToApprove, UserReply
+    from agent.consent.consent import Asked, UserReply
 
 
 class Activity:
@@ -168,7 +168,7 @@ class RunDisplay:
         self._screen.end_work()
         self._keys.close()
 
-    async def confirm(self, asked: ToolToApprove | CallProposal, *, always: bool = False) -> UserReply:
+    async def confirm(self, asked: Asked, *, always: bool = False) -> UserReply:
         """Ask the user; `always` may be said of new tools."""
         with self.paused():
             return await ask_user(asked, self._screen, always=always)

@@ -167,6 +167,9 @@ class Settings(BaseModel):
     approval: Literal["ask", "auto", "never"] = Field(
         "auto", description="Whether to keep a new tool: ask, auto (always) or never."
     )
+    packages: Literal["ask", "auto", "never"] = Field(
+        "ask", description="Whether to install packages that programs and tools need: ask, auto (always) or never."
+    )
     servers: Names = Field(("all",), description="MCP servers to use, by name: all, none, or some of them.")
     download: Literal["terminal", "always", "never"] = Field(
         "terminal",

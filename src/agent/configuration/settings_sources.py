@@ -63,6 +63,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "logins": "it would choose whose passwords are used",
     "isolation": "it would choose how tools are isolated from your machine",
     "download": "it would choose what is downloaded to your machine",
+    "packages": "it would choose which packages are installed without asking you",
     "approval": "it would choose which tools are kept without asking you",
     "keep_runs": "it would choose which of your runs are removed",
     "log_days": "it would choose which of your logs are removed",

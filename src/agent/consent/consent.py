@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,10 +15,13 @@ from agent.consent.grants import Grants
 from agent.consent.named_paths import MAX_PATH, REFUSAL
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
+from mcp_tools.errors import AlitaError
+from mcp_tools.packages import is_provided
 from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
     from mcp_tools.clients.servers import Servers
+    from mcp_tools.environments.store import Environments
 
 ApprovalMode = Literal["ask", "auto", "never"]
 """`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
@@ -70,6 +73,21 @@ class CallProposal:
 
 
 @dataclass(frozen=True, slots=True)
+class PackagesToInstall:
+    """Packages that a program or a tool needs and the user has not allowed yet."""
+
+    wanted: tuple[str, ...]
+    """As the code names them: `scipy>=1.11`."""
+    releases: tuple[str, ...]
+    """Each package that is new, with its version: those that are wanted, and what they pull in. None before the index
+    is asked, which it is of unknown names only if the user agrees."""
+    unknown: tuple[str, ...]
+    """Those of them that are not among the most used packages."""
+    size: int
+    """Bytes to fetch, at most."""
+
+
+@dataclass(frozen=True, slots=True)
 class UserReply:
     """The reply of the user who is asked."""
 
@@ -80,7 +98,8 @@ class UserReply:
     """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
 
 
-Confirm = Callable[[ToolToApprove | CallProposal], Awaitable[UserReply | bool]]
+Asked = ToolToApprove | CallProposal | PackagesToInstall
+Confirm = Callable[[Asked], Awaitable[UserReply | bool]]
 """Asks the user. True and False are short for replies without a reason."""
 NOT_APPROVED = "it was not approved"
 USER_SAID = "the user says: "
@@ -102,6 +121,10 @@ class Consent:
     """Why each call of an external tool needs consent, where it does."""
     grants: Grants | None = None
     """The standing permissions; None in a replay."""
+    environments: Environments | None = None
+    """Where packages are installed; None in a replay."""
+    packages: ApprovalMode = "ask"
+    """Of packages that the user has not allowed: `auto` installs them, `never` does not."""
     say: Callable[[str], None] = lambda _: None
     """Passes the reason of a refused call on as a message of the user."""
 
@@ -109,7 +132,7 @@ class Consent:
         self._asking = asyncio.Lock()
         self._of_tools: dict[str, str] = {}
 
-    async def _reply(self, asked: ToolToApprove | CallProposal) -> UserReply:
+    async def _reply(self, asked: Asked) -> UserReply:
         """Ask the user. Without one, the reply is no."""
         if self.confirm is None:
             return UserReply(False)
@@ -170,6 +193,47 @@ class Consent:
             "never": "tools are not kept: approval is set to never",
             "ask": "approval is set to ask, and nobody could be asked; --approve auto keeps it",
         }[self.approval or "auto"]
+
+    async def refusal_of_packages(self, packages: Sequence[str]) -> str:
+        """Why packages are not installed for this run; empty if they are there or may be. The journal holds it."""
+        wanted = sorted({*packages})
+
+        async def perform() -> Json:
+            assert self.environments is not None
+            try:
+                unknown = self.environments.unknown(wanted)
+                names = PackagesToInstall(tuple(wanted), (), unknown, 0)
+                if unknown and (why := await self._refused_packages(names)):
+                    return why
+                plan = await self.environments.plan(wanted)
+                new = tuple(map(str, plan.new))
+                asked = PackagesToInstall(plan.wanted, new, plan.unknown, plan.size)
+                if new and (why := await self._refused_packages(asked)):
+                    return why
+                if plan.new:
+                    await asyncio.to_thread(self.environments.allow, plan)
+            except AlitaError as error:
+                return str(error)
+            return ""
+
+        if all(map(is_provided, wanted)):
+            return ""
+        return str(await self.journal.call("packages", {"packages": wanted}, perform))
+
+    async def _refused_packages(self, asked: PackagesToInstall) -> str:
+        """Why packages are not looked up, or not installed: a name that few use may be made up, or carry a secret."""
+        why = f"{', '.join(asked.releases or asked.unknown)} may not be installed: "
+        how = f"to allow it: alita packages allow {' '.join(asked.wanted)}"
+        if self.packages == "never":
+            return f"{why}the setting packages is never"
+        if self.packages == "auto":
+            return f"{why}few people use it; {how}" if asked.unknown else ""
+        if self.confirm is None:
+            return f"{why}nobody can be asked here; {how}"
+        reply = await self._reply(asked)
+        if reply.allowed:
+            return ""
+        return f"{why}the user does not allow it" + (f"; {USER_SAID}{reply.reason}" if reply.reason else "")
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
         """Why an external tool is not called; empty where it may be."""

@@ -82,7 +82,7 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
         if len(list(Path("/proc/self/task").iterdir())) > 1:
             raise OSError("a thread was started before, which would stay outside")
         if landlock_abi() > 0:
-            Grants(granted["read"], _DEVICES).confine(*granted["write"])
+            Grants(granted["read"], _DEVICES, []).confine(*granted["write"])
         if platform_machine() in seccomp.AUDIT_ARCH:
             seccomp.Filter(seccomp.template(platform_machine(), metadata=True)).install()
     except OSError as error:

@@ -39,6 +39,13 @@ _CHOICES: dict[ToolChoice, str] = {
 }
 
 
+def _sent(tool: dict[str, Any]) -> dict[str, Any]:
+    """A function as it is sent: that it takes no other arguments is checked here, and need not be said."""
+    function = tool["function"]
+    parameters = {name: value for name, value in function["parameters"].items() if name != "additionalProperties"}
+    return {**tool, "function": {**function, "parameters": parameters}}
+
+
 class FunctionRequest:
     """One request for a reply that may call functions, as each rung puts it; the conversation is in native form."""
 
@@ -52,7 +59,7 @@ class FunctionRequest:
         """How a rung asks."""
         choice: dict[str, Any] = {"tool_choice": self._choice} if self._choice != "auto" else {}
         if rung == "native":
-            extra = {"tools": self._tools, **choice}
+            extra = {"tools": [*map(_sent, self._tools)], **choice}
             return RungRequest(self._messages, extra, self._read_native, again="Call a function.")
         messages = in_words(self._messages, self._listing())
         if rung == "text":

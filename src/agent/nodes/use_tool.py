@@ -11,6 +11,7 @@ from agent.actions.tools import call_external, call_tool, ruling_on
 from agent.consent.permission import unless_wanted
 from agent.context import Context
 from agent.material.attached import granted, with_paths
+from agent.material.outputs import listing, with_files_of
 from agent.material.pictures import seen_pictures
 from agent.state import State
 from agent.steps import decision_of, failed, kept_whole, step
@@ -35,8 +36,9 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
             return failed(state, context, str(gone), gone.message)
         result = await call_tool(context, tool, with_paths(decision.arguments, state), read=granted(state, context))
     pictures, told = await seen_pictures(result.places, context, state["question"], is_read=False)
-    note = kept_whole(state, context, result.text)
+    note = " ".join(filter(None, [kept_whole(state, context, result.text), listing(result.files)]))
     finding = f"{result.finding}\n{told}" if told else result.finding
     done = step(state, ok=result.ok, finding=finding, value=result.value, note=note, pictures=pictures)
+    done = with_files_of(done, result.files)
     text = f"{result.text}\n{told}" if told else result.text
     return {"steps": [done | {"result": text}], "used": [decision.tool] if result.ok else []}

@@ -101,8 +101,9 @@ class JournaledSandbox:
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call, or gives the recorded outcome."""
+        request = {name: value for name, value in as_plain(job).items() if name != "write"}
         outcome, _ = await self._journal.recorded(
-            "sandbox", as_plain(job), Outcome, lambda: made_by(self._sandbox).run(self._in_time(job))
+            "sandbox", request, Outcome, lambda: made_by(self._sandbox).run(self._in_time(job))
         )
         return outcome
 
@@ -128,12 +129,13 @@ class JournaledSandbox:
         self,
         *,
         read: Sequence[Path] = (),
+        write: Path | None = None,
         modules: Mapping[str, str] | None = None,
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> Session:
         """The sandbox's own."""
-        return made_by(self._sandbox).session(read=read, modules=modules, functions=functions, host=host)
+        return made_by(self._sandbox).session(read=read, write=write, modules=modules, functions=functions, host=host)
 
     async def aclose(self) -> None:
         """Ends the sandbox, not the journal."""

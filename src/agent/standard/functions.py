@@ -13,6 +13,7 @@ from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
 from agent.state import Action, Decision, Reply, State
 from agent.web.page import SOURCES
+from mcp_tools.header import with_declared
 from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema
 
@@ -21,6 +22,7 @@ FINAL = "final_answer"
 WHY = "why"
 """The reason of a call, for the person who watches; see `standard.md`. No action gets it."""
 _TEXT: dict[str, Any] = {"type": "string"}
+_PACKAGES: dict[str, Any] = {"type": "array", "items": _TEXT}
 _LONGEST_REASON = 300
 
 
@@ -33,7 +35,7 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "run_code": _function(
         "run_python",
         "Runs Python; variables stay. print() what to see.",
-        {"code": _TEXT, FINAL: _TEXT},
+        {"code": _TEXT, "packages": _PACKAGES, FINAL: _TEXT},
         ["code"],
     ),
     "create_tool": _function(
@@ -47,7 +49,8 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
                 "input. Without it, the last one again.",
             },
             "arguments": {"type": "object"},
-            "objection": {"type": "string", "description": "Why a failed test is wrong."},
+            "writes_files": {"type": "boolean"},
+            "objection": _TEXT,
             FINAL: _TEXT,
         },
         ["arguments"],
@@ -131,10 +134,12 @@ def decision_of_call(
     added = {name: str(arguments.get(name, "")) for name in (WHY, FINAL) if name not in own}
     why, final = one_line(said or added.get(WHY, ""), _LONGEST_REASON), added.get(FINAL, "")
     if action == "run_code":
-        return Decision(action, why, code=arguments["code"], final=final, call=call.id)
+        code = with_declared(arguments["code"], arguments.get("packages", ()))
+        return Decision(action, why, code=code, final=final, call=call.id)
     if action == "create_tool":
         given, objection = arguments["arguments"], arguments.get("objection", "")
         code = arguments.get("code") or _proposed(replies)
+        code = with_declared(code, write=arguments.get("writes_files", False))
         return Decision(action, why, arguments=given, code=code, objection=objection, final=final, call=call.id)
     if action == "read_file":
         page, find = arguments.get("page", 1), arguments.get("find", "")

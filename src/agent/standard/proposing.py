@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from agent.actions.creation import short_path, tell_creation
+from agent.actions.python_session import packages_of
 from agent.actions.tools import shown_tool
+from agent.answer import OutputFile
 from agent.consent.consent import USER_SAID
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
+from agent.material.outputs import listing, with_files_of, with_outputs
 from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import decision_of, failed, step, value_text
 from agent.strategy import Update
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
-from mcp_tools.errors import StoppedError
+from mcp_tools.errors import LibraryError, StoppedError
+from mcp_tools.header import declared
 from mcp_tools.packages import file_packages
 from mcp_tools.text import one_line
-from mcp_tools.tool import Capabilities
 
 _MEND = "Mend code or docstring, or say as objection why a test is wrong, and propose it again; or answer."
 
@@ -30,6 +36,13 @@ async def propose_tool(state: State, context: Context) -> Update:
     assert context.examiner is not None
     decision = decision_of(state)
     files = present(state, context)
+    try:
+        wanted, fetched = declared(decision.code), packages_of(decision.code)
+    except LibraryError as wrong:
+        return failed(state, context, f"No tool could be created: {wrong}", f"no tool: {wrong}")
+    if fetched and (why := await context.consent.refusal_of_packages(fetched)):
+        return failed(state, context, f"No tool could be created: {why}", f"no tool: {why}")
+    packages = (*(file_packages() if files else ()), *fetched)
     proposal = Proposal(
         question=state["question"],
         code=decision.code,
@@ -40,20 +53,14 @@ async def propose_tool(state: State, context: Context) -> Update:
         data=granted(state, context),
         run_id=context.run_id,
         model=context.models.for_role(Role.COORDINATOR).name,
-        capabilities=Capabilities(read=True, packages=file_packages()) if files else Capabilities(),
+        capabilities=replace(wanted, read=bool(files), packages=tuple(dict.fromkeys(packages))),
     )
     try:
-        creation = await prove(
-            proposal,
-            examiner=context.examiner,
-            sandbox=context.sandbox,
-            library=context.library,
-            tell=partial(tell_creation, context),
-        )
+        creation, outputs = await with_outputs(context, wanted.write, lambda folder: _prove(proposal, context, folder))
     except (ModelError, ModelOutputError, StoppedError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")
     if creation.tool is None:
-        return _not_kept(state, context, creation)
+        return _not_kept(state, context, creation, outputs)
     tool = creation.tool
     if creation.choice == "create":
         context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
@@ -68,21 +75,33 @@ async def propose_tool(state: State, context: Context) -> Update:
     )
     kept = f"Kept as {tool.name}." if creation.choice == "create" else f"The library has it: {tool.name}."
     known = {tool["name"] for tool in state["tools"]}
+    done = step(state, ok=True, finding=shown, value=creation.value, note=f"{listing(outputs)} {kept}".strip())
     return {
-        "steps": [step(state, ok=True, finding=shown, value=creation.value, note=kept)],
+        "steps": [with_files_of(done, outputs)],
         "created": [tool.name] if creation.choice == "create" else [],
         "used": [tool.name],
         "tools": state["tools"] if tool.name in known else [*state["tools"], shown_tool(tool)],
     }
 
 
-def _not_kept(state: State, context: Context, creation: Creation) -> Update:
+async def _prove(proposal: Proposal, context: Context, folder: Path | None) -> Creation:
+    assert context.examiner is not None
+    return await prove(
+        replace(proposal, write=folder),
+        examiner=context.examiner,
+        sandbox=context.sandbox,
+        library=context.library,
+        tell=partial(tell_creation, context),
+    )
+
+
+def _not_kept(state: State, context: Context, creation: Creation, outputs: Sequence[OutputFile]) -> Update:
     """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
     refused = creation.choice == "refused"
     if not refused:
         context.emit(Note(f"not kept as a tool: {one_line(creation.headline, 300)}"))
     ok = creation.answered
-    shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
+    shown = f"Its result here: {value_text(creation.value)}\n{listing(outputs)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
     if USER_SAID in creation.reason:
         done |= {"final": ""}  # the model goes on with what the user says
@@ -90,4 +109,4 @@ def _not_kept(state: State, context: Context, creation: Creation) -> Update:
         done["final"] = "{}"  # another version is not wanted either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"final": "", "note": _MEND}
-    return {"steps": [done]}
+    return {"steps": [with_files_of(done, outputs)]}

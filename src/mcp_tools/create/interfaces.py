@@ -50,6 +50,8 @@ class Proposal:
     files: tuple[Path, ...] = ()
     data: tuple[Path, ...] = ()
     """What was made of the files for programs, which may be read too."""
+    write: Path | None = None
+    """Where the call that answers the question leaves files for the user."""
     run_id: str = ""
     model: str = ""
     """Who wrote the code, for the provenance."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from mcp_tools.create.documented_function import DocumentedFunction
 from mcp_tools.create.interfaces import Proposal, TrialCall
@@ -70,13 +71,16 @@ class ProposalRunner:
             return None
         return await self.run(tool, call)
 
-    async def run_fresh(self, source: str, name: str, call: TrialCall, seconds: float = _CALL_SECONDS) -> Outcome:
-        """Makes a call of any source, whether or not an equal one was made."""
+    async def run_fresh(
+        self, source: str, name: str, call: TrialCall, seconds: float = _CALL_SECONDS, write: Path | None = None
+    ) -> Outcome:
+        """Makes a call of any source, whether or not an equal one was made; only in `write` its files stay."""
         source = with_files(source, call.files)
         packages = imported(source, self.proposal.capabilities.packages)
         read = (*self.proposal.files, *self.proposal.data)
         limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
-        return await self._sandbox.run(Job(source, name, call.arguments, read=read, packages=packages, limits=limits))
+        job = Job(source, name, call.arguments, read=read, write=write, packages=packages, limits=limits)
+        return await self._sandbox.run(job)
 
     def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:
         """Takes an outcome for what a call of this source gives."""

@@ -36,8 +36,8 @@ from mcp_tools.create.sample_files import usable, writable
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.trial import Draft
 from mcp_tools.errors import AlitaError, LibraryError
+from mcp_tools.header import with_header
 from mcp_tools.library.arguments import validate_result
-from mcp_tools.packages import with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Status, Tool
@@ -94,7 +94,7 @@ async def prove(
         arguments = without_absent(arguments, tool.input_schema)
     tell(function.spec)
     call, seconds = TrialCall(arguments), proposal.capabilities.seconds or Limits().wall_seconds
-    first = await runner.run_fresh(proposal.code, function.spec.name, call, seconds)
+    first = await runner.run_fresh(proposal.code, function.spec.name, call, seconds, proposal.write)
     runner.remember(proposal.code, call, first)
     tell(first)
 
@@ -175,7 +175,7 @@ async def _proved(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "rejected": rejected,
     }
-    source = with_header(draft.tool.source, draft.tool.capabilities.packages)
+    source = with_header(draft.tool.source, draft.tool.capabilities)
     try:
         tool = await library.register(replace(draft.tool, source=source, provenance=provenance))
     except LibraryError as problem:

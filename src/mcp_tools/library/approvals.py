@@ -60,8 +60,10 @@ class ApprovedHashes:
 
 @functools.lru_cache(maxsize=256)
 def _hash_of(capabilities: Capabilities) -> str:
-    """A limit that is not declared is not in it."""
+    """A limit that is not declared is not in it, nor is what earlier versions did not know."""
     declared = {name: value for name, value in asdict(capabilities).items() if value is not None}
+    if not capabilities.write:
+        del declared["write"]
     return hashlib.sha256(canonical(declared)).hexdigest()
 
 

@@ -12,6 +12,7 @@ import stat
 import tempfile
 from pathlib import Path
 
+from mcp_tools.environments.store import Environments
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import (
     DEVICES,
@@ -130,6 +131,7 @@ class BubblewrapSandbox(WarmSandbox):
             *(("--ro-bind", path, path) for path in environment.mounted),
             *(("--dev-bind", path, path) for path in DEVICES),
             *(("--ro-bind", grant.real, grant.path) for grant in environment.read),
+            *(("--bind", grant.real, grant.path) for grant in environment.write),
         ]
         program = [str(self._program), *spaces, "--as-pid-1", "--new-session"]
         return [*program, *(part for mount in mounts for part in mount), "--remount-ro", "/", "--chdir", "/"]
@@ -147,6 +149,8 @@ def _others_can_read(environment: Environment) -> bool:
     """Whether every user may read what is mounted, now and later: only then can root's become another user's."""
     own = (library_folders()[0] + "/os.py", inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
+        return False
+    if environment.write:  # the folder stays its owner's, who is the one that writes
         return False
     paths = [Path(grant.real) for grant in environment.read]
     return all(not (environment.live and path.is_dir()) and readable_by_all(path) for path in paths)
@@ -178,7 +182,7 @@ class SandlockSandbox(WarmSandbox):
         before = _CONFINE.format(
             folder=str(folder.parent),
             readable=[*environment.readable, str(folder), "/proc"],
-            writable=[scratch, *DEVICES],
+            writable=[scratch, *DEVICES, *(grant.path for grant in environment.write)],
         )
         command = interpreter_command(
             environment,
@@ -232,12 +236,15 @@ BACKENDS: dict[str, type[WarmSandbox]] = {
 """From the strongest to the weakest."""
 
 
-async def open_sandbox(*, backend: str | None = None, allow_weak: bool = False) -> Sandbox:
+async def open_sandbox(
+    *, backend: str | None = None, allow_weak: bool = False, environments: Environments | None = None
+) -> Sandbox:
     """Opens the strongest sandbox there is. Its start is the probe: each layer is tried, never assumed.
 
     Args:
         backend: `bubblewrap`, `sandlock` or `none`, to have that one and no other.
         allow_weak: Whether a sandbox below level medium will do: it protects from accidents only.
+        environments: For packages that do not come with alita.
 
     Raises:
         IsolationError: No back end gives level medium or better, and the weak one was not allowed.
@@ -251,6 +258,7 @@ async def open_sandbox(*, backend: str | None = None, allow_weak: bool = False) 
         if name == "none" and not allow_weak:
             continue
         sandbox = BACKENDS[name]()
+        sandbox.environments = environments
         try:
             await sandbox.open()
         except IsolationError as error:

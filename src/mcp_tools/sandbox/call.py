@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
-from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
+from mcp_tools.sandbox.inside.scratch import OUTPUT_BYTES, OUTPUT_FILES, QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.zygote import Ending, Zygote
@@ -121,8 +121,9 @@ def death(ending: Ending, limits: Limits) -> Problem:
     if ending.lost:
         return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
     if ending.over_quota:
-        message = f"the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may hold: write less"
-        return Problem("denied", f"the call put more into its scratch folder than {message}")
+        message = f"the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may hold"
+        message += f" (files for the user: {OUTPUT_BYTES:,} bytes and {OUTPUT_FILES:,} files)"
+        return Problem("quota", f"the call put more into its scratch folder than {message}")
     if not os.WIFSIGNALED(ending.status):
         code = os.waitstatus_to_exitcode(ending.status)
         return Problem("exit", f"the process ended itself with status {code} (os._exit) before its result was sent")

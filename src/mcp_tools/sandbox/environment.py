@@ -87,45 +87,50 @@ class Environment:
     read: tuple[Grant, ...] = ()
     packages: tuple[str, ...] = ()
     """Packages as the job names them."""
+    built: str = ""
+    """The folder of a locked environment, which takes the place of the host's packages."""
+    write: tuple[Grant, ...] = ()
+    """At most one folder that calls may write into, and in which they begin."""
     live: bool = False
     """Whether it is a session's: packages are imported on demand, and what stands in the folders may change."""
 
     @classmethod
-    def of(cls, job: Job) -> Environment:
-        """The environment that a job wants.
-
-        Raises:
-            GrantError: A path cannot be granted, or a package is not installed.
-        """
-        packages = needed(job.packages, (job.source, *job.modules.values()))
-        for name in packages:
-            if not installed((name,)):
-                raise GrantError(f"the package {name!r} is not installed here: pip install {name}")
-        return cls(_grants(job.read), packages)
-
-    @classmethod
-    def of_session(cls, read: Iterable[Path]) -> Environment:
-        """The environment of a session that may read these paths.
+    def of(cls, job: Job, built: str = "") -> Environment:
+        """The environment that a job wants; `built` is the folder of its packages if they do not come with alita.
 
         Raises:
             GrantError: A path cannot be granted.
         """
-        return cls(_grants(read), installed(tuple(dict.fromkeys((*BASE_PACKAGES, *FILE_PACKAGES)))), live=True)
+        return cls(_grants(job.read), packages_of(job), built, write=_grants([job.write] if job.write else []))
+
+    @classmethod
+    def of_session(cls, read: Iterable[Path], write: Path | None = None) -> Environment:
+        """The environment of a session that may read these paths, and write into a folder.
+
+        Raises:
+            GrantError: A path cannot be granted.
+        """
+        packages = installed(tuple(dict.fromkeys((*BASE_PACKAGES, *FILE_PACKAGES))))
+        return cls(_grants(read), packages, write=_grants([write] if write else []), live=True)
 
     @property
     def mounted(self) -> tuple[str, ...]:
         """What calls may read beside the granted paths."""
-        return (*system_paths(), inside_source(), *(package_folders() if self.packages else ()))
+        return (*system_paths(), inside_source(), *self._packages)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The granted paths."""
-        return tuple(grant.path for grant in self.read)
+        return tuple(grant.path for grant in (*self.read, *self.write))
 
     @property
     def search_path(self) -> tuple[str, ...]:
         """`sys.path` inside, without the folder of the sandbox's own source."""
-        return (*library_folders(), *(package_folders() if self.packages else ()))
+        return (*library_folders(), *self._packages)
+
+    @property
+    def _packages(self) -> tuple[str, ...]:
+        return (self.built,) if self.built else package_folders() if self.packages else ()
 
     @property
     def readable(self) -> tuple[str, ...]:
@@ -137,6 +142,11 @@ class Environment:
         """Packages that cannot be imported although they may stand beside the named ones, which do not require them."""
         own = {name for package in self.packages for name in (package, *required(package))}
         return tuple(sorted(_ONLY_NAMED - {import_name(name).lower() for name in own}))
+
+
+def packages_of(job: Job) -> tuple[str, ...]:
+    """The packages that a job needs."""
+    return needed(job.packages, (job.source, *job.modules.values()))
 
 
 def _opened(path: str) -> tuple[str, os.stat_result]:

@@ -59,6 +59,7 @@ ProblemKind = Literal[
     "cpu_time",  # the call used more processor time than its limit
     "memory",  # the call needed more memory than its limit
     "exit",  # sys.exit, os._exit or a signal ended the call without a result
+    "quota",  # the call wrote more than its folders may hold
     "denied",  # the sandbox refused a file, the network or a process
     "sandbox",  # the sandbox itself failed
 ]
@@ -87,6 +88,8 @@ class Job:
     arguments: dict[str, Json] = field(default_factory=dict)
     read: tuple[Path, ...] = ()
     """Files or folders that may be read, seen inside at the same absolute path."""
+    write: Path | None = None
+    """A folder that may be read and written, in which the call begins; its scratch folder if None."""
     modules: dict[str, str] = field(default_factory=dict)
     """Sources of library tools that this program may import by name."""
     packages: tuple[str, ...] = ()
@@ -175,6 +178,9 @@ class Session(Protocol):
     def offer(self, name: str, source: str) -> None:
         """Makes a further module importable from the next block on."""
 
+    def import_from(self, folder: Path) -> None:
+        """Makes the packages of a folder importable from the next block on; the session may read it."""
+
     async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
         """Runs a block of code; blocks wait for each other.
 
@@ -206,6 +212,7 @@ class Sandbox(Protocol):
         self,
         *,
         read: Sequence[Path] = (),
+        write: Path | None = None,
         modules: Mapping[str, str] | None = None,
         functions: Sequence[str] = (),
         host: Host | None = None,
@@ -214,6 +221,7 @@ class Sandbox(Protocol):
 
         Args:
             read: Files and folders that may be read, also what comes into the folders later.
+            write: The folder in which code begins, and that it may write into. Without one it is gone with the process.
             modules: Sources of library tools by the name to import.
             functions: Functions of the host that code may call: `search(query, limit=5)`, or a bare name where all
                 arguments are given by name. Defaults stay with the host: only what a call gives is sent.

@@ -49,6 +49,7 @@ class LiveSession:
         sandbox: WarmSandbox,
         *,
         read: Sequence[Path],
+        write: Path | None,
         modules: Mapping[str, str],
         functions: Sequence[str],
         host: Host | None,
@@ -56,11 +57,12 @@ class LiveSession:
         if functions and host is None:
             raise ValueError("functions need a host that answers them")
         self._sandbox = sandbox
-        self._read = tuple(read)
+        self._read, self._write = tuple(read), write
         self._functions = [_form(text) for text in functions]
         self._host = host
         self._modules = dict(modules)
         self._unknown = dict(modules)  # those that the process was not told of yet
+        self._paths: list[str] = []
         self._process: _Process | None = None
         self._turn = asyncio.Lock()
         self._held: tuple[Environment, Zygote] | None = None
@@ -71,6 +73,10 @@ class LiveSession:
         """Makes a further module importable from the next block on."""
         if self._modules.get(name) != source:
             self._modules[name] = self._unknown[name] = source
+
+    def import_from(self, folder: Path) -> None:
+        """Makes the packages of a folder importable from the next block on; see `Session`."""
+        self._paths = [str(folder), *(path for path in self._paths if path != str(folder))]
 
     async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
         """Runs a block of code; see `Session`."""
@@ -85,7 +91,7 @@ class LiveSession:
             self._blocks += 1
             modules, self._unknown = self._unknown, {}
             try:
-                outcome = await process.run(self._blocks, code, modules, limits)
+                outcome = await process.run(self._blocks, code, modules, self._paths, limits)
             finally:
                 if not process.trusted and self._held is not None:
                     self._sandbox.retire(*self._held)
@@ -96,13 +102,15 @@ class LiveSession:
         self._closed = True
         if self._process is not None:
             await self._process.end()
-        if self._held is not None and self._read and not self._held[1].busy:  # nobody else has these folders
+        if (
+            self._held is not None and (self._read or self._write) and not self._held[1].busy
+        ):  # nobody else has these folders
             self._sandbox.retire(*self._held)
 
     async def _start(self, limits: Limits) -> _Process:
         if self._closed:
             raise IsolationError("the session is closed")
-        environment = await asyncio.to_thread(Environment.of_session, self._read)
+        environment = await asyncio.to_thread(Environment.of_session, self._read, self._write)
         zygote = await self._sandbox.interpreter(environment)
         self._held = environment, zygote
         self._unknown = dict(self._modules)
@@ -172,7 +180,9 @@ class _Process:
         """Whether it can run no more blocks."""
         return self._killed or self._gone.done()
 
-    async def run(self, number: int, code: str, modules: dict[str, str], limits: Limits) -> SessionOutcome:
+    async def run(
+        self, number: int, code: str, modules: dict[str, str], paths: Sequence[str], limits: Limits
+    ) -> SessionOutcome:
         """Runs a block of code."""
         block = self._block = _Block(number, limits)
         self._pipes.start(limits.output_bytes)
@@ -181,7 +191,7 @@ class _Process:
             either: list[asyncio.Future[Any]] = [self._zygote.resume(self._call), self._gone]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             self._look(block)
-            self._pipes.messages.send({"run": number, "code": code, "modules": modules})
+            self._pipes.messages.send({"run": number, "code": code, "modules": modules, "paths": paths})
             block.begun = True
             await block.settled.wait()
         except asyncio.CancelledError:

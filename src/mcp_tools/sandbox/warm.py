@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from mcp_tools.errors import IsolationError
+from mcp_tools.environments.lock import PackageError
+from mcp_tools.environments.store import Environments
+from mcp_tools.errors import IsolationError, UserError
+from mcp_tools.packages import is_provided
 from mcp_tools.sandbox.call import WatchedCall
-from mcp_tools.sandbox.environment import Environment, GrantError
+from mcp_tools.sandbox.environment import Environment, GrantError, packages_of
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
@@ -30,6 +33,8 @@ class WarmSandbox:
     """After so many calls an interpreter is replaced by a fresh one."""
 
     def __init__(self) -> None:
+        self.environments: Environments | None = None
+        """For packages that do not come with alita; without them, calls have none."""
         self._zygotes: OrderedDict[Environment, asyncio.Task[Zygote]] = OrderedDict()
         self._retired: dict[asyncio.Task[None], Zygote] = {}
         self._numbers = itertools.count(1)
@@ -67,12 +72,13 @@ class WarmSandbox:
         self,
         *,
         read: Sequence[Path] = (),
+        write: Path | None = None,
         modules: Mapping[str, str] | None = None,
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> LiveSession:
         """A session that is not started yet; see `Sandbox`."""
-        return LiveSession(self, read=read, modules=modules or {}, functions=functions, host=host)
+        return LiveSession(self, read=read, write=write, modules=modules or {}, functions=functions, host=host)
 
     async def interpreter(self, environment: Environment) -> Zygote:
         """The warm interpreter of an environment.
@@ -135,7 +141,7 @@ class WarmSandbox:
 
     async def _run(self, job: Job, what: str) -> Outcome:
         try:
-            environment = Environment.of(job)
+            environment = Environment.of(job, await self._built(job))
             self._check(environment)
         except GrantError as error:
             return self._refusal("denied", str(error))
@@ -152,6 +158,22 @@ class WarmSandbox:
         if not trusted or zygote.calls >= self.calls_per_zygote:
             self.retire(environment, zygote)
         return outcome
+
+    async def _built(self, job: Job) -> str:
+        """The folder of a job's packages, built now if need be; empty if they come with alita.
+
+        Raises:
+            GrantError: They cannot be had.
+        """
+        packages = packages_of(job)
+        if all(map(is_provided, packages)):
+            return ""
+        if self.environments is None:
+            raise GrantError(f"packages that do not come with alita cannot be had here: {', '.join(packages)}")
+        try:
+            return str(await self.environments.ready(packages))
+        except (PackageError, UserError) as error:
+            raise GrantError(str(error)) from error
 
     def _refusal(self, kind: ProblemKind, message: str) -> Outcome:
         return Outcome(ok=False, isolation=self.isolation, problem=Problem(kind, message))

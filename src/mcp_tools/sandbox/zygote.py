@@ -64,9 +64,11 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         **_DEFAULTS,
         **settings,
         "readable": environment.readable,
-        "granted": [(grant.path, grant.device, grant.inode) for grant in environment.read],
+        "granted": [(grant.path, grant.device, grant.inode) for grant in (*environment.read, *environment.write)],
         "devices": DEVICES,
-        "packages": () if environment.live else [*map(import_name, environment.packages)],
+        "writable": [grant.path for grant in environment.write],
+        # packages of a locked environment are strangers: only a child, which is confined, runs their code
+        "packages": () if environment.live or environment.built else [*map(import_name, environment.packages)],
         "absent": environment.absent,
         "preload": [*(f"{package}.{name}" for name in own), *PRELOADED],
     }

@@ -25,6 +25,7 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
+from mcp_tools.serving.served_files import files_of_call
 from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json, object_schema
 
@@ -151,12 +152,18 @@ _ASK = definition(
 _RUN_CODE = definition(
     "run_code",
     "Run a program",
-    "Runs a one-off Python program in the sandbox: standard library, no network, no files. Print the result, or define "
+    "Runs a one-off Python program in the sandbox: no network, no files of the machine. Print the result, or define "
     "a function and give its arguments to get its value back. It may import tools of the library by name.",
     {
         "source": {"type": "string", "minLength": 1, "maxLength": _LONGEST_SOURCE, "description": "The program."},
         "arguments": {"type": "object", "description": "Arguments of the function to call, by name."},
         "function": {"type": "string", "maxLength": 128, "description": "Which one to call; the last one defined."},
+        "packages": {
+            "type": "array",
+            "items": {"type": "string", "maxLength": 200},
+            "description": "Packages beyond numpy, pandas, dateutil and yaml; only those that the user allowed.",
+        },
+        "writes_files": {"type": "boolean", "description": "True to get the files that it writes where it begins."},
     },
     required=["source"],
     output={
@@ -255,8 +262,12 @@ class BuiltinTools:
         names, functions = _imports_and_functions(source)
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
         modules = {name: tool.source for name in names if (tool := await self._catalogue.tool(name)) is not None}
-        job = Job(source, entry, arguments or {}, modules=modules, limits=self._limits.program)
-        async with heartbeat(call, "the program", self._limits.program.wall_seconds):
+        limits, packages = self._limits.program, tuple(call.arguments.get("packages", ()))
+        async with (
+            files_of_call(self._runner.outputs, call.arguments.get("writes_files", False)) as (folder, made),
+            heartbeat(call, "the program", limits.wall_seconds),
+        ):
+            job = Job(source, entry, arguments or {}, write=folder, modules=modules, packages=packages, limits=limits)
             outcome = await self._runner.sandbox.run(job)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
@@ -264,10 +275,12 @@ class BuiltinTools:
             if printed := outcome.stdout[-4000:]:
                 reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
             return reply
-        return self._reply({key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}, meta)
+        return self._reply({key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}, meta, made)
 
-    def _reply(self, content: dict[str, Json], meta: dict[str, Json] | None = None) -> ClientReply:
-        return value_reply(content, limit=self._limits.result_bytes, meta=meta)
+    def _reply(
+        self, content: dict[str, Json], meta: dict[str, Json] | None = None, files: Sequence[dict[str, Json]] = ()
+    ) -> ClientReply:
+        return value_reply(content, limit=self._limits.result_bytes, meta=meta, files=files)
 
 
 def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:

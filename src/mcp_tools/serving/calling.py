@@ -40,6 +40,7 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.file_access import can_ask, files_in, granted
+from mcp_tools.serving.served_files import ServedOutputs, files_of_call
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 
@@ -54,8 +55,11 @@ GONE = "alita.gone"
 class Runner:
     """Runs tools of the library in the sandbox, and says what came of it in the words of MCP."""
 
-    def __init__(self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits) -> None:
+    def __init__(
+        self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, outputs: ServedOutputs | None = None
+    ) -> None:
         self.sandbox = sandbox
+        self.outputs = outputs
         self._catalogue = catalogue
         self._limits = limits
 
@@ -80,13 +84,16 @@ class Runner:
             if not isinstance(answer, tuple):
                 return answer
             read = answer
-        async with heartbeat(call, tool.name, limits_of(tool, self._limits.call).wall_seconds):
-            outcome = await run_tool(tool, arguments, self.sandbox, read=read, limits=self._limits.call)
+        async with (
+            files_of_call(self.outputs, tool.capabilities.write) as (folder, made),
+            heartbeat(call, tool.name, limits_of(tool, self._limits.call).wall_seconds),
+        ):
+            outcome = await run_tool(tool, arguments, self.sandbox, read=read, write=folder, limits=self._limits.call)
         problem, meta = outcome.problem, outcome_meta(outcome)
         self._catalogue.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
         if problem is not None:
             return problem_reply(problem, who=tool.name, meta=meta)
-        return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta)
+        return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta, files=made)
 
 
 class _UnknownToolError(MCPError):

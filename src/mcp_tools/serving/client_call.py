@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ _REMEDIES = {
     "cpu_time": _LESS,
     "memory": _LESS,
     "exit": "Call it with other arguments.",
+    "quota": _LESS,
     "denied": "Tools compute and nothing else: give what they need as arguments.",
     "sandbox": "Try again; if it happens again, the operator runs: alita doctor",
 }
@@ -112,8 +113,9 @@ def value_reply(
     *,
     limit: int,
     meta: dict[str, Json] | None = None,
+    files: Sequence[dict[str, Json]] = (),
 ) -> ClientReply:
-    """A result as structured content, and the same JSON as text for clients that show only text."""
+    """A result as structured content, and the same JSON as text for clients that show only text; then its files."""
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
@@ -123,7 +125,7 @@ def value_reply(
         return error_reply("result_size", f"the result has {size:,} bytes, and a client gets at most {limit:,}")
     result: dict[str, Any] = {
         **COMPLETE,
-        "content": [{"type": "text", "text": text}],
+        "content": [{"type": "text", "text": text}, *files],
         "structuredContent": content,
         "isError": False,
     }

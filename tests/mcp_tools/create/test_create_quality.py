@@ -14,9 +14,9 @@ from creating import LibraryStore, Memory
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
-from mcp_tools.packages import with_header
+from mcp_tools.header import with_header
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.tool import Json
+from mcp_tools.tool import Capabilities, Json
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _CASE = re.compile(
@@ -61,7 +61,7 @@ async def proved(case: re.Match[str], sandbox: Sandbox, store: LibraryStore) -> 
 async def test_a_sound_proposal_is_kept(case: re.Match[str], sandbox: Sandbox, store: LibraryStore) -> None:
     creation = await proved(case, sandbox, store)
     assert creation.tool is not None, creation.reason
-    assert creation.tool.source == with_header(case["source"], ())
+    assert creation.tool.source == with_header(case["source"], Capabilities())
 
 
 @pytest.mark.parametrize("case", UNSOUND.values(), ids=UNSOUND.keys())

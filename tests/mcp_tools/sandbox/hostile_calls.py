@@ -191,20 +191,20 @@ async def quota(sandbox: WarmSandbox, folder: Path) -> None:
     for where, keep in (("", None), ("a/b", None), ("", [])):
         source = FILL if keep is None else FILL.replace("def f(where, keep):", "def f(where, keep):\n    keep = [0]")
         outcome = await call(sandbox, source, {"where": where, "keep": keep}, wall_seconds=50, cpu_seconds=50)
-        needs(outcome.problem is not None and outcome.problem.kind == "denied", outcome)
+        needs(outcome.problem is not None and outcome.problem.kind == "quota", outcome)
         needs("scratch folder" in str(outcome.problem), outcome)
         written = 30_000_000 * int((outcome.stdout.split() or ["0"])[-1])
         needs(written < 8 * QUOTA_BYTES, f"{written:,} bytes were written")
     mapped = "import mmap, os\nheld = []\ndef f():\n    while True:\n        file = open('x', 'wb+')\n        file.write(bytes(30_000_000))\n        file.flush()\n        held.append(mmap.mmap(file.fileno(), 4096))\n        os.unlink('x')\n        file.close()"
     outcome = await call(sandbox, mapped, wall_seconds=50, cpu_seconds=50)
-    needs(outcome.problem is not None and outcome.problem.kind == "denied", outcome)
+    needs(outcome.problem is not None and outcome.problem.kind == "quota", outcome)
     await works(sandbox)
 
 
 async def many_files(sandbox: WarmSandbox, folder: Path) -> None:
     source = "def f():\n    n = 0\n    while True:\n        open(str(n), 'x').close()\n        n += 1"
     outcome = await call(sandbox, source, wall_seconds=50, cpu_seconds=50)
-    needs(outcome.problem is not None and outcome.problem.kind == "denied", outcome)
+    needs(outcome.problem is not None and outcome.problem.kind == "quota", outcome)
     needs(f"{QUOTA_FILES:,} files" in outcome.problem.message, outcome)  # type: ignore[union-attr] # see above
     await works(sandbox)
 

@@ -237,7 +237,7 @@ async def full_folders(sandbox: WarmSandbox, folder: Path) -> None:
             "for n in range(99):\n    with open(str(n), 'wb') as f: f.write(bytes(30_000_000))",
         ):
             outcome = await run(session, code, wall_seconds=30)
-            needs(outcome.problem is not None and outcome.problem.kind == "denied", outcome)
+            needs(outcome.problem is not None and outcome.problem.kind == "quota", outcome)
             outcome = await run(session, "[open(f'{n}.new', 'wb').write(bytes(9_000_000)) for n in range(5)]")
             needs(outcome.ok or "no space" in str(outcome.problem), outcome)
 

@@ -20,6 +20,7 @@ from agent.cli.interactive.pastes import in_short
 from agent.cli.main import load
 from agent.cli.options import Invocation, invoked
 from agent.cli.output import Result, date_text
+from agent.cli.verbs.ask import copy_files
 from agent.configuration.settings import wish_of
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
@@ -93,9 +94,14 @@ async def config(terminal: Terminal, argument: str) -> None:
 
 
 async def files(terminal: Terminal, argument: str) -> None:
-    """List the files of the session."""
-    from agent.cli.interactive.session_files import session_files
+    """List the files of the session, or copy those that programs made to a folder."""
+    from agent.cli.interactive.session_files import outputs_of, session_files
 
+    if argument:
+        if not (made := await asyncio.to_thread(outputs_of, terminal.settings, terminal.session)):
+            raise UsageError("No program made a file in this session.")
+        await copy_files(made, _path(argument))
+        return
     rows = await asyncio.to_thread(session_files, terminal.settings, terminal.session)
     rows += [("for the next question", f"{path.stat().st_size:,} bytes", str(path)) for path in terminal.attached]
     terminal.screen.rows(rows)
@@ -444,7 +450,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("tools", "[WORDS]", tools),
     Command("show", "TOOL", show_tool, "tools"),
     Command("create", "QUESTION", create),
-    Command("files", "", files),
+    Command("files", "[DIR]", files, "files"),
     Command("approve", "[MODE]", approve, "modes"),
     Command("cost", "", cost),
     Command("trace", "[RUN]", trace, "runs"),

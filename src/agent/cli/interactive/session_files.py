@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.answer import OutputFile
 from agent.errors import RunError
+from agent.material.outputs import FOLDER as OUTPUTS
+from agent.material.outputs import Outputs
 from agent.running import PICTURES, WEB
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import Run, describe_file, load_run
@@ -16,7 +19,7 @@ from agent.store.transcripts import transcript_of
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
-_OF_A_RUN = {WEB: "downloaded", PICTURES: "downloaded", "workspace": "made"}
+_OF_A_RUN = {WEB: "downloaded", PICTURES: "downloaded", "workspace": "made", OUTPUTS: "made"}
 
 
 def session_files(settings: Settings, session: StoredSession) -> list[tuple[str, ...]]:
@@ -27,13 +30,26 @@ def session_files(settings: Settings, session: StoredSession) -> list[tuple[str,
         for file in run.files:
             path = Path(file.path)
             rows[path] = ("pasted" if path.is_relative_to(own) else "attached", _state(path, file.sha256))
-    homes = [transcript_of(OwnRuns(settings), session.turns).home, *(turn.run_id for turn in session.turns)]
-    for home in dict.fromkeys(filter(None, homes)):
+    for home in _homes(settings, session):
         for folder, kind in _OF_A_RUN.items():
             for path in sorted((runs / home / folder).glob("**/*")):
                 if path.is_file() and not path.name.startswith("."):
                     rows[path] = (kind, _size(path))
     return [(*facts, str(path)) for path, facts in rows.items()]
+
+
+def outputs_of(settings: Settings, session: StoredSession) -> list[OutputFile]:
+    """Return the files that programs made for the user; of two with one name the newer."""
+    folders = [settings.runs_dir / home / OUTPUTS for home in _homes(settings, session)]
+    found = [file for folder in folders for file in Outputs(folder).written_since({})]
+    found.sort(key=lambda file: Path(file.path).stat().st_mtime_ns)
+    return [*{file.name: file for file in found}.values()]
+
+
+def _homes(settings: Settings, session: StoredSession) -> list[str]:
+    """The runs whose folders hold the session's files."""
+    home = transcript_of(OwnRuns(settings), session.turns).home
+    return [*dict.fromkeys(filter(None, [home, *(turn.run_id for turn in session.turns)]))]
 
 
 def _runs(settings: Settings, session: StoredSession) -> Iterator[Run]:

@@ -26,9 +26,9 @@ from agent.cli.interactive.pastes import Pastes
 from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay, listen, on_interrupt
-from agent.cli.verbs.ask import explanation, source_lines
+from agent.cli.verbs.ask import explanation, file_lines, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
-from agent.consent.consent import ApprovalMode, CallProposal, ToolToApprove, UserReply
+from agent.consent.consent import ApprovalMode, Asked, ToolToApprove, UserReply
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunStarted
@@ -155,8 +155,10 @@ class Terminal:
         if answer.text and answer.status in {"answered", "limit"}:
             if not turn.has_shown:
                 self.screen.answer(answer.text)
-            if lines := source_lines(answer):
+            if lines := [*source_lines(answer), *file_lines(answer)]:
                 self.screen.note("\n".join(lines))
+            for file in answer.outputs:
+                self.screen.picture(Path(file.path))
         self.waiting += turn.unsent
         self.begun = turn.typed
         if answer.status == "interrupted":
@@ -301,9 +303,9 @@ class Terminal:
         self.attached.clear()
         await self.ask(question, files)
 
-    async def _confirm(self, asked: ToolToApprove | CallProposal) -> UserReply:
+    async def _confirm(self, asked: Asked) -> UserReply:
         assert self._turn is not None
-        if isinstance(asked, CallProposal):
+        if not isinstance(asked, ToolToApprove):
             return await self._turn.confirm(asked)
         if self.mode != "ask":
             return UserReply(self.mode == "auto")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.answer import Answer
+from agent.answer import Answer, OutputFile
 from agent.cli import exits, options
-from agent.cli.confirmations import ask_about_project, ask_before_fetching, has_keyboard
+from agent.cli.confirmations import ask_about_project, ask_before_fetching, choose, has_keyboard
 from agent.cli.output import choose_color, error_text, print_json, print_note, print_text
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay
@@ -28,11 +28,11 @@ from agent.question import LONGEST_QUESTION, files_named, usable
 from agent.user_files import require_readable, write_file
 from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import RECORD, read_small
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line, printable
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.consent.consent import CallProposal, ToolToApprove
+    from agent.consent.consent import Asked
 
 
 app = options.App("")
@@ -53,6 +53,7 @@ def ask(
     continue_: options.Continue = False,
     resume: options.Resume = False,
     output: options.ToFile = None,
+    out: options.OutputsTo = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
     schema: options.Schema = None,
@@ -85,7 +86,14 @@ def ask(
     require_readable(files)
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
-        for_one = {"-o": output, "--json": as_json, "--json-stream": json_stream, "--schema": schema, "--quiet": quiet}
+        for_one = {
+            "-o": output,
+            "--out": out,
+            "--json": as_json,
+            "--json-stream": json_stream,
+            "--schema": schema,
+            "--quiet": quiet,
+        }
         if given := [flag for flag, value in for_one.items() if value]:
             raise UsageError(f"{given[0]} is for one question, not for a session.", remedy=f'alita {given[0]} … "…"')
         if len(words) > 1:
@@ -103,7 +111,7 @@ def ask(
         return _continued(alita, text, asked) if continue_ else alita.ask(text, **asked)
 
     exact = not files and form is None and compute(text) is not None
-    shown = Output(as_json, json_stream, quiet, verbose, None if str(output) == STDIN else output)
+    shown = Output(as_json, json_stream, quiet, verbose, None if str(output) == STDIN else output, out)
     raise typer.Exit(answer(flags, work, shown, fetches=not exact))
 
 
@@ -134,6 +142,7 @@ def resume(
         str | None,
         typer.Argument(metavar="RUN", help="Run id (default: the last unfinished run).", autocompletion=run_ids),
     ] = None,
+    out: options.OutputsTo = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,
@@ -147,7 +156,7 @@ def resume(
     allow_private: options.AllowPrivate = False,
 ) -> None:
     """Continues a run that was interrupted or hit a limit. Finished calls are not repeated."""
-    shown = Output(as_json, json_stream, quiet, verbose)
+    shown = Output(as_json, json_stream, quiet, verbose, folder=out)
     raise typer.Exit(answer(options.flags(), lambda alita, listen: alita.resume(run, on_event=listen), shown))
 
 
@@ -198,6 +207,8 @@ class Output:
     quiet: bool = False
     verbose: bool = False
     file: Path | None = None
+    folder: Path | None = None
+    """Where the files that programs made are copied to."""
 
 
 def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: bool = False) -> int:
@@ -212,6 +223,8 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
     if failure is not None:
         print_note(error_text(failure))
     run.print(result, reported=failure is not None)
+    if output.folder is not None and result.outputs:
+        exits.run(copy_files(result.outputs, output.folder))
     return failure.exit_code if failure is not None else exits.exit_code(result.status)
 
 
@@ -235,7 +248,7 @@ class _Run:
         settings = read_settings(flags)
         self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
 
-        async def confirm(asked: ToolToApprove | CallProposal) -> UserReply:
+        async def confirm(asked: Asked) -> UserReply:
             """Asks; a doubtful action is not even asked about unless approval is."""
             is_doubtful = isinstance(asked, CallProposal) and asked.is_doubtful
             return UserReply(False) if is_doubtful and settings.approval != "ask" else await turn.confirm(asked)
@@ -289,7 +302,7 @@ class _Run:
         elif result.status in {"answered", "limit", "interrupted"} and result.text:
             if self._turn is None or not self._turn.has_shown:
                 self._give(result.text)
-            for line in [] if output.quiet else source_lines(result):
+            for line in [] if output.quiet else [*source_lines(result), *file_lines(result)]:
                 print_note(line)
         if result.status == "interrupted" and result.run_id:
             print_note(f"Stopped. Continue with: alita resume {result.run_id}")
@@ -310,6 +323,11 @@ class _Run:
 
 def _require_writable(output: Output) -> None:
     """Reports a path that cannot be written before anything is paid for."""
+    if (folder := output.folder) is not None:
+        with os_errors_as(UsageError, f"{folder} cannot be written", "Choose another folder with --out."):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise UsageError(f"{folder} cannot be written.", remedy="Choose another folder with --out.")
     if output.file is None:
         return
     if output.stream:
@@ -332,6 +350,27 @@ def explanation(result: Answer) -> str:
             flag = f" --max-{result.limit} …" if result.limit else ""
             reason += f"\n       Continue with a higher limit: alita resume {result.run_id}{flag}"
     return reason or "No answer was found."
+
+
+def file_lines(answer: Answer) -> list[str]:
+    """A line for each file that programs wrote: its path and size."""
+    lines = ["Files:"] if answer.outputs else []
+    return lines + [f"  {printable(file.path)}  {count_of(file.size, 'byte')}" for file in answer.outputs]
+
+
+async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
+    """Copy the files that programs made to a folder; without a terminal, nothing that is there is replaced."""
+    from agent.material.outputs import copied
+
+    async def may_replace(target: Path) -> bool:
+        question = f"{target} is there already. Replace it?"
+        return has_keyboard() and await choose(question, {"y": "yes", "n": "no"}) == "y"
+
+    made, left = await copied(files, folder, may_replace)
+    for path in made:
+        print_note(f"Wrote {printable(str(path))}.")
+    for path in left:
+        print_note(f"alita: {printable(str(path))} was there already and stays as it is.")
 
 
 def source_lines(answer: Answer) -> list[str]:

@@ -137,13 +137,17 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         from mcp_tools.library.library import Library
         from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit import AuditLog
+        from mcp_tools.serving.served_files import ServedOutputs
 
         warn_of_isolation(settings, sandbox.isolation)
         served = own.library if own else Library(settings.tools_dir, settings.data_dir)
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings), own.extra if own else None
-            server = build_server(library, sandbox, offered=tools, agent=agent, audit=audit, extra=extra)
+            outputs = ServedOutputs(settings.data_dir / "served")
+            server = build_server(
+                library, sandbox, offered=tools, agent=agent, audit=audit, extra=extra, outputs=outputs
+            )
             gc.freeze()
             gc.enable()
             try:
@@ -155,6 +159,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
                     await serve_http(server, door, tell=print_note)
             finally:
                 await _shielded(agent.aclose())
+                outputs.close()
     finally:
         await _shielded(sandbox.aclose())
 

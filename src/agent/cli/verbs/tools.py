@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -15,12 +16,16 @@ from agent.cli import exits, options
 from agent.cli.confirmations import is_confirmed, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
+from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
+from agent.material.outputs import FOLDER as OUTPUTS
+from agent.material.outputs import Outputs
 from agent.resources import open_for
 from mcp_tools.approve import Tests, as_written, review, run_tests, tests_of
 from mcp_tools.approve import approve as approve_tool
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError, os_errors_as
+from mcp_tools.header import declared
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
@@ -111,13 +116,14 @@ def run(
     grant_read: Annotated[
         list[Path] | None, opt("--grant-read PATH", "File or folder that the tool may read; repeatable.", exists=True)
     ] = None,
+    out: options.OutputsTo = None,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
     as_json: options.AsJson = False,
 ) -> Result:
     """Runs a tool in the sandbox. A file is checked first."""
     try:
-        result = exits.run(_call(options.settings(), tool, arguments, tuple(grant_read or ())))
+        result = exits.run(_call(options.settings(), tool, arguments, tuple(grant_read or ()), out))
     except AlitaError as error:
         form = {**_result(error=(type(error).__name__, error.message)), "remedy": error.remedy}
         return Result(form, warnings=[error_text(error)], code=error.exit_code)
@@ -128,23 +134,31 @@ def run(
     return Result(result, text=value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
 
 
-async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...]) -> dict[str, Json]:
-    """Runs a tool of the library, or a source; what the tool or its caller did wrong is in the result."""
+async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...], out: Path | None) -> dict[str, Json]:
+    """Runs a tool of the library, or a source; what the tool or its caller did wrong is in the result.
+
+    The files that it makes are copied to the folder `out`.
+    """
     library = _library(settings)
     tool: Tool | str = _source(named) if _is_file(named) else library.get(named)
     arguments = _arguments(text)
-    async with aclosing(await open_for(settings)) as sandbox:
+    async with AsyncExitStack() as opened:
+        sandbox = await opened.enter_async_context(aclosing(await open_for(settings)))
         warn_of_isolation(settings, sandbox.isolation)
+        made = Outputs(Path(opened.enter_context(tempfile.TemporaryDirectory()), OUTPUTS))
+        folder = made.make() if out is not None else None
         started = time.perf_counter()
         try:
             if isinstance(tool, str):
-                outcome = await run_source(tool, arguments, sandbox, read=read)
+                outcome = await run_source(tool, arguments, sandbox, read=read, write=folder)
             else:
-                outcome = await run_tool(tool, arguments, sandbox, read=read)
+                outcome = await run_tool(tool, arguments, sandbox, read=read, write=folder)
                 library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
         except (ArgumentsError, RefusedSourceError) as error:
             kind = "arguments" if isinstance(error, ArgumentsError) else "checks"
             return _result(time.perf_counter() - started, sandbox.isolation, error=(kind, str(error)))
+        if out is not None:
+            await copy_files(made.written_since({}), out)
     problem = (outcome.problem.kind, outcome.problem.message) if outcome.problem else None
     value = None if problem else outcome.value
     return _result(outcome.seconds, outcome.isolation, value=value, error=problem)
@@ -179,7 +193,8 @@ def check(
     settings, tests = options.settings(), Tests()
     library = _library(settings)
     if _is_file(tool):
-        report = apply(_read(Path(tool)))
+        source = _read(Path(tool))
+        report = apply(source, capabilities=declared(source.decode("utf-8", "replace")))
     else:
         found = as_written(library, tool)
         report = apply(found.source, capabilities=found.capabilities, function=tool)

@@ -179,8 +179,9 @@ def from_exception(
         return problem("memory", f"memory limit {memory_mb} MiB reached", trace=trace, line=line)
     if isinstance(error, SystemExit):
         return problem("exit", f"the code called sys.exit({error.code!r})"[:200], trace=trace, line=line)
-    denial = _denial(error, allowed)
-    if denial:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return problem("quota", "no space is left in the scratch folder of this call", trace=trace, line=line)
+    if denial := _denial(error, allowed):
         return problem("denied", denial, trace=trace, line=line)
     return problem("exception", described(error), trace=trace, line=line)
 
@@ -247,8 +248,6 @@ def _denied_call(error: OSError, allowed: list[str]) -> str:
         return "network is not granted to this tool"
     if code == errno.EFBIG:
         return "the file would be larger than the file limit of this call"
-    if code in (errno.ENOSPC, errno.EDQUOT):
-        return "no space is left in the scratch folder of this call"
     if isinstance(error.filename, (str, bytes)):
         return _denied_file(os.fsdecode(error.filename), code, allowed)
     if code == errno.EACCES:

@@ -70,7 +70,10 @@ def _enter(confinement: Confinement, scratch: str) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.chdir(scratch)
+    if confinement.begin < 0:
+        os.chdir(scratch)
+    else:
+        os.fchdir(confinement.begin)
     os.environ["HOME"] = os.environ["TMPDIR"] = scratch
     confinement.enter(scratch)
     low = FIRST_FREE

@@ -28,6 +28,8 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _SCRATCH = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM | _REFER | _TRUNCATE
+_OUTPUT = _SCRATCH & ~_MAKE_SYM
+"""Links in what the user gets would lead whoever opens them elsewhere."""
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NET_TCP = 0b11
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
@@ -55,7 +57,11 @@ class Grants:
     """
 
     def __init__(
-        self, readable: list[str], devices: list[str], expected: dict[str, tuple[int, int]] | None = None
+        self,
+        readable: list[str],
+        devices: list[str],
+        writable: list[str],
+        expected: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self.changed: list[str] = []
         """Allowed paths at which another file stands; no child may read it."""
@@ -68,7 +74,8 @@ class Grants:
         known = fields[: 1 + (self.abi >= 4) + (self.abi >= 6)]
         self._attributes = struct.pack(f"={len(known)}Q", *known)
         rules = {}
-        for path, rights in [(path, _READ) for path in readable] + [(path, _DEVICE) for path in devices]:
+        wanted = [(path, _READ) for path in readable if path not in writable] + [(path, _DEVICE) for path in devices]
+        for path, rights in wanted + [(path, _OUTPUT) for path in writable]:
             rule, *file = self._rule(path, rights)
             if expected and path in expected and file != [*expected[path]]:
                 self.changed.append(path)
@@ -124,6 +131,7 @@ class Confinement:
     Args:
         readable: Files and folders that children may read.
         devices: Device files that they may read and write.
+        writable: Folders that they may read and write; they begin in the first.
         wanted: Which layers to prepare: `landlock`, `seccomp`.
         metadata: Whether the filter must deny changes of modes, owners and times too.
         capped: Whether a process limit makes sense for this user.
@@ -134,6 +142,7 @@ class Confinement:
         self,
         readable: list[str],
         devices: list[str],
+        writable: list[str],
         wanted: list[str],
         *,
         metadata: bool,
@@ -150,12 +159,14 @@ class Confinement:
         """The paths that a call was granted: what lies elsewhere is denied, not missing."""
         self.keep: list[int] = []
         """Descriptors that imports need."""
+        self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1
+        """The folder in which calls begin, opened; -1 for their scratch folder."""
         self._capped = capped
         self._grants: Grants | None = None
         self._filter: seccomp.Filter | None = None
         if "landlock" in wanted:
             try:
-                self._grants = Grants(readable, devices, expected)
+                self._grants = Grants(readable, devices, writable, expected)
                 self.changed = self._grants.changed
             except OSError as error:
                 self.errors["landlock"] = str(error)

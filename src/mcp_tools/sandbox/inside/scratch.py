@@ -11,6 +11,9 @@ QUOTA_BYTES = 128_000_000
 QUOTA_FILES = 20_000
 """Files and folders in it: each takes memory of the kernel's that no other limit counts."""
 
+OUTPUT_BYTES, OUTPUT_FILES = 1_000_000_000, 2_000
+"""What programs may leave for the user in all."""
+
 _LARGEST_FILE = 64_000_000
 """What a deleted file counts that is only mapped any more: its size cannot be asked for."""
 
@@ -25,6 +28,12 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
         return found.f_files - found.f_ffree > QUOTA_FILES
     size, files = _content(folder)
     return files > QUOTA_FILES or size + _deleted(folder, pid) > QUOTA_BYTES
+
+
+def is_full(folder: str) -> bool:
+    """Whether more was written into the user's folder than it may hold."""
+    size, files = _content(folder)
+    return files > OUTPUT_FILES or size > OUTPUT_BYTES
 
 
 def bytes_in(folder: str, pid: int) -> int:

@@ -10,6 +10,7 @@ leaves half a message behind.
 from __future__ import annotations
 
 import ast
+import importlib
 import itertools
 import json
 import os
@@ -140,6 +141,9 @@ class Session:
         for module in message["modules"]:
             sys.modules.pop(module, None)
         self._modules.update(message["modules"])
+        if new := [path for path in message["paths"] if path not in sys.path]:
+            sys.path[:0] = new
+            importlib.invalidate_caches()
         if any(stream is None or stream.closed for stream in (sys.__stdout__, sys.__stderr__)):
             make_streams()
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__

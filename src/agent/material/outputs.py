@@ -1,0 +1,157 @@
+"""A run's folder of files for the user: what its programs wrote there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from agent.answer import OutputFile
+from agent.errors import StorageError
+from agent.user_files import whole_file
+from mcp_tools.errors import os_errors_as
+from mcp_tools.sandbox.inside.scratch import OUTPUT_BYTES, OUTPUT_FILES
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.context import Context
+    from agent.state import Step
+
+FOLDER = "outputs"
+MAX_LISTED = 50
+"""Files of one program that are listed."""
+
+
+class Outputs:
+    """The folder, in which programs begin and may write.
+
+    Links and special files in it are no outputs: whoever opened one would be led elsewhere.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self) -> Path:
+        """Make the folder, which others may list but not change."""
+        self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        return self.folder
+
+    def snapshot(self) -> dict[str, tuple[int, int]]:
+        """Return size and time of change of each file."""
+        return {name: (found.st_size, found.st_mtime_ns) for name, found in self._files()}
+
+    def written_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
+        """Return the files that are new or changed, by name."""
+        now = self.snapshot()
+        changed = sorted(name for name in now if now[name] != before.get(name))
+        return [OutputFile(name, str(self.folder / name), now[name][0]) for name in changed]
+
+    def remove(self, files: list[OutputFile]) -> None:
+        """Remove files that a program wrote past its limit."""
+        for file in files:
+            Path(file.path).unlink(missing_ok=True)
+
+    @property
+    def is_full(self) -> bool:
+        """True if it holds more than programs may leave in it."""
+        sizes = [size for size, _ in self.snapshot().values()]
+        return len(sizes) > OUTPUT_FILES or sum(sizes) > OUTPUT_BYTES
+
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        waiting = [self.folder]
+        while waiting:
+            try:
+                with os.scandir(waiting.pop()) as entries:
+                    for entry in entries:
+                        found = entry.stat(follow_symlinks=False)
+                        if stat.S_ISDIR(found.st_mode):
+                            waiting.append(Path(entry.path))
+                        elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                            yield os.path.relpath(entry.path, self.folder), found
+            except OSError:  # not there, or closed to us
+                continue
+
+
+async def copied(
+    files: Iterable[OutputFile], folder: Path, may_replace: Callable[[Path], Awaitable[bool]]
+) -> tuple[list[Path], list[Path]]:
+    """Copy a run's files into a folder of the user's, and return the copies and what was left as it is.
+
+    Args:
+        files: The files; each keeps its name below the folder.
+        folder: It is made if it is not there.
+        may_replace: Is asked about each file that is there already.
+
+    Raises:
+        StorageError: A file is gone, or cannot be written.
+    """
+    made: list[Path] = []
+    left: list[Path] = []
+    for file in files:
+        target = folder / file.name
+        there = await asyncio.to_thread(_what_stands_at, target, folder)
+        if there == "nothing" or (there == "file" and await may_replace(target)):
+            await asyncio.to_thread(_copy, file.path, target)
+            made.append(target)
+        else:
+            left.append(target)
+    return made, left
+
+
+def _what_stands_at(target: Path, folder: Path) -> Literal["nothing", "file", "other"]:
+    """What a copy would replace; the folders above it are made."""
+    with os_errors_as(StorageError, f"{target} cannot be written", "Choose another folder."):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.parent.resolve().is_relative_to(folder.resolve()):
+            raise StorageError(f"{target.parent} leads out of {folder}.", remedy="Choose another folder.")
+        if not os.path.lexists(target):
+            return "nothing"
+        return "file" if target.is_file() and not target.is_symlink() else "other"
+
+
+def _copy(path: str, target: Path) -> None:
+    with os_errors_as(StorageError, f"{path} cannot be read", "Ask again to make it anew."):
+        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(source, "rb") as content, whole_file(target, shared=True) as copy:
+        shutil.copyfileobj(content, copy)
+
+
+T = TypeVar("T")
+
+
+async def with_outputs(
+    context: Context, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
+) -> tuple[T, list[OutputFile]]:
+    """Make a call that may write into the run's folder, if it wants to, and return what it gave and wrote."""
+    if not wanted:
+        return await call(None), []
+    outputs = context.outputs
+    before = outputs.snapshot()
+    result = await call(outputs.make() if context.journal.is_live else outputs.folder)
+
+    async def written() -> Json:
+        return [asdict(file) for file in await asyncio.to_thread(outputs.written_since, before)]
+
+    recorded, _ = await context.journal.recorded("outputs", {}, list[dict[str, Any]], written)
+    return result, [OutputFile(**file) for file in recorded]
+
+
+def with_files_of(done: Step, written: Sequence[OutputFile]) -> Step:
+    """The step with the files that it wrote for the user."""
+    if written:
+        done["outputs"] = [asdict(file) for file in written]
+    return done
+
+
+def listing(written: Sequence[OutputFile]) -> str:
+    """The files that a step wrote, for the model."""
+    if not written:
+        return ""
+    named = ", ".join(f"{file.name} ({file.size:,} bytes)" for file in written[:MAX_LISTED])
+    more = f" and {len(written) - MAX_LISTED} more" if len(written) > MAX_LISTED else ""
+    return f"Kept for the user: {named}{more}."

@@ -1,0 +1,41 @@
+"""The most used packages: what needs no warning, and what a near miss of a name is held against."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Collection
+from difflib import get_close_matches
+from pathlib import Path
+
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, IMPORT_NAMES, import_name, imported_modules
+
+_SURE = 0.85
+"""How alike a name must be to count as a slip."""
+
+
+@functools.cache
+def known_packages() -> frozenset[str]:
+    """The four thousand most downloaded names."""
+    text = Path(__file__).with_name("data").joinpath("known.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+def near_miss(name: str) -> str:
+    """The known package whose name is nearly this one, which is none itself; empty if there is none."""
+    if name in known_packages():
+        return ""
+    found = get_close_matches(name, sorted(known_packages()), n=1, cutoff=_SURE)
+    return found[0] if found else ""
+
+
+DISTRIBUTIONS = {module.lower(): name for name, module in IMPORT_NAMES.items()}
+"""What a module is called on the package index, where that is not its own name."""
+
+
+def imported_packages(source: str, modules: Collection[str]) -> tuple[str, ...]:
+    """The known packages that a source imports without declaring them, beyond what comes with alita and `modules`."""
+    own = {*sys.stdlib_module_names, *modules, *map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
+    named = sorted(imported_modules(source) - own)
+    names = [DISTRIBUTIONS.get(name.lower(), name.lower().replace("_", "-")) for name in named]
+    return tuple(name for name in names if name in known_packages())

@@ -1,0 +1,166 @@
+"""Locks: the exact releases, with their hashes, that declared packages resolve to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mcp_tools import child
+from mcp_tools.environments.known import DISTRIBUTIONS, near_miss
+from mcp_tools.errors import ModelFixableError, UserError
+from mcp_tools.text import one_line
+
+RESOLVE_SECONDS = 120.0
+MAX_LOCK_BYTES = 2_000_000
+MAX_PACKAGES = 200
+_VARIABLES = ("UV_*", "SSL_CERT_*", "REQUESTS_CA_BUNDLE", *child.PROXIES)
+"""What of the user's own environment uv is told: the machine's index, certificates and proxies."""
+_MISSING = re.compile(r"Because ([\w.-]+) was not found in the (?:package registry|provided package locations|cache)")
+_NO_WHEEL = re.compile(
+    r"no wheels|only source distributions|no usable wheels|building source distributions is disabled"
+)
+_UNREACHED = re.compile(r"(?i)failed to fetch|error sending request|network|dns error|timed out")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[\w\s,.-]*\])?\s*((?:[<>=!~]=?=?\s*[\w.*+!-]+\s*,?\s*)*)")
+
+
+class PackageError(ModelFixableError):
+    """Declared packages cannot be had: a name that does not exist, a conflict, a package that has to be built."""
+
+
+class PackageIndexError(UserError):
+    """The package index cannot be reached, or uv is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One package of a lock."""
+
+    name: str
+    version: str
+    size: int
+    """Bytes of its wheel; 0 where the index does not say."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A `pylock.toml`, as text."""
+
+    text: str
+
+    @cached_property
+    def id(self) -> str:
+        """A name for what it builds: its own hash, and the interpreter that its wheels are for."""
+        tag = f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}"
+        return hashlib.sha256(f"{tag}\n{self.text}".encode()).hexdigest()[:32]
+
+    @cached_property
+    def releases(self) -> tuple[Release, ...]:
+        """The packages, by name."""
+        packages: list[dict[str, Any]] = tomllib.loads(self.text).get("packages", [])
+        return tuple(
+            Release(one["name"], one.get("version", "?"), sum(wheel.get("size", 0) for wheel in one.get("wheels", [])))
+            for one in packages
+        )
+
+
+def normalised(requirement: str) -> str:
+    """A requirement as it is compared: `Scikit_Learn >= 1` is `scikit-learn>=1`; a module's name is its package's.
+
+    Raises:
+        PackageError: It is no name with versions: an address, a path, an option.
+    """
+    found = _REQUIREMENT.fullmatch(requirement.strip())
+    if found is None or len(requirement) > 200:
+        raise PackageError(
+            f"{one_line(requirement, 80)!r} is no package: write its name, if need be with versions: scipy>=1.11"
+        )
+    name = re.sub(r"[-_.]+", "-", found[1]).lower()
+    return DISTRIBUTIONS.get(name, name) + "".join(found[2].split()).rstrip(",")
+
+
+async def resolve(requirements: Iterable[str], *, before: str, pinned: Sequence[str] = (), cache: Path) -> Lock:
+    """Resolve packages to a lock.
+
+    Args:
+        requirements: As `normalised`.
+        before: Releases after this moment (RFC 3339) do not count.
+        pinned: Versions that must be kept if a package is needed at all, such as `numpy==2.1.0`.
+        cache: uv's folder.
+
+    Raises:
+        PackageError: There is no such lock.
+        PackageIndexError: The index cannot be reached, or uv is missing.
+    """
+    wanted = sorted(set(requirements))
+    with tempfile.TemporaryDirectory(prefix="alita-lock-") as scratch:
+        declared, constraints, made = (Path(scratch, name) for name in ("in.txt", "pinned.txt", "pylock.toml"))
+        declared.write_text("\n".join(wanted))
+        constraints.write_text("\n".join(pinned))
+        command = ["pip", "compile", str(declared), "--constraint", str(constraints), "--format", "pylock.toml"]
+        command += ["--only-binary", ":all:", "--exclude-newer", before, "--no-header", "--output-file", str(made)]
+        said = await run_uv(command, cache=cache, seconds=RESOLVE_SECONDS)
+        if said is not None:
+            raise _refusal(said, wanted)
+        if made.stat().st_size > MAX_LOCK_BYTES:
+            raise PackageError(f"{', '.join(wanted)} need more packages than an environment may have ({MAX_PACKAGES})")
+        lock = Lock(made.read_text(encoding="utf-8"))
+    if len(lock.releases) > MAX_PACKAGES:
+        raise PackageError(
+            f"{', '.join(wanted)} need {len(lock.releases)} packages; an environment may have {MAX_PACKAGES}"
+        )
+    return lock
+
+
+async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> str | None:
+    """Run uv with the interpreter of this process; what it said if it failed, else None.
+
+    Raises:
+        PackageIndexError: uv is missing, or did not end in time.
+    """
+    beside = str(Path(sys.executable).parent)
+    if not (uv := shutil.which("uv", path=beside) or shutil.which("uv")):
+        raise PackageIndexError("uv is not installed, which fetches packages.", remedy="pip install uv")
+    own = {"UV_CACHE_DIR": str(cache), "UV_NO_CONFIG": "0", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
+    command = [uv, "--quiet", *arguments, "--python", sys.executable]
+    process = await child.start(command, env=child.environment(*_VARIABLES) | own, stderr=child.PIPE)
+    try:
+        _, errors = await asyncio.wait_for(process.communicate(), seconds)
+    except TimeoutError:
+        raise PackageIndexError(f"uv did not end within {seconds:.0f} s.", remedy="Try again later.") from None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return errors.decode(errors="replace") if process.returncode else None
+
+
+def _refusal(said: str, wanted: Sequence[str]) -> PackageError | PackageIndexError:
+    """What uv said, in a sentence that tells what to do."""
+    if missing := _MISSING.search(said):
+        near = near_miss(missing[1])
+        return PackageError(f"there is no package {missing[1]!r}" + (f": did you mean {near}?" if near else ""))
+    if _NO_WHEEL.search(said):
+        return PackageError(f"of {', '.join(wanted)} something has to be built on this machine; only wheels are used")
+    if _UNREACHED.search(said):
+        return PackageIndexError(
+            f"The package index cannot be reached: {one_line(said, 200)}",
+            remedy="Connect, or set UV_FIND_LINKS to a folder of wheels and UV_OFFLINE=1.",
+        )
+    return PackageError(f"{', '.join(wanted)} do not fit together: {one_line(said, 400)}")

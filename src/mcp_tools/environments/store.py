@@ -1,0 +1,261 @@
+"""The environments of this user: planned, allowed, built once each, removed when long unused."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from mcp_tools import child
+from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.environments.known import known_packages, near_miss
+from mcp_tools.environments.lock import (
+    MAX_LOCK_BYTES,
+    Lock,
+    PackageError,
+    PackageIndexError,
+    Release,
+    normalised,
+    resolve,
+    run_uv,
+)
+from mcp_tools.errors import UserError, os_errors_as
+from mcp_tools.json_file import JsonFile
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES
+from mcp_tools.small_files import read_small
+
+BUILD_SECONDS = 600.0
+MAX_BYTES = 2_000_000_000
+"""Of one environment's wheels."""
+_READY = ".ready"
+"""The file that says that an environment is whole; its time of change is that of its last use."""
+
+
+class NotAllowedError(PackageError):
+    """The user has not allowed a package; `plan` says what they would allow."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(f"the user has not allowed {', '.join(map(str, plan.new))}")
+        self.plan = plan
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an environment would bring, before anything is fetched."""
+
+    wanted: tuple[str, ...]
+    lock: Lock
+    new: tuple[Release, ...]
+    """Its packages that the user has not allowed yet."""
+    unknown: tuple[str, ...]
+    """Names of these that are not among the most used packages."""
+
+    @property
+    def size(self) -> int:
+        """Bytes to fetch."""
+        return sum(release.size for release in self.lock.releases)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An environment that was built."""
+
+    path: Path
+    releases: tuple[str, ...]
+    size: int
+    """Bytes."""
+    used: datetime
+    """When a call last wanted it."""
+
+
+class Environments:
+    """Environments in a folder of the user's data.
+
+    Args:
+        folder: Where locks and environments are kept.
+        tell: Is told in one line what is fetched.
+    """
+
+    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
+        self.folder, self.built = folder, folder / "built"
+        self._tell = tell
+        self._allowed = JsonFile(folder / "allowed.json", dict[str, list[str]], empty={"packages": []})
+        self._building: dict[str, asyncio.Lock] = {}
+
+    def unknown(self, requirements: Iterable[str]) -> tuple[str, ...]:
+        """Names that few people use, and that the user has not allowed.
+
+        Raises:
+            PackageError: One is no name.
+        """
+        names = {_name(normalised(one)) for one in requirements}
+        for name in names:
+            self._require_known(name)
+        return tuple(sorted(name for name in names if name not in known_packages() and name not in self.allowed))
+
+    async def plan(self, requirements: Iterable[str]) -> Plan:
+        """Resolve packages, or take the lock that they had before.
+
+        Raises:
+            PackageError: A name is none, is nearly that of a known package, or there is no lock.
+            UserError: The index cannot be reached, or the disk refuses.
+        """
+        wanted = tuple(sorted({normalised(one) for one in requirements}))
+        for one in wanted:
+            self._require_known(_name(one))
+        lock = await self._lock(wanted)
+        allowed = {*self.allowed, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
+        new = tuple(release for release in lock.releases if release.name not in allowed)
+        return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
+
+    def allow(self, plan: Plan) -> None:
+        """Remember that the user allowed these packages."""
+        with os_errors_as(UserError, "What is allowed cannot be remembered"), self._allowed.changing() as kept:
+            kept["packages"] = sorted({*kept["packages"], *(release.name for release in plan.new)})
+
+    @property
+    def allowed(self) -> list[str]:
+        """The names that the user allowed."""
+        return self._allowed.remembered()["packages"]
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Ask about these packages again."""
+        with os_errors_as(UserError, "What is allowed cannot be changed"), self._allowed.changing() as kept:
+            kept["packages"] = sorted({*kept["packages"]} - {*names})
+
+    def installed(self) -> list[Installed]:
+        """Return the environments that are there."""
+        found = []
+        for mark in sorted(self.built.glob(f"*/{_READY}")):
+            lock = Lock(read_small(mark.with_name("pylock.toml"), MAX_LOCK_BYTES).decode())
+            size = sum(path.lstat().st_size for path in mark.parent.rglob("*"))
+            used = datetime.fromtimestamp(mark.stat().st_mtime, UTC)
+            found.append(Installed(mark.parent, tuple(map(str, lock.releases)), size, used))
+        return found
+
+    async def ready(self, requirements: Iterable[str]) -> Path:
+        """Return the folder of packages to import from, built now if it is not there.
+
+        Raises:
+            NotAllowedError: The user has not allowed a package.
+            PackageError: See `plan`.
+            UserError: The index cannot be reached, or the disk refuses.
+        """
+        plan = await self.plan(requirements)
+        if plan.new:
+            raise NotAllowedError(plan)
+        place = self.built / plan.lock.id
+        async with self._building.setdefault(plan.lock.id, asyncio.Lock()):
+            if not (place / _READY).exists():
+                await self._build(plan, place)
+        os.utime(place / _READY)
+        return place / "packages"
+
+    def open_built(self) -> Path:
+        """Return the folder of all environments, which sessions may read."""
+        with os_errors_as(UserError, f"{self.built} cannot be written"):
+            self.built.mkdir(mode=0o755, parents=True, exist_ok=True)
+        return self.built
+
+    def remove_unused(self, days: float) -> list[Path]:
+        """Remove environments that no call used for so many days, and what broken builds left."""
+        removed = []
+        for place in self.built.glob("*"):
+            if place.is_dir() and not place.is_symlink():
+                mark = place / _READY
+                used = mark.stat().st_mtime if mark.exists() else place.stat().st_mtime
+                if time.time() - used > days * 86_400:
+                    shutil.rmtree(place, ignore_errors=True)
+                    removed.append(place)
+        return removed
+
+    def _require_known(self, name: str) -> None:
+        if (known := near_miss(name)) and name not in self.allowed:
+            raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
+
+    async def _lock(self, wanted: Sequence[str]) -> Lock:
+        pinned = _host_versions()
+        key = hashlib.sha256("\n".join([*wanted, "", *pinned]).encode()).hexdigest()[:32]
+        file = self.folder / "locks" / f"{key}.toml"
+        if file.exists():
+            return Lock(read_small(file, MAX_LOCK_BYTES).decode())
+        private_folder(file.parent)
+        before, cache = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), self.folder / "cache"
+        self._tell(f"resolving {', '.join(wanted)}")
+        try:
+            lock = await resolve(wanted, before=before, pinned=pinned, cache=cache)
+        except PackageError:
+            lock = await resolve(wanted, before=before, cache=cache)
+        with os_errors_as(UserError, f"{file} cannot be written"):
+            write_whole(file, lock.text.encode())
+        return lock
+
+    async def _build(self, plan: Plan, place: Path) -> None:
+        if plan.size > MAX_BYTES:
+            raise PackageError(
+                f"{', '.join(plan.wanted)} take {plan.size / 1e9:.1f} GB; {MAX_BYTES / 1e9:.0f} GB are allowed"
+            )
+        size = f" ({plan.size / 1e6:.0f} MB)" if plan.size else ""
+        self._tell(f"fetching {', '.join(map(str, plan.lock.releases))}{size}")
+        with os_errors_as(UserError, f"{place} cannot be written"):
+            draft = await asyncio.to_thread(self._draft, plan.lock)
+            try:
+                command = ["pip", "install", "--target", str(draft / "packages"), "--no-deps", "--only-binary", ":all:"]
+                command += ["-r", str(draft / "pylock.toml")]
+                said = await run_uv(command, cache=self.folder / "cache", seconds=BUILD_SECONDS)
+                if said is not None:
+                    raise PackageIndexError(f"{', '.join(plan.wanted)} cannot be fetched: {said.strip()[-300:]}")
+                await asyncio.to_thread(_finish, draft, place)
+                await _compile(place / "packages")
+            finally:
+                await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
+
+    def _draft(self, lock: Lock) -> Path:
+        self.open_built()
+        draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self.built))
+        draft.chmod(0o755)
+        (draft / "pylock.toml").write_text(lock.text, encoding="utf-8")
+        return draft
+
+
+def _finish(draft: Path, place: Path) -> None:
+    """Gives what was fetched its place, unless another process was quicker."""
+    (draft / _READY).touch()
+    if place.exists() and not (place / _READY).exists():  # what a kill left
+        shutil.rmtree(place)
+    if not place.exists():
+        draft.rename(place)
+
+
+async def _compile(folder: Path) -> None:
+    """Has packages compiled by a process that goes on when we end: the first call need not wait for it."""
+    command = ["sh", "-c", 'nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
+    process = await child.start([*command, child.executable(), str(folder)], env=child.environment())
+    await process.wait()
+
+
+def _name(requirement: str) -> str:
+    return requirement.partition("[")[0].split("=")[0].split("<")[0].split(">")[0].split("!")[0].split("~")[0]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-").lower()
+
+
+def _host_versions() -> tuple[str, ...]:
+    """The versions of the packages that come with alita: what is built beside them must fit."""
+    found = []
+    for name in (*BASE_PACKAGES, *FILE_PACKAGES):
+        try:
+            found.append(f"{_plain(name)}=={metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return tuple(sorted(set(found)))

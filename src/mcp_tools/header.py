@@ -1,0 +1,73 @@
+"""The PEP 723 block of a source: the packages that it needs, and in `[tool.alita]` what else it may touch."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp_tools.errors import LibraryError
+from mcp_tools.packages import BASE_PACKAGES, imported
+from mcp_tools.tool import Capabilities, Json
+
+_BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
+
+
+def declared(source: str) -> Capabilities:
+    """What a source declares; nothing if it has no block.
+
+    Raises:
+        LibraryError: The block is no TOML, or declares what does not exist.
+    """
+    table = _read(source)
+    own = table.get("tool", {}).get("alita", {})
+    try:
+        return Capabilities.from_json({**own, "packages": table.get("dependencies", [])})
+    except ValueError as error:
+        raise LibraryError(f"the block # /// script is wrong: {error}") from None
+
+
+def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str:
+    """The source with a block at its end that declares these packages and capabilities too: its lines stay in place."""
+    packages, own = [*packages], {name: value for name, value in own.items() if value}
+    if not source.strip() or not (packages or own):
+        return source
+    table = _read(source)
+    named = [*dict.fromkeys((*table.get("dependencies", []), *packages))]
+    own = {**table.get("tool", {}).get("alita", {}), **own}
+    return f"{_BLOCK.sub('', source).rstrip()}\n\n{_written(named, own)}\n"
+
+
+def with_header(source: str, capabilities: Capabilities) -> str:
+    """The source with a block at its top, in place of its own, so that `uv run` can run it.
+
+    It names those packages that the source imports.
+    """
+    table = _read(source)
+    bare = _BLOCK.sub("", source).lstrip("\n") if table else source
+    named = imported(bare, tuple(dict.fromkeys((*BASE_PACKAGES, *capabilities.packages))))
+    own = table.get("tool", {}).get("alita", {})
+    if not named and not own:
+        return bare
+    block = _written(named, own, 'requires-python = ">=3.11"')
+    return f"{block}\n\n{bare}"
+
+
+def _read(source: str) -> dict[str, Any]:
+    if (block := _BLOCK.search(source)) is None:
+        return {}
+    text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in block["body"].splitlines())
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LibraryError(f"the block # /// script is no TOML: {error}") from None
+
+
+def _written(packages: Iterable[str], own: Mapping[str, Json], *lines: str) -> str:
+    body = [*lines, f"dependencies = {json.dumps([*packages])}"]
+    if own:
+        body += ["", "[tool.alita]", *(f"{name} = {json.dumps(value)}" for name, value in own.items())]
+    text = "\n".join(f"# {line}".rstrip() for line in body)
+    return f"# /// script\n{text}\n# ///"

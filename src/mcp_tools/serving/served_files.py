@@ -1,0 +1,128 @@
+"""Files that served tools leave: embedded in the result if they are small, else links to where they are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import mimetypes
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from mcp_tools.atomic import private_folder
+from mcp_tools.errors import UserError, os_errors_as
+from mcp_tools.small_files import read_small
+from mcp_tools.tool import Json
+
+MAX_FILES = 50
+_EMBEDDED_BYTES, _EMBEDDED_TOTAL = 1_000_000, 2_000_000
+_KEPT_SECONDS = 7 * 86_400
+_PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+
+class ServedOutputs:
+    """The folder into which served tools write, one call at a time, so that each result has its own files.
+
+    Args:
+        folder: Where files are kept that are too large to embed, for a week.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._current: Path | None = None
+        self._turn = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def of_call(self) -> AsyncIterator[tuple[Path, list[dict[str, Json]]]]:
+        """Yield the folder of a call, and a list that holds content blocks for its files when the block has ended.
+
+        Raises:
+            UserError: The folder cannot be written.
+        """
+        content: list[dict[str, Json]] = []
+        async with self._turn:
+            if self._current is None:
+                self._current = await asyncio.to_thread(self._open)
+            try:
+                yield self._current, content
+            finally:
+                content += await asyncio.to_thread(self._collected, self._current)
+
+    def close(self) -> None:
+        """Remove the folder of calls."""
+        if self._current is not None:
+            shutil.rmtree(self._current, ignore_errors=True)
+
+    def _open(self) -> Path:
+        with os_errors_as(UserError, f"{self._folder} cannot be written"):
+            private_folder(self._folder)
+            for old in self._folder.iterdir():
+                if time.time() - old.lstat().st_mtime > _KEPT_SECONDS:
+                    shutil.rmtree(old, ignore_errors=True)
+            return Path(tempfile.mkdtemp(prefix="calls-", dir=self._folder))
+
+    def _collected(self, current: Path) -> list[dict[str, Json]]:
+        """The content blocks of what a call left, which is taken out of its folder."""
+        content: list[dict[str, Json]] = []
+        kept: Path | None = None
+        embedded = 0
+        for name, size in sorted(_files(current))[:MAX_FILES]:
+            path = current / name
+            if size <= _EMBEDDED_BYTES and embedded + size <= _EMBEDDED_TOTAL:
+                embedded += size
+                content.append(_embedded(name, read_small(path, _EMBEDDED_BYTES)))
+                continue
+            kept = kept or Path(tempfile.mkdtemp(prefix="kept-", dir=self._folder))
+            target = kept / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)
+            content.append({"type": "resource_link", "uri": target.as_uri(), "name": name, "size": size, **_type(name)})
+        for entry in current.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink()
+        return content
+
+
+@contextlib.asynccontextmanager
+async def files_of_call(
+    outputs: ServedOutputs | None, wanted: bool
+) -> AsyncIterator[tuple[Path | None, list[dict[str, Json]]]]:
+    """Like `ServedOutputs.of_call`; no folder for a call that does not want one."""
+    if outputs is None or not wanted:
+        yield None, []
+        return
+    async with outputs.of_call() as (folder, content):
+        yield folder, content
+
+
+def _embedded(name: str, data: bytes) -> dict[str, Json]:
+    kind = _type(name)
+    if kind.get("mimeType") in _PICTURES:
+        return {"type": "image", "data": base64.b64encode(data).decode(), **kind}
+    resource: dict[str, Json] = {"uri": f"alita-output:///{quote(name)}", **kind}
+    try:
+        return {"type": "resource", "resource": {**resource, "text": data.decode()}}
+    except UnicodeDecodeError:
+        return {"type": "resource", "resource": {**resource, "blob": base64.b64encode(data).decode()}}
+
+
+def _type(name: str) -> dict[str, Json]:
+    kind = mimetypes.guess_type(name)[0]
+    return {"mimeType": kind} if kind else {}
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    """The plain files below a folder; links and special files are none."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            found = (path := Path(place, name)).lstat()
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                yield str(path.relative_to(folder)), found.st_size

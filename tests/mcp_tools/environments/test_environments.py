@@ -1,0 +1,180 @@
+"""Locked environments: what is resolved, what is refused, what is built once, and what survives."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from mcp_tools.environments.lock import PackageError, PackageIndexError
+from mcp_tools.environments.store import Environments, NotAllowedError
+from mcp_tools.errors import UserError
+from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.protocol import Job, Limits
+from support.wheels import OFFLINE, write_wheel
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "wheels"
+    write_wheel(folder, "shouting", requires=["loud-words>=1"])
+    write_wheel(folder, "loud-words")
+    write_wheel(folder, "quiet-words", requires=["loud-words>=2"])
+    for name, value in {**OFFLINE, "UV_FIND_LINKS": str(folder)}.items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def environments(wheels: Path, tmp_path: Path, told: list[str]) -> Environments:
+    return Environments(tmp_path / "environments", told.append)
+
+
+async def test_nothing_is_built_that_the_user_has_not_allowed(environments: Environments) -> None:
+    with pytest.raises(NotAllowedError, match=r"not allowed loud-words 1\.0, shouting 1\.0") as refused:
+        await environments.ready(["shouting"])
+    assert refused.value.plan.unknown == ("loud-words", "shouting")
+    assert not environments.open_built().exists() or not list(environments.open_built().iterdir())
+
+
+async def test_what_is_allowed_is_built_once_and_shared(environments: Environments, told: list[str]) -> None:
+    environments.allow(await environments.plan(["shouting"]))
+    places = await asyncio.gather(*(environments.ready(["Shouting"]) for _ in range(4)))
+    assert len({*places}) == 1
+    assert (places[0] / "shouting.py").exists()
+    assert (places[0] / "loud_words.py").exists()
+    assert told == ["resolving shouting", "fetching loud-words 1.0, shouting 1.0"]
+    other = Environments(environments.folder, told.append)
+    assert await other.ready(["shouting"]) == places[0]
+    assert len(told) == 2
+
+
+async def test_a_lock_keeps_its_releases_when_newer_ones_come(environments: Environments, wheels: Path) -> None:
+    first = await environments.plan(["loud-words"])
+    write_wheel(wheels, "loud-words", "1.1")
+    assert (await environments.plan(["loud-words"])).lock == first.lock
+    assert str((await environments.plan(["loud-words>=1.1"])).lock.releases[0]) == "loud-words 1.1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (["sympyy"], "'sympyy' is not among the packages that are known: did you mean sympy?"),
+        (["no-such-words"], "there is no package 'no-such-words'"),
+        (["loud-words==9"], "do not fit together"),
+        (["loud-words<2", "quiet-words"], "do not fit together"),
+        (["git+https://example.org/a.git"], "is no package: write its name"),
+        (["loud-words @ file:///tmp/a.whl"], "is no package"),
+        (["../loud-words"], "is no package"),
+        (["-r /etc/passwd"], "is no package"),
+        (["--index-url=http://x"], "is no package"),
+        ([""], "is no package"),
+        (["a" * 300], "is no package"),
+        (["loud-words\nother"], "is no package"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+async def test_what_cannot_be_had_is_said(environments: Environments, wanted: list[str], said: str) -> None:
+    with pytest.raises(PackageError) as refused:
+        await environments.plan(wanted)
+    assert said in str(refused.value)
+
+
+async def test_a_package_that_has_to_be_built_is_refused(environments: Environments, wheels: Path) -> None:
+    import tarfile
+
+    with tarfile.open(wheels / "built_words-1.0.tar.gz", "w:gz") as source:
+        setup = wheels / "setup.py"
+        setup.write_text("raise SystemExit('built')")
+        source.add(setup, "built_words-1.0/setup.py")
+    with pytest.raises(PackageError, match="has to be built"):
+        await environments.plan(["built-words"])
+
+
+async def test_an_index_that_is_down_is_said(environments: Environments, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in OFFLINE:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    with pytest.raises(PackageIndexError, match="index cannot be reached"):
+        await environments.plan(["loud-words"])
+
+
+async def test_a_module_name_is_its_package(environments: Environments, wheels: Path) -> None:
+    write_wheel(wheels, "beautifulsoup4", files={"bs4.py": ""})
+    assert (await environments.plan(["bs4"])).wanted == ("beautifulsoup4",)
+
+
+async def test_what_a_killed_build_left_is_built_anew(environments: Environments) -> None:
+    plan = await environments.plan(["loud-words"])
+    environments.allow(plan)
+    left = environments.open_built() / plan.lock.id
+    (left / "packages").mkdir(parents=True)
+    place = await environments.ready(["loud-words"])
+    assert place.parent == left
+    assert (place / "loud_words.py").exists()
+
+
+async def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing(environments: Environments) -> None:
+    environments.allow(await environments.plan(["loud-words"]))
+    [lock] = (environments.folder / "locks").glob("*.toml")
+    lock.write_text(re.sub(r'sha256 = "[^"]*"', f'sha256 = "{"0" * 64}"', lock.read_text()))
+    with pytest.raises(UserError, match="cannot be fetched"):
+        await environments.ready(["loud-words"])
+    assert list(environments.open_built().iterdir()) == []
+
+
+async def test_unused_environments_are_removed(environments: Environments) -> None:
+    environments.allow(await environments.plan(["loud-words"]))
+    place = await environments.ready(["loud-words"])
+    assert environments.remove_unused(days=1) == []
+    assert environments.remove_unused(days=0) == [place.parent]
+    assert (await environments.ready(["loud-words"])).exists()
+
+
+async def test_a_call_imports_what_was_built_and_nothing_of_it_runs_outside(
+    environments: Environments, wheels: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    evil = f"open({str(mark)!r}, 'w').close()\n"
+    write_wheel(
+        wheels,
+        "loud-words",
+        "2.0",
+        files={
+            "loud_words.py": "import os\nPID = os.getpid()\ndef shout(text):\n    return text.upper()\n",
+            "evil.pth": f"import os; {evil}",
+            "sitecustomize.py": evil,
+            "usercustomize.py": evil,
+        },
+    )
+    environments.allow(await environments.plan(["loud-words>=2"]))
+    sandbox = await open_sandbox(environments=environments)
+    try:
+        source = "import loud_words\ndef f(text: str) -> str:\n    return loud_words.shout(text)\n"
+        job = Job(source, "f", {"text": "hey"}, packages=("loud-words>=2",), limits=Limits(wall_seconds=30))
+        outcome = await sandbox.run(job)
+        assert (outcome.value, outcome.problem) == ("HEY", None)
+        assert not mark.exists()
+        where = "import os, loud_words\ndef f() -> bool:\n    return loud_words.PID == os.getpid()\n"
+        own = await sandbox.run(Job(where, "f", packages=("loud-words>=2",), limits=Limits(wall_seconds=30)))
+        assert own.value is True, "its code ran in the interpreter that calls are forked from"
+        without = await sandbox.run(Job(source, "f", {"text": "hey"}))
+        assert "No module named 'loud_words'" in str(without.problem)
+        denied = await sandbox.run(Job("def f() -> int:\n    return 1\n", "f", packages=("shouting",)))
+        assert denied.problem is not None
+        assert denied.problem.message == "the user has not allowed shouting 1.0"
+        session = sandbox.session(read=[environments.open_built()])
+        session.import_from(await environments.ready(["loud-words>=2"]))
+        shown = await session.run("import loud_words\nloud_words.shout('ho')", limits=Limits(wall_seconds=30))
+        assert (shown.value, shown.problem) == ("'HO'", None)
+        await session.aclose()
+    finally:
+        await sandbox.aclose()

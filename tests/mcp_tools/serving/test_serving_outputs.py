@@ -1,0 +1,60 @@
+"""Files that served tools and programs leave: each result has its own, small ones whole."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from desk import Desk, error_of, tool
+
+from mcp_tools.serving.served_files import ServedOutputs
+from mcp_tools.small_files import read_small
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de")
+BODY = f"""open('n.txt', 'w').write(str(n))
+    open('dot.png', 'wb').write({PNG!r})
+    open('raw.bin', 'wb').write(b'\\xff\\xfe')
+    return n"""
+
+
+def parts(result: Any) -> list[tuple[str, Any]]:
+    return [(part.type, part) for part in result.content[1:]]
+
+
+async def test_a_tool_that_writes_gives_its_files_and_those_of_no_other_call(desk: Desk, tmp_path: Path) -> None:
+    desk.has(tool("draw", BODY, capabilities={"write": True}), tool("vanish", BODY))
+    outputs = ServedOutputs(tmp_path / "served")
+    async with desk.client("legacy", outputs=outputs) as client:
+        one, two = await asyncio.gather(client.call_tool("draw", {"n": 1}), client.call_tool("draw", {"n": 2}))
+        none = await client.call_tool("vanish", {"n": 3})
+    for result, number in ((one, "1"), (two, "2")):
+        (_, picture), (_, text), (_, raw) = parts(result)
+        assert (picture.type, picture.mime_type) == ("image", "image/png")
+        assert (text.resource.uri, text.resource.text) == ("alita-output:///n.txt", number)
+        assert raw.resource.blob == "//4="
+    assert parts(none) == []
+    outputs.close()
+    assert list((tmp_path / "served").iterdir()) == []
+
+
+async def test_a_large_file_is_a_link_and_what_is_no_plain_file_is_nothing(desk: Desk, tmp_path: Path) -> None:
+    source = "import os\nopen('big file', 'w').write('x' * 1_100_000)\nos.mkdir('d')\n"
+    source += "open('a', 'w').close()\nos.link('a', 'd/b')\nprint('done')"
+    async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
+        result = await client.call_tool("run_code", {"source": source, "writes_files": True})
+        again = await client.call_tool("run_code", {"source": "import os; print(os.listdir())", "writes_files": True})
+    ((kind, link),) = parts(result)
+    assert (kind, link.name, link.size) == ("resource_link", "big file", 1_100_000)
+    assert read_small(Path(unquote(urlsplit(str(link.uri)).path)), 2_000_000) == b"x" * 1_100_000
+    assert (again.structured_content or {})["stdout"] == "[]\n"
+
+
+async def test_a_package_that_nobody_allowed_is_refused(desk: Desk) -> None:
+    async with desk.client("legacy") as client:
+        result = await client.call_tool("run_code", {"source": "import sympy", "packages": ["sympy"]})
+    assert error_of(result)["kind"] == "denied"
