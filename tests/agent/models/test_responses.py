@@ -20,9 +20,11 @@ PARAMETERS = {
     "type": "object",
     "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
     "required": ["a", "b"],
-    "additionalProperties": False,
 }
-ADD = {"type": "function", "function": {"name": "add", "description": "Adds.", "parameters": PARAMETERS}}
+ADD = {
+    "type": "function",
+    "function": {"name": "add", "description": "Adds.", "parameters": PARAMETERS | {"additionalProperties": False}},
+}
 LOOSE = {"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
