@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.answer import OutputFile
 from agent.consent.consent import PackagesToInstall, UserReply
+from agent.errors import StorageError
+from agent.material.outputs import copied
 from mcp_tools.small_files import read_small
 from support.openai_server import OpenAIServer, Step
 from support.wheels import OFFLINE, write_wheel
@@ -236,3 +240,39 @@ async def test_a_tool_leaves_files_when_it_is_made_and_when_it_is_used_again(hou
     assert "# write = true" in kept.source
     again = await house.ask(("write_squares", {"largest": 1}))
     assert [(file.name, file.size) for file in again.outputs] == [("squares.csv", 5)]
+
+
+async def test_copies_replace_nothing_unasked_and_go_through_no_link(tmp_path: Path) -> None:
+    made = tmp_path / "outputs"
+    (made / "charts").mkdir(parents=True)
+    (made / "a.txt").write_text("new")
+    (made / "charts" / "c.txt").write_text("chart")
+    files = [OutputFile(name, str(made / name), 3) for name in ("a.txt", "charts/c.txt")]
+    target, elsewhere = tmp_path / "target", tmp_path / "elsewhere"
+    target.mkdir()
+    elsewhere.mkdir()
+    (target / "a.txt").write_text("old")
+    asked: list[Path] = []
+
+    async def no(path: Path) -> bool:
+        asked.append(path)
+        return False
+
+    async def yes(path: Path) -> bool:
+        return True
+
+    assert await copied(files, target, no) == ([target / "charts/c.txt"], [target / "a.txt"])
+    assert (asked, (target / "a.txt").read_text()) == ([target / "a.txt"], "old")
+    assert await copied(files[:1], target, yes) == ([target / "a.txt"], [])
+    assert (target / "a.txt").read_text() == "new"
+    (target / "a.txt").unlink()
+    (target / "a.txt").symlink_to(elsewhere / "x")
+    assert await copied(files[:1], target, yes) == ([], [target / "a.txt"])
+    shutil.rmtree(target / "charts")
+    (target / "charts").symlink_to(elsewhere)
+    with pytest.raises(StorageError, match="leads out of"):
+        await copied(files[1:], target, yes)
+    assert list(elsewhere.iterdir()) == []
+    (made / "a.txt").unlink()
+    with pytest.raises(StorageError, match="cannot be read"):
+        await copied(files[:1], tmp_path / "new", yes)
