@@ -17,9 +17,12 @@ from agent.budget import Budget, RunLimits
 from agent.chat import Chat
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import (
+    COPY,
     EARLIER,
+    FOLDER,
     FOLLOWS,
     HOME,
+    NEW_COPY,
     RULES,
     SCHEMA,
     WISH,
@@ -30,11 +33,11 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError
+from agent.errors import RunError, UsageError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.models.protocol import FIRST_LISTED, Usage
+from agent.models.protocol import FIRST_LISTED, Role, Usage
 from agent.models.roles import with_named_model
-from agent.question import Wish, usable
+from agent.question import FolderGrant, Wish, usable
 from agent.resources import Resources
 from agent.running import Running
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
@@ -55,6 +58,7 @@ from agent.store.runs import (
 )
 from agent.store.signature import Signer
 from agent.store.transcripts import transcript_of
+from agent.strategy import is_small
 from agent.user_files import require_readable
 
 if TYPE_CHECKING:
@@ -189,6 +193,7 @@ class Alita:
         wish: Wish = "answer",
         schema: dict[str, Any] | None = None,
         rules: str = "",
+        folder: FolderGrant | None = None,
     ) -> Answer:
         """Answers a question.
 
@@ -202,9 +207,11 @@ class Alita:
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
             schema: JSON Schema, draft 2020-12, that the answer's text must fit as JSON; one that does not is none.
             rules: Of a benchmark, for the form of the answer; the small strategy does not read them.
+            folder: A folder that programs may read, or whose copy they may change. Later questions of the conversation
+                have it, too, unless they name another one.
 
         Raises:
-            UsageError: The question is empty or too long, or a file cannot be opened.
+            UsageError: The question is empty or too long, or a file or the folder cannot be opened.
             UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
         """
         self._listener = on_event or _silent
@@ -214,27 +221,30 @@ class Alita:
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
-        if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
+        place = await asyncio.to_thread(self._folder_for, folder, conversation)
+        is_plain = wish == "answer" and not files and not schema and not place
+        if is_plain and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         if self.settings.model == FIRST_LISTED:
             self.settings = await asyncio.to_thread(with_named_model, self.settings)
-        follows, transcript = {}, Transcript()
-        if conversation is not None and conversation.turns:
-            transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
-            follows = {FOLLOWS: conversation.turns[-1].run_id}
-            follows |= {HOME: transcript.home} if transcript.home else {}
+        follows, transcript = await self._before(conversation, place)
         form = {SCHEMA: json.dumps(schema, sort_keys=True)} if schema else {}
         form |= {RULES: rules} if rules else {}
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self.settings, form)
-        if wish == "answer" and not follows and (known := self._known(self.settings, form, question, inputs)):
+        if (
+            wish == "answer"
+            and not follows
+            and not place
+            and (known := self._known(self.settings, form, question, inputs))
+        ):
             self._listener(
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | places_of(self.settings) | follows
+        told = configuration | places_of(self.settings) | follows | place
         if wish != "answer":
             told[WISH] = wish
-        if self.settings.use_cache and not follows and (earlier := self._programs.get(question)):
+        if self.settings.use_cache and not follows and not place and (earlier := self._programs.get(question)):
             told[EARLIER] = earlier
         # Syncing and removing take time, in which other questions of this process go on.
         if removed := await asyncio.to_thread(prune_daily, self.settings):
@@ -252,7 +262,7 @@ class Alita:
             journal_path(self.settings.runs_dir, run.run_id), self._redactor, signer=self._own_runs.signer
         )
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
-        running = None if rules else self.running  # nobody looks for the answers of a benchmark
+        running = None if rules or place else self.running  # nobody looks for the answers of a benchmark
         if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)
@@ -261,6 +271,62 @@ class Alita:
             if (program := running.program) and not running.after:
                 self._programs.put(question, self._redactor.text(program))
         return answer
+
+    async def _before(
+        self, conversation: Conversation | None, place: dict[str, str]
+    ) -> tuple[dict[str, str], Transcript]:
+        """What a run must know of the turns before it."""
+        if conversation is None or not conversation.turns:
+            return {}, Transcript()
+        transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
+        if transcript.home and place != self._folder_before(conversation):
+            await self._opened.end_python(transcript.home)  # which has the grants of the turn before
+        home = {HOME: transcript.home} if transcript.home else {}
+        return {FOLLOWS: conversation.turns[-1].run_id, **home}, transcript
+
+    def _folder_for(self, folder: FolderGrant | None, conversation: Conversation | None) -> dict[str, str]:
+        """The user's folder in the configuration of a run, and where its copy is.
+
+        Raises:
+            UsageError: The folder cannot be granted, or is too large to be copied.
+        """
+        before = self._folder_before(conversation)
+        if folder is None or (folder.path is None and not before):
+            return before
+        if folder.path is None:
+            return {FOLDER: "", COPY: ""}
+        from agent.material.folder import checked_folder, measure
+
+        own, model = self.settings, self.settings.models_for(Role.COORDINATOR)[0]
+        if is_small(model, own.strategy_of(model)):
+            raise UsageError(f"{model} cannot work with a folder.", remedy="Choose a larger model: -m NAME")
+        root = checked_folder(folder.path, (own.data_dir, own.cache_dir, own.runs_dir, own.config_dir))
+        if before.get(FOLDER) == str(root) and bool(before[COPY]) == folder.writes:
+            return before
+        if folder.writes:
+            measure(root)
+        return {FOLDER: str(root), COPY: NEW_COPY if folder.writes else ""}
+
+    def folder_of(self, conversation: Conversation) -> FolderGrant | None:
+        """Return the folder that programs of a conversation have."""
+        found = self._folder_before(conversation)
+        return FolderGrant(Path(found[FOLDER]), bool(found[COPY])) if found.get(FOLDER) else None
+
+    def _folder_before(self, conversation: Conversation | None) -> dict[str, str]:
+        """What the last turn of a conversation had of the user's folder."""
+        for turn in reversed(conversation.turns if conversation is not None else []):
+            if turn.run_id:
+                with contextlib.suppress(RunError):
+                    return self._folder_in(load_run(self.settings.runs_dir, turn.run_id))
+                return {}
+        return {}
+
+    def _folder_in(self, run: Run) -> dict[str, str]:
+        """What a run has of the user's folder, for a run that goes on from it."""
+        found = {name: run.configuration[name] for name in (FOLDER, COPY) if name in run.configuration}
+        if found and not self._own_runs.has(run):
+            return {}
+        return found | ({COPY: run.run_id} if found.get(COPY) == NEW_COPY else {})
 
     def _known(
         self, settings: Settings, form: dict[str, str], question: str, files: Sequence[InputFile]
@@ -331,7 +397,7 @@ class Alita:
             run.question,
             model=run.model,
             files=[Path(file.path) for file in run.files],
-            configuration=run.configuration,
+            configuration=run.configuration | self._folder_in(run),
             parent=run.run_id,
             note=self._own_runs.note,
         )

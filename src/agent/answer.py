@@ -49,6 +49,17 @@ class OutputFile:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that programs changed in the copy of the user's folder."""
+
+    path: str
+    """Below the folder."""
+    kind: Literal["added", "changed", "removed"]
+    bytes_before: int | None
+    bytes_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to a question, and what it took."""
 
@@ -92,6 +103,8 @@ class Answer:
 
     outputs: tuple[OutputFile, ...] = ()
     """Files that programs wrote for the user."""
+    changes: tuple[FileChange, ...] = ()
+    """What programs changed in the copy of the user's folder; nothing of it is applied by itself."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.answer import Answer
     from agent.events import Event
+    from agent.question import FolderGrant
 
 
 class Chat:
@@ -37,6 +38,7 @@ class Chat:
         *,
         files: Sequence[Path] = (),
         schema: dict[str, Any] | None = None,
+        folder: FolderGrant | None = None,
         on_event: Listener | None = None,
     ) -> Answer:
         """Ask a question and add the turn, even if it was stopped.
@@ -45,6 +47,7 @@ class Chat:
             question: The message; it may refer to earlier turns.
             files: Further files of the conversation.
             schema: JSON Schema that the answer's text must fit as JSON.
+            folder: A folder that programs may read, or whose copy they may change, from this question on.
             on_event: Called with each event of the run.
 
         Raises:
@@ -54,9 +57,8 @@ class Chat:
         before = self._alita.newest
         answer: Answer | None = None
         try:
-            answer = await self._alita.ask(
-                question, files=files, schema=schema, on_event=on_event, conversation=self.conversation
-            )
+            asked: dict[str, Any] = {"files": files, "schema": schema, "folder": folder}
+            answer = await self._alita.ask(question, on_event=on_event, conversation=self.conversation, **asked)
             return answer
         finally:
             reached = answer or self._alita.newest

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mcp_tools.errors import UsageError
+
+COPIED_FOLDER, MANIFEST, REMOVED_FILES = "folder", "folder.json", "folder_removed"
+"""Names in a run: the copy of the user's folder, the record of the copy, and files removed from the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderGrant:
+    """A folder of the user's that programs may read."""
+
+    path: Path | None
+    """None takes back what was granted earlier in the conversation."""
+    writes: bool = False
+    """True if they work on a copy; the user may apply the changes."""
+
 
 Wish = Literal["answer", "create"]
 """What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.actions.creation import examiner_of
 from agent.actions.python_session import PythonSession
 from agent.actions.server_tools import FOLDED
-from agent.answer import Answer, Citation, OutputFile, status_of
+from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
 from agent.budget import Budget
-from agent.configuration.settings import EARLIER, FOLLOWS, HOME, RULES, SCHEMA, wish_of
+from agent.configuration.settings import COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
 from agent.context import Context
@@ -31,11 +31,12 @@ from agent.learning.gap_records import GapRecords
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
 from agent.material.pictures import Sight
-from agent.material.workspace import FOLDER, Workspace
+from agent.material.workspace import FOLDER as WORKSPACE
+from agent.material.workspace import Workspace
 from agent.models.protocol import EMBEDDED, SCRIPTED, Role
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
-from agent.state import AttachedFile, CitedSource
+from agent.state import AttachedFile, CitedSource, GrantedFolder
 from agent.store.journal import Journal
 from agent.store.runs import ID, InputFile, Run, save_run, save_traceback
 from agent.store.transcripts import compare_files, files_for
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
     from agent.files.media.speech import Speech
+    from agent.material.folder import FolderCopy
     from agent.recorders.journaled_web import JournaledWeb
     from agent.resources import Resources
     from agent.state import State
@@ -109,6 +111,16 @@ class Running:
         self._is_first = not (ID.fullmatch(first) and (self._folder.parent / first).is_dir())
         self._home = self._folder if self._is_first else self._folder.parent / first
         """The folder of the conversation's files. Absolute, because prompts show paths in it to programs."""
+        copy = self.run.configuration.get(COPY, "")
+        self._copies = copy == NEW_COPY
+        self._copy: FolderCopy | None = None
+        """The copy of the user's folder that programs may change."""
+        if copy:
+            from agent.material.folder import FolderCopy
+
+            place = self._folder if self._copies else self._folder.parent / copy
+            self._copy = FolderCopy(Path(self.run.configuration[FOLDER]), place)
+        self._changes: tuple[FileChange, ...] = ()
         self._context_of_run: Context | None = None
         self._follow_up = FollowUp(self.run.question, (self.run.question,))
         self.reasons: list[str] = []
@@ -171,6 +183,7 @@ class Running:
             plans=tuple(state.get("plans", [])),
             agent=self.settings.agent,
             outputs=tuple(OutputFile(**file) for file in self._output_files().values()),
+            changes=self._changes,
         )
 
     def _output_files(self) -> dict[str, dict[str, Any]]:
@@ -213,9 +226,24 @@ class Running:
                 save_traceback(self.settings.runs_dir, run, text)
             raise
         finally:
+            await self._compare()
             answer = self.answer
             await self._save(answer)
         return answer
+
+    async def _compare(self) -> None:
+        """Find what programs changed in the copy of the user's folder; a replay has what was found then."""
+        if not self.live:
+            self._changes = self.run.answer.changes if self.run.answer is not None else ()
+        elif self._copy is not None and self._copy.is_whole:
+            from agent.material.folder_changes import changes_of
+
+            try:
+                found = await asyncio.to_thread(changes_of, self._copy)
+            except StorageError as problem:
+                self.tell(Note(problem.message))
+                return
+            self._changes = tuple(change.public for change in found.files)
 
     async def _to_its_end(self) -> None:
         """Fills the state with the graph's after each step; without a status, it did not come to its end.
@@ -233,6 +261,8 @@ class Running:
 
         config: Any = {"recursion_limit": 10_000}
         start = self._start(asked)
+        if (folder := await self._granted_folder(asked.transcript)) is not None:
+            start["folder"] = folder
         try:
             async for values in build_graph().astream(start, config, context=context, stream_mode="values"):
                 self._state.update(values)
@@ -265,7 +295,7 @@ class Running:
             packages=self.settings.packages,
             say=self._refused,
         )
-        workspace = Workspace((journal.home if self._is_first else self._home) / FOLDER)
+        workspace = Workspace((journal.home if self._is_first else self._home) / WORKSPACE)
         external = resources.external(journal, consent, workspace, live=live)
         with budget.standing_still():
             sandbox = await resources.sandbox(self.settings) if live else None
@@ -273,11 +303,12 @@ class Running:
                 await importing
         guard = self._guard()
         web = self._journaled_web(guard)
-        folders = [self._home / name for name in (FILES, WEB, PICTURES, FOLDER)]
+        folders = [self._home / name for name in (FILES, WEB, PICTURES, WORKSPACE)]
         live_python = await resources.python_of(self._home.name) if self.keeps_python else None
         self._has_variables = live_python is not None and live_python.session is not None
         outputs = Outputs(self._home / OUTPUTS)
-        python = PythonSession(sandbox, journal, budget, folders, live_python, environments, outputs)
+        copy = self._copy.writable if self._copy is not None else None
+        python = PythonSession(sandbox, journal, budget, folders, live_python, environments, outputs, copy)
         self._opened.push_async_callback(python.aclose)
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
@@ -388,11 +419,12 @@ class Running:
         run, known = self.run, self.known
         if FOLLOWS not in run.configuration:
             return FollowUp(run.question, (run.question,))
+        own = wish_of(run) == "create" or FOLDER in run.configuration
         found = await understand(
             context,
             run.question,
             self._earlier if self.conversation is not None else None,
-            lambda question, after: None if wish_of(run) == "create" else known(question, run.files, after),
+            lambda question, after: None if own else known(question, run.files, after),
             has_files=bool(run.files),
         )
         if found.question != run.question:
@@ -478,7 +510,8 @@ class Running:
             start |= {"attached": earlier.files, "offered": earlier.tools, "remarks": earlier.remarks}
             start |= {"sources": earlier.sources, "links": earlier.links}
             results = earlier.results
-            start["known"] = {"foreign": results, "private": results if earlier.given else []}
+            is_private = earlier.given or FOLDER in self.run.configuration
+            start["known"] = {"foreign": results, "private": results if is_private else []}
         if (wish := wish_of(self.run)) != "answer":
             start["wish"] = wish
         if schema := self.run.configuration.get(SCHEMA):
@@ -494,6 +527,28 @@ class Running:
         if without:
             start["without"] = list(dict.fromkeys(without))
         return start
+
+    async def _granted_folder(self, earlier: Transcript) -> GrantedFolder | None:
+        """The user's folder, with its first names if no earlier turn showed them; copied now if it is a new copy."""
+        root, copy = self.run.configuration.get(FOLDER, ""), self.run.configuration.get(COPY, "")
+        if not root:
+            return None
+
+        async def perform() -> dict[str, str]:
+            from agent.material.folder import listing
+
+            told = ""
+            if self._copies and self._copy is not None:
+                told = self._copy.left_out(await asyncio.to_thread(self._copy.make))
+            path = root if self._copy is None else str(self._copy.folder)
+            said = (str(message.get("content")) for turn in earlier.turns for message in turn)
+            names = "" if any(path in text for text in said) else await asyncio.to_thread(listing, Path(path))
+            return {"path": path, "listing": names, "told": told}
+
+        found: Any = await self.journal.call(FOLDER, {"folder": root, "writes": bool(copy)}, perform)
+        if found["told"]:
+            self.tell(Note(found["told"]))
+        return GrantedFolder(path=found["path"], root=root, writes=bool(copy), listing=found["listing"])
 
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""

@@ -150,6 +150,19 @@ def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
     return [by_number[number] for number in sorted(by_number)]
 
 
+class GrantedFolder(TypedDict):
+    """The user's folder."""
+
+    path: str
+    """Where programs find it: of a copy, the copy's."""
+    root: str
+    """The user's own path."""
+    writes: bool
+    """Whether it is a copy, which programs may change."""
+    listing: str
+    """Its first names with sizes; empty if an earlier turn has shown them."""
+
+
 class KnownTexts(TypedDict):
     """What the run that hands a question over knows, by where it comes from; see `agent.consent.provenance`."""
 
@@ -179,6 +192,8 @@ class State(TypedDict, total=False):
     """The program that answered the same question with other values before; missing where there was none."""
     attached: list[AttachedFile]
     """The files of the question that were looked at, and those inside of archives."""
+    folder: GrantedFolder
+    """The user's folder that programs may read; missing where none is granted."""
     without: list[str]
     """Actions that are not possible in this run."""
     agent: str

@@ -169,7 +169,7 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
 
 def asked_before(state: State) -> Decision | None:
     """The call of a tool that was made for the same question with other values, or for this very one."""
-    if state.get("files"):
+    if state.get("files") or state.get("folder"):
         return None
     for tool in state["tools"]:
         arguments = arguments_for(state["question"], tool.get("asked"))

@@ -45,7 +45,7 @@ def whole_file(path: Path, *, shared: bool = False) -> Iterator[BinaryIO]:
         with (
             path.open("wb")
             if is_stream
-            else atomic.whole_file(path.resolve(), keep_mode=True, mode=_usual_mode() if shared else 0o600) as file
+            else atomic.whole_file(path.resolve(), keep_mode=True, mode=usual_mode() if shared else 0o600) as file
         ):
             yield file
 
@@ -68,7 +68,8 @@ def require_readable(paths: Iterable[Path]) -> None:
             path.open("rb").close()
 
 
-def _usual_mode() -> int:
+def usual_mode() -> int:
+    """The mode of a new file that whoever the umask allows may read."""
     os.umask(mask := os.umask(0o077))
     return 0o666 & ~mask
 

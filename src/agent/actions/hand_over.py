@@ -92,6 +92,8 @@ class HandOvers:
                 "private": list(origins.private),
             },
         )
+        if (folder := state.get("folder")) is not None:
+            start["folder"] = folder
         return State(**{**start, "attached": files}) if files else start
 
     def _learn(self, found: State) -> None:

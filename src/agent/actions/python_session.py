@@ -28,7 +28,7 @@ from agent.consent.program import ProgramText
 from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query
 from agent.context import Context
 from agent.events import PictureShown, ToolCalled
-from agent.material.attached import file_named, file_of_run, granted, path_made
+from agent.material.attached import file_in_folder, file_named, file_of_run, granted, no_such_file, path_made
 from agent.material.origins import origins_of
 from agent.material.outputs import Outputs, listing, with_files_of
 from agent.material.pages import text_for_program
@@ -43,7 +43,8 @@ from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.header import declared
 from mcp_tools.packages import import_name, imported, is_provided
-from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome
+from mcp_tools.sandbox.inside.scratch import is_full
+from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome, Writable
 from mcp_tools.text import middle_left_out, one_line
 from mcp_tools.tool import Json, call_text
 
@@ -81,7 +82,8 @@ class PythonSession:
     """Runs blocks of code one after the other in one process, or gives what was recorded.
 
     What a block asks of the run's functions is recorded call by call. A replay makes the same calls, so that the run
-    knows afterwards what it knew then; its sandbox is None. Programs may read the folders. A `live` process belongs to
+    knows afterwards what it knew then; its sandbox is None. Programs may read the folders, and write into the copy of
+    the user's folder. A `live` process belongs to
     the conversation and stays open.
 
     Attributes:
@@ -100,6 +102,7 @@ class PythonSession:
         live: LivePython | None = None,
         environments: Environments | None = None,
         outputs: Outputs | None = None,
+        copy: Writable | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._journal = journal
@@ -109,6 +112,7 @@ class PythonSession:
         self._is_own = live is None
         self._environments = environments
         self._outputs = outputs
+        self._copy = copy
         self.written: list[OutputFile] = []
         self._answer: Answering | None = None
         self._asked: list[list[Json]] = []
@@ -127,6 +131,7 @@ class PythonSession:
             self._folders,
             environments=self._environments,
             outputs=self._outputs,
+            copy=self._copy,
         )
 
     async def run(
@@ -156,6 +161,7 @@ class PythonSession:
             if packages and self._environments is not None:
                 session.import_from(await self._environments.ready(packages))
             before = self._outputs.snapshot() if self._outputs is not None else {}
+            of_copy = Outputs(self._copy.folder).snapshot() if self._copy is not None else {}
             async with self._budget.within():
                 left = self._budget.seconds_left
                 seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
@@ -166,6 +172,8 @@ class PythonSession:
             if written and self._outputs is not None and self._outputs.is_full:
                 self._outputs.remove(written)
                 written = []
+            if outcome.problem is not None and outcome.problem.kind == "quota":
+                self._remove_new_in_copy(of_copy)
             return {
                 "outcome": as_plain(outcome),
                 "asked": list(self._asked),
@@ -193,12 +201,23 @@ class PythonSession:
             sandbox = made_by(self._sandbox)
             self._live.session = sandbox.session(
                 read=read,
-                write=self._outputs.make() if self._outputs is not None else None,
+                write=self._writable(),
                 modules=modules,
                 functions=functions,
                 host=self._live.answer,
             )
         return self._live.session
+
+    def _remove_new_in_copy(self, before: dict[str, tuple[int, int]]) -> None:
+        """Remove the files that a program added to a copy that is full: the next program could write nothing."""
+        copy = self._copy
+        if copy is not None and is_full(str(copy.folder), copy.bytes, copy.entries):
+            place = Outputs(copy.folder)
+            place.remove([file for file in place.written_since(before) if file.name not in before])
+
+    def _writable(self) -> list[Writable]:
+        outputs = [Writable(self._outputs.make())] if self._outputs is not None else []
+        return [*outputs, *([self._copy] if self._copy is not None else [])]
 
     async def variables(self, names: Sequence[str]) -> Result | None:
         """Return variables of the programs as an object; None if one is missing or is no value.
@@ -426,7 +445,9 @@ class _Host:
             return text_for_program(page)
         file = await file_of_run(source, self._state, context) if len(source) <= _LONGEST_PATH else None
         if file is None:
-            raise HostError(f"There is no attached file {source[:200]!r}.")
+            is_alone = "folder" not in self._state
+            missing = f"There is no attached file {source[:200]!r}."
+            raise HostError(missing if is_alone else no_such_file(source[:200], self._state))
         page, find = arguments.get("page", 1), arguments.get("find", "")
         if not isinstance(page, int) or page < 1 or not isinstance(find, str):
             raise HostError("read(source, page=1, find=''): page is a number from 1, find is a text.")
@@ -445,6 +466,8 @@ class _Host:
         if number > MOST_OF_ONE:
             raise HostError(f"A program may show {MOST_OF_ONE} pictures.")
         path = self._picture_file(picture)
+        if path is None and len(picture) <= _LONGEST_PATH and "." in picture:
+            path = await file_in_folder(picture, self._state, self._context)
         if path is None:
             try:
                 content = base64.b64decode(picture, validate=True)

@@ -35,6 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "ask:app", 'answer a question (same as alita "…")'),
     Command("resume", "ask:resume_app", "continue an interrupted run"),
     Command("runs", "runs:app", "list, search, show, replay, export and prune runs"),
+    Command("changes", "changes:app", "show and apply what programs changed in a copy of your folder"),
     Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
     Command("stats", "runs:stats_app", "show calls, cost, tools and failures over a period"),
     Command("cache", "runs:cache_app", "list and clear cached answers"),

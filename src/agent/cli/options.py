@@ -29,6 +29,8 @@ def opt(names: str, help: str = "", group: str | None = None, **more: Any) -> An
 _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits", "Tools and safety"
 
 Files = Annotated[list[Path] | None, opt("-f --file PATH", "Attach a file; may be repeated.", _INPUT)]
+FolderOf = Annotated[Path | None, opt("--folder DIR", "Let programs read a folder.", _INPUT)]
+Write = Annotated[bool, opt("--write", "Let programs change a copy of the folder; you accept the changes.", _INPUT)]
 Continue = Annotated[bool, opt("-c --continue", "Continue the last conversation.", _INPUT)]
 Resume = Annotated[bool, opt("--resume", "Reopen the last session, or the one with this id: --resume [ID].", _INPUT)]
 

@@ -407,6 +407,11 @@ FOLLOWS = "follows"
 """In a run's configuration: the run of the turn before it. Such a run has the conversation in its journal."""
 HOME = "home"
 """In a run's configuration: the first run of its conversation, in whose folder the files of all turns are kept."""
+FOLDER = "folder"
+"""In a run's configuration: the user's folder that programs may read; empty if that was taken back."""
+COPY = "folder_copy"
+"""In a run's configuration: the run with the copy of the folder; `new` for the run itself, empty without a copy."""
+NEW_COPY = "new"
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
 """What a run that says nothing of them had none of."""

@@ -121,6 +121,8 @@ def granted(state: State, context: Context) -> tuple[Path, ...]:
     """What programs may read: the files that are there, the folders of what was made of them, and the workspace."""
     made = [[Path(path).parent for path in file["data"]] for file in state.get("attached", []) if file["data"]]
     folders = [Path(os.path.commonpath(parents)) for parents in made]
+    if (folder := state.get("folder")) is not None:
+        folders.append(Path(folder["path"]))
     if context.workspace.is_used:
         folders.append(context.workspace.folder)
     return tuple(dict.fromkeys((*present(state, context), *folders)))
@@ -162,6 +164,7 @@ async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = 
     if file is not None or not name:
         return file
     made = path_made(name, state, context) or await _source_of_tool(name, context)
+    made = made or await file_in_folder(name, state, context)
     return None if made is None else await attach(context, made, made.name, ocr=ocr)
 
 
@@ -174,6 +177,19 @@ async def _source_of_tool(name: str, context: Context) -> Path | None:
     except (UnknownToolError, LibraryError):
         return None
     return context.workspace.keep_text(name, tool.source)
+
+
+async def file_in_folder(name: str, state: State, context: Context) -> Path | None:
+    """A copy of a file in the user's folder, by its path there; what is or is behind a link is none.
+
+    Whoever reads it reads the copy: a program may put a link in the place of the file at any time.
+    """
+    if (folder := state.get("folder")) is None:
+        return None
+    path = Path(name)
+    for place in (folder["path"], folder["root"]):
+        path = path.relative_to(place) if path.is_relative_to(place) else path
+    return None if path.is_absolute() else await context.reader.copy(Path(folder["path"]), path.as_posix())
 
 
 def path_made(name: str, state: State, context: Context) -> Path | None:
@@ -211,8 +227,11 @@ def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
     }
 
 
-def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:
+def no_such_file(name: str, state: State) -> str:
     """What is said of a name that means no file, or several."""
+    files = state.get("attached", [])
+    if (folder := state.get("folder")) is not None:
+        return f"There is no file {name!r} in {folder['path']}, or it is a link or too large; programs list the folder."
     if not files:
         return "No file is attached."
     known = paths_by_name(files)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def origins_of(state: State, context: Context) -> Origins:
     """Where everything comes from that the run knows so far."""
     files = [text for file in state.get("attached", []) for text in (file["name"], file["summary"], *file["parts"])]
+    if (folder := state.get("folder")) is not None:
+        files.append(folder["listing"])
     steps, known = state.get("steps", []), state.get("known", KnownTexts(foreign=[], private=[]))
     own = [done["finding"] for done in steps if is_private(done, state)]
     told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]
@@ -61,4 +63,5 @@ def is_private(done: Step, state: State) -> bool:
         return any(SERVER in tool and tool["name"] == name for tool in state.get("tools", []))
     if done.get("is_private"):
         return True
-    return bool(state.get("attached")) and done["action"] in {"read_file", "run_code"} and not is_page_read(done)
+    has_files = state.get("attached") or state.get("folder")
+    return bool(has_files) and done["action"] in {"read_file", "run_code"} and not is_page_read(done)

@@ -15,7 +15,7 @@ from agent.answer import OutputFile
 from agent.errors import StorageError
 from agent.user_files import whole_file
 from mcp_tools.errors import os_errors_as
-from mcp_tools.sandbox.inside.scratch import OUTPUT_BYTES, OUTPUT_FILES
+from mcp_tools.sandbox.protocol import OUTPUT_BYTES, OUTPUT_FILES
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

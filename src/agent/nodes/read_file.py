@@ -30,7 +30,7 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     ocr = bool(decision.find) or not context.sight.is_shown
     file = await file_of_run(decision.file, state, context, ocr=ocr)
     if file is None:
-        return failed(state, context, no_such_file(decision.file, state.get("attached", [])))
+        return failed(state, context, no_such_file(decision.file, state))
     if file["problem"]:
         return failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
     limits = context.strategy(Role.COORDINATOR).limits

@@ -18,7 +18,17 @@ from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from mcp_tools.create.interfaces import RefusedToolError
 from mcp_tools.library.library import Library
-from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
+from mcp_tools.sandbox.protocol import (
+    Description,
+    Host,
+    Isolation,
+    Job,
+    Outcome,
+    Problem,
+    Sandbox,
+    Session,
+    Writable,
+)
 from mcp_tools.tool import Json, Tool
 
 T = TypeVar("T")
@@ -129,7 +139,7 @@ class JournaledSandbox:
         self,
         *,
         read: Sequence[Path] = (),
-        write: Path | None = None,
+        write: Sequence[Writable] = (),
         modules: Mapping[str, str] | None = None,
         functions: Sequence[str] = (),
         host: Host | None = None,

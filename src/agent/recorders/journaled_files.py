@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -14,7 +17,8 @@ from agent.errors import StoppedError
 from agent.files.contents import SECTION, TABLES_FOLDER, FileProblem, Source, tables_in
 from agent.state import AttachedFile
 from agent.store.journal import Journal
-from agent.user_files import numbered_folder, write_file
+from agent.user_files import numbered_folder, whole_file, write_file, writing
+from agent.web.filenames import safe_name
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ _BEGINNING = 1_500
 _MOST_PAGES = 100_000
 _SHOWN = "shown"
 """The folder of the pictures that models are sent, called after their content."""
+_FROM_FOLDER = "folder"
+"""The folder of copies out of the user's folder, called after their content."""
+_LARGEST_COPY = 256_000_000
 _LONGEST_TEXT = 5_000_000
 _LONGEST_SCRIPT = 1_000_000
 
@@ -141,6 +148,15 @@ class JournaledFiles:
             self._pictures[path, page] = seen
         return self._pictures[path, page]
 
+    async def copy(self, folder: Path, name: str) -> Path | None:
+        """Copy a file out of a folder that others may change; None if it cannot be read."""
+
+        async def perform() -> Json:
+            return {"copy": await asyncio.to_thread(_copied, folder, name, self._folder / _FROM_FOLDER)}
+
+        found = await self._journal.call(KIND, {"do": "copy", "folder": str(folder), "name": name}, perform)
+        return Path(found["copy"]) if isinstance(found, dict) and found["copy"] else None
+
     async def script(self, path: Path) -> str:
         """The source of an attached program; empty when it cannot be read."""
 
@@ -193,6 +209,29 @@ async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -
         csv.writer(lines, lineterminator="\n").writerows(rows)
         write_file(table, lines.getvalue())
     return made
+
+
+def _copied(folder: Path, name: str, target: Path) -> str:
+    """Copy a file, and return the path of the copy, which depends on its content; empty if it cannot be read."""
+    from agent.material.folder import copied, opened, opened_file, parent_of
+
+    with (
+        suppress(OSError),
+        opened(folder) as top,
+        parent_of(top, name) as (place, last),
+        opened_file(place, last) as file,
+    ):
+        if os.fstat(file.fileno()).st_size > _LARGEST_COPY:
+            return ""
+        copy = target / copied(file, most=_LARGEST_COPY)[0][:12] / (safe_name(last) or "file")
+        file.seek(0)
+        with writing(copy):
+            copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with whole_file(copy) as written:
+                copied(file, written, most=_LARGEST_COPY)
+            copy.chmod(0o644)  # for the user that programs run as
+        return str(copy)
+    return ""
 
 
 def _size(path: Path) -> int:

@@ -19,6 +19,7 @@ from agent.models.protocol import Message
 from agent.state import Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block, data_blocks, load_prompt
+from mcp_tools.text import printable
 
 _EARLIER = (
     "This program answered the question before, maybe with other values. If others would ask it too, make a tool of it."
@@ -31,6 +32,11 @@ _FORM = (
 _CONNECTED = (
     "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
     "`from servers.{module} import {name}`. Programs do not see a server's folders: they call its functions."
+)
+_FOLDER = "The user's folder, which programs and `read` open: {path}"
+_COPIED_FOLDER = (
+    "A copy of the user's folder: {path}\nPrograms read and change files there, by absolute paths. The original stays "
+    "as it is: the user sees the changes afterwards and decides. Say what you changed."
 )
 _STOPPED = "The user stopped this while it ran. What it did before stays done."
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -106,6 +112,7 @@ def _question(state: State, room: Room) -> str:
         lines += ["", "Files:", files_text(attached)]
     elif state.get("files"):
         lines += ["", "Files:", data_block("names", "\n".join(state["files"]))]
+    lines += _folder(state)
     lines += ["", *remarks] if (remarks := state.get("remarks")) else []
     if earlier := state.get("earlier"):
         lines += ["", _EARLIER, data_block("program", earlier)]
@@ -115,6 +122,15 @@ def _question(state: State, room: Room) -> str:
     if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
         lines += ["", "What tools that are not approved say of themselves:", *drafts]
     return "\n".join(lines)
+
+
+def _folder(state: State) -> list[str]:
+    """What is said of the user's folder."""
+    if (folder := state.get("folder")) is None:
+        return []
+    said = _COPIED_FOLDER if folder["writes"] else _FOLDER
+    lines = ["", said.format(path=printable(folder["path"]))]
+    return lines + ([data_block("names in it", folder["listing"])] if folder["listing"] else [])
 
 
 def _new_plans(state: State, replies: int) -> list[Message]:

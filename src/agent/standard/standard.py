@@ -337,6 +337,6 @@ def _fallback(state: State) -> Decision | None:
     if files := unread_files(state):
         return Decision("read_file", why, file=files[0]["name"])
     searched = any(step["action"] == "search" for step in state.get("steps", []))
-    if searched or "search" in state.get("without", []) or state.get("files"):
+    if searched or "search" in state.get("without", []) or state.get("files") or state.get("folder"):
         return None
     return Decision("search", why, query=one_line(state["question"], 200))

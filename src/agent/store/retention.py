@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from agent.configuration.settings import HOME, seconds_of
 from agent.errors import RunError
+from agent.question import COPIED_FOLDER, MANIFEST, REMOVED_FILES
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
 from agent.store.jsonl_log import held, is_locked
 from agent.store.own_runs import OwnRuns
@@ -172,7 +173,9 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Files and folders without their owner; no link leads out of the archive."""
+    """Files and folders without their owner and without the user's folder; no link leads out of the archive."""
+    if member.name.count("/") and member.name.split("/")[1] in (COPIED_FOLDER, MANIFEST, REMOVED_FILES):
+        return None
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member if member.isfile() or member.isdir() else None

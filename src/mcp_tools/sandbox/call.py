@@ -7,13 +7,14 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
-from mcp_tools.sandbox.inside.scratch import OUTPUT_BYTES, OUTPUT_FILES, QUOTA_BYTES, QUOTA_FILES
+from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
-from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
+from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind, Writable
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json
 
@@ -34,6 +35,7 @@ class WatchedCall:
         self._zygote = zygote
         self._number = number
         self._limits = job.limits
+        self._write = [Writable(job.write)] if job.write is not None else []
         self._settled = asyncio.Event()
         self._report: dict[str, Any] | None = None
         self._forged = False
@@ -66,7 +68,7 @@ class WatchedCall:
         trusted = not (self._gone.done() and self._gone.result().lost) and not self._forged
         report = self._report or {}
         if problem is None and (self._forged or not report):
-            problem = Problem("result", _FORGED) if self._forged else death(self._gone.result(), self._limits)
+            problem = Problem("result", _FORGED) if self._forged else self._death()
         elif problem is None and not report["ok"]:
             problem = Problem(**report["problem"])
         outcome = Outcome(
@@ -101,6 +103,9 @@ class WatchedCall:
         if self._report is not None and self._pipes.output.ended and self._pipes.errors.ended:
             self._settled.set()
 
+    def _death(self) -> Problem:
+        return death(self._gone.result(), self._limits, self._write)
+
     def _went(self, gone: asyncio.Future[Ending]) -> None:
         """What it left in the pipes is all there will be, though a stray holder may keep them open."""
         if not gone.cancelled():
@@ -116,13 +121,13 @@ def passed(kind: ProblemKind, limits: Limits) -> str:
     return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
 
 
-def death(ending: Ending, limits: Limits) -> Problem:
-    """What the end of a process means whose report did not come."""
+def death(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
+    """What the end of a process means whose report did not come; `write` are the folders that it could write into."""
     if ending.lost:
         return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
     if ending.over_quota:
         message = f"the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may hold"
-        message += f" (files for the user: {OUTPUT_BYTES:,} bytes and {OUTPUT_FILES:,} files)"
+        message += "".join(f"; in {one.folder} {one.bytes:,} bytes and {one.entries:,} files" for one in write)
         return Problem("quota", f"the call put more into its scratch folder than {message}")
     if not os.WIFSIGNALED(ending.status):
         code = os.waitstatus_to_exitcode(ending.status)

@@ -9,13 +9,13 @@ import stat
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_tools.child import executable
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name, installed, needed, required
-from mcp_tools.sandbox.protocol import Job
+from mcp_tools.sandbox.protocol import Job, Writable
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
@@ -90,7 +90,9 @@ class Environment:
     built: str = ""
     """The folder of a locked environment, which takes the place of the host's packages."""
     write: tuple[Grant, ...] = ()
-    """At most one folder that calls may write into, and in which they begin."""
+    """Folders that calls may write into; they begin in the first."""
+    rooms: tuple[tuple[int, int], ...] = ()
+    """The bytes and entries that each of these may hold."""
     live: bool = False
     """Whether it is a session's: packages are imported on demand, and what stands in the folders may change."""
 
@@ -101,17 +103,19 @@ class Environment:
         Raises:
             GrantError: A path cannot be granted.
         """
-        return cls(_grants(job.read), packages_of(job), built, write=_grants([job.write] if job.write else []))
+        write, rooms = _writable([Writable(job.write)] if job.write is not None else [])
+        return cls(_grants(job.read), packages_of(job), built, write=write, rooms=rooms)
 
     @classmethod
-    def of_session(cls, read: Iterable[Path], write: Path | None = None) -> Environment:
-        """The environment of a session that may read these paths, and write into a folder.
+    def of_session(cls, read: Iterable[Path], write: Sequence[Writable] = ()) -> Environment:
+        """The environment of a session that may read these paths, and write into folders.
 
         Raises:
             GrantError: A path cannot be granted.
         """
         packages = installed(tuple(dict.fromkeys((*BASE_PACKAGES, *FILE_PACKAGES))))
-        return cls(_grants(read), packages, write=_grants([write] if write else []), live=True)
+        grants, rooms = _writable(write)
+        return cls(_grants(read), packages, write=grants, rooms=rooms, live=True)
 
     @property
     def mounted(self) -> tuple[str, ...]:
@@ -166,6 +170,11 @@ def _opened(path: str) -> tuple[str, os.stat_result]:
 
 def _grants(read: Iterable[Path]) -> tuple[Grant, ...]:
     return tuple(map(Grant.of, sorted({str(Path(path).absolute()) for path in read})))
+
+
+def _writable(write: Sequence[Writable]) -> tuple[tuple[Grant, ...], tuple[tuple[int, int], ...]]:
+    grants = tuple(Grant.of(str(one.folder.absolute())) for one in write)
+    return grants, tuple((one.bytes, one.entries) for one in write)
 
 
 PRELOADED = (

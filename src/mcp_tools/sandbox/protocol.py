@@ -48,6 +48,20 @@ class Limits:
     """The largest file that the call may write in its scratch folder."""
 
 
+OUTPUT_BYTES, OUTPUT_FILES = 1_000_000_000, 2_000
+"""The most that programs may leave for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writable:
+    """A folder that code may write into, and how much it may hold."""
+
+    folder: Path
+    bytes: int = OUTPUT_BYTES
+    entries: int = OUTPUT_FILES
+    """Files and folders."""
+
+
 ProblemKind = Literal[
     "exception",  # the code raised an exception; message and traceback are its own
     "syntax",  # the source does not compile
@@ -212,7 +226,7 @@ class Sandbox(Protocol):
         self,
         *,
         read: Sequence[Path] = (),
-        write: Path | None = None,
+        write: Sequence[Writable] = (),
         modules: Mapping[str, str] | None = None,
         functions: Sequence[str] = (),
         host: Host | None = None,
@@ -221,7 +235,8 @@ class Sandbox(Protocol):
 
         Args:
             read: Files and folders that may be read, also what comes into the folders later.
-            write: The folder in which code begins, and that it may write into. Without one it is gone with the process.
+            write: Folders that code may write into; it begins in the first. Without one, what it writes is gone with
+                the process.
             modules: Sources of library tools by the name to import.
             functions: Functions of the host that code may call: `search(query, limit=5)`, or a bare name where all
                 arguments are given by name. Defaults stay with the host: only what a call gives is sent.

@@ -18,7 +18,7 @@ from mcp_tools.sandbox.call import death, decoded, is_problem, passed
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, LARGEST_REQUEST
 from mcp_tools.sandbox.pipes import FrameError, Pipes
-from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome
+from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome, Writable
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json
 
@@ -49,7 +49,7 @@ class LiveSession:
         sandbox: WarmSandbox,
         *,
         read: Sequence[Path],
-        write: Path | None,
+        write: Sequence[Writable],
         modules: Mapping[str, str],
         functions: Sequence[str],
         host: Host | None,
@@ -57,7 +57,7 @@ class LiveSession:
         if functions and host is None:
             raise ValueError("functions need a host that answers them")
         self._sandbox = sandbox
-        self._read, self._write = tuple(read), write
+        self._read, self._write = tuple(read), tuple(write)
         self._functions = [_form(text) for text in functions]
         self._host = host
         self._modules = dict(modules)
@@ -114,7 +114,7 @@ class LiveSession:
         zygote = await self._sandbox.interpreter(environment)
         self._held = environment, zygote
         self._unknown = dict(self._modules)
-        return _Process(zygote, self._sandbox.next_call(), self._functions, self._host, limits)
+        return _Process(zygote, self._sandbox.next_call(), self._functions, self._host, limits, self._write)
 
 
 class _Block:
@@ -159,9 +159,16 @@ class _Block:
 
 class _Process:
     def __init__(
-        self, zygote: Zygote, call: int, functions: Sequence[tuple[str, str]], host: Host | None, limits: Limits
+        self,
+        zygote: Zygote,
+        call: int,
+        functions: Sequence[tuple[str, str]],
+        host: Host | None,
+        limits: Limits,
+        write: Sequence[Writable],
     ) -> None:
         self._zygote = zygote
+        self._write = write
         self.trusted = True
         """False after a surprise in the protocol: the interpreter is replaced."""
         self._call = call
@@ -354,7 +361,7 @@ class _Process:
             found = Problem("wall_time", passed("wall_time", limits), *where)
         elif found is None and not block.done:
             # a session's processor time has no limit: each block has its wall time
-            found = death(replace(self._gone.result(), cpu_seconds=0.0), limits)
+            found = death(replace(self._gone.result(), cpu_seconds=0.0), limits, self._write)
         if found is None or not self.ended:
             return found
         return replace(found, message=f"{found.message}. The process was ended: its variables are gone")

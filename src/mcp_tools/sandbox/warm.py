@@ -15,7 +15,17 @@ from mcp_tools.errors import IsolationError, UserError
 from mcp_tools.packages import is_provided
 from mcp_tools.sandbox.call import WatchedCall
 from mcp_tools.sandbox.environment import Environment, GrantError, packages_of
-from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Limits, Outcome, Problem, ProblemKind
+from mcp_tools.sandbox.protocol import (
+    Description,
+    Host,
+    Isolation,
+    Job,
+    Limits,
+    Outcome,
+    Problem,
+    ProblemKind,
+    Writable,
+)
 from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
@@ -72,7 +82,7 @@ class WarmSandbox:
         self,
         *,
         read: Sequence[Path] = (),
-        write: Path | None = None,
+        write: Sequence[Writable] = (),
         modules: Mapping[str, str] | None = None,
         functions: Sequence[str] = (),
         host: Host | None = None,

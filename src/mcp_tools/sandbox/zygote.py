@@ -66,7 +66,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         "readable": environment.readable,
         "granted": [(grant.path, grant.device, grant.inode) for grant in (*environment.read, *environment.write)],
         "devices": DEVICES,
-        "writable": [grant.path for grant in environment.write],
+        "writable": [(grant.path, *room) for grant, room in zip(environment.write, environment.rooms, strict=True)],
         # packages of a locked environment are strangers: only a child, which is confined, runs their code
         "packages": () if environment.live or environment.built else [*map(import_name, environment.packages)],
         "absent": environment.absent,

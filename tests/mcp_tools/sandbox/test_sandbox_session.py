@@ -16,7 +16,7 @@ import pytest
 
 from mcp_tools.errors import IsolationError, ModelFixableError
 from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox
-from mcp_tools.sandbox.protocol import Limits, SessionOutcome
+from mcp_tools.sandbox.protocol import Limits, SessionOutcome, Writable
 from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.tool import Json
@@ -284,6 +284,29 @@ async def test_what_cannot_be_interrupted_is_killed(
         after = await run(session, "'x' in globals()")
         assert (after.value, after.fresh) == ("False", True)
         assert not (await run(session, "1")).fresh
+
+
+async def test_code_begins_in_the_first_folder_that_it_may_write_and_each_holds_what_it_may(
+    isolated: WarmSandbox, open_folder: Path
+) -> None:
+    first, second = open_folder / "z", open_folder / "a"
+    first.mkdir()
+    (second / "inner").mkdir(parents=True)
+    (second / "inner" / "old.txt").write_text("old")
+    (second / "inner" / "old.txt").chmod(0o644)
+    session = isolated.session(write=[Writable(first), Writable(second, 1_000_000, 10)])
+    try:
+        done = await run(session, f"open('{second}/inner/old.txt', 'a').write('new'); open('x', 'w').write('1')")
+        assert done.problem is None
+        assert ((second / "inner" / "old.txt").read_text(), (first / "x").read_text()) == ("oldnew", "1")
+        refused = await run(session, f"open('{open_folder}/y', 'w')")
+        assert refused.problem is not None
+        full = f"import time\nfor n in range(99):\n    open(f'{second}/{{n}}', 'w').close()\n    time.sleep(0.05)"
+        problem = (await run(session, full)).problem
+        assert problem is not None
+        assert (problem.kind, f"in {second} 1,000,000 bytes and 10 files" in problem.message) == ("quota", True)
+    finally:
+        await session.aclose()
 
 
 async def test_no_thread_computes_between_blocks(isolated: WarmSandbox) -> None:

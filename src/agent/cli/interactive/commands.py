@@ -27,6 +27,7 @@ from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
 from agent.models.roles import with_named_model
+from agent.question import FolderGrant
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import (
@@ -104,9 +105,38 @@ async def files(terminal: Terminal, argument: str) -> None:
         return
     rows = await asyncio.to_thread(session_files, terminal.settings, terminal.session)
     rows += [("for the next question", f"{path.stat().st_size:,} bytes", str(path)) for path in terminal.attached]
+    rows += await asyncio.to_thread(folder_rows, terminal)
     terminal.screen.rows(rows)
     if not rows:
         terminal.screen.note("This session has no files. Attach one: @FILE")
+
+
+async def folder(terminal: Terminal, argument: str) -> None:
+    """Let programs read a folder, with --write change a copy of it; `off` takes it back."""
+    words = [word for word in argument.split() if word != "--write"]
+    writes, path = "--write" in argument.split(), _path(" ".join(words))
+    if words == ["off"]:
+        terminal.folder = FolderGrant(None)
+        terminal.screen.note("From the next question on, programs have no folder.")
+    elif not words:
+        rows = await asyncio.to_thread(folder_rows, terminal)
+        terminal.screen.rows(rows)
+        if not rows:
+            terminal.screen.note("Programs have no folder. /folder DIR lets them read one.")
+    elif not path.is_dir():
+        raise UsageError(f"{one_line(str(path))} is no folder.", remedy="Attach a file: @FILE")
+    else:
+        terminal.folder = FolderGrant(path, writes)
+        what = "may change a copy of" if writes else "may read"
+        terminal.screen.note(f"From the next question on, programs {what} {one_line(str(path), 400)}.")
+
+
+def folder_rows(terminal: Terminal) -> list[tuple[str, ...]]:
+    """A row for the folder that programs have."""
+    if (grant := terminal.folder) is not None:
+        return [("folder", "a copy" if grant.writes else "read", str(grant.path))] if grant.path else []
+    granted = terminal.alita.folder_of(terminal.session.conversation)
+    return [("folder", "a copy" if granted.writes else "read", str(granted.path))] if granted is not None else []
 
 
 async def export(terminal: Terminal, argument: str) -> None:
@@ -451,6 +481,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("show", "TOOL", show_tool, "tools"),
     Command("create", "QUESTION", create),
     Command("files", "[DIR]", files, "files"),
+    Command("folder", "[DIR [--write]]", folder, "files"),
     Command("approve", "[MODE]", approve, "modes"),
     Command("cost", "", cost),
     Command("trace", "[RUN]", trace, "runs"),

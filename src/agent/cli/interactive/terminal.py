@@ -33,7 +33,7 @@ from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunStarted
 from agent.models.roles import with_named_model
-from agent.question import Wish, files_named
+from agent.question import FolderGrant, Wish, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import (
     StoredSession,
@@ -51,6 +51,7 @@ from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
+    from agent.material.folder_changes import Changes
 
 _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
 """What is typed by habit, and never a question."""
@@ -82,6 +83,8 @@ class Terminal:
         self.mode: ApprovalMode = "ask" if source == "default" else settings.approval
         self.verbose = False
         self.attached: list[Path] = []
+        self.folder: FolderGrant | None = None
+        """The user's folder; None for the one that the last turn had."""
         self.leaving = False
         self.undone: Turn | None = None
         """The turn that was removed last, until another one is added."""
@@ -91,6 +94,8 @@ class Terminal:
         self.begun = ""
         """The beginning of the next entry, typed while a run worked."""
         self._stopped_at = -LEAVE_SECONDS
+        self._unapplied: Changes | None = None
+        """Changes in a copy of the user's folder that were shown and not applied."""
         self.redactor = Redactor(settings.secrets)
         self.pastes = Pastes(lambda: files_of(self.settings.sessions_dir, self.session.id), self.redactor)
         self._alita: Alita | None = None
@@ -124,7 +129,8 @@ class Terminal:
         conversation = self.session.conversation
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
-            return self.alita.ask(question, files=files, on_event=listen, conversation=conversation, wish=wish)
+            asked: dict[str, Any] = {"files": files, "conversation": conversation, "wish": wish}
+            return self.alita.ask(question, on_event=listen, folder=self.folder, **asked)
 
         with self.alita.asking_anew() if fresh else contextlib.nullcontext():
             return await self._take_turn(question, work)
@@ -152,6 +158,11 @@ class Terminal:
                 self.session.conversation.add(Turn.of(self.redactor.text(question), answer))
                 self.undone = None
                 self.save()
+        await self._show_end(answer, turn)
+        return answer
+
+    async def _show_end(self, answer: Answer, turn: RunDisplay) -> None:
+        """Show what came of a turn."""
         if answer.text and answer.status in {"answered", "limit"}:
             if not turn.has_shown:
                 self.screen.answer(answer.text)
@@ -169,7 +180,10 @@ class Terminal:
             self.screen.note("Stopped. /continue goes on with it, /retry asks again, or type what to do instead.")
         elif answer.status != "answered" and turn.failure is None:
             self.screen.note(explanation(answer))
-        return answer
+        if answer.changes:
+            from agent.cli.verbs.changes import offer_changes
+
+            self._unapplied = await offer_changes(self.flags, answer, asks=True, known=self._unapplied)
 
     async def switch(self, settings: Settings) -> None:
         """Asks with other settings from now on."""
@@ -182,6 +196,7 @@ class Terminal:
         self._discard_unsaved()
         self.session, self.undone = session, None
         self.attached.clear()
+        self.folder = None
 
     def _discard_unsaved(self) -> None:
         if not self.session.revision:
@@ -338,6 +353,7 @@ def open_terminal(
     resume: bool = False,
     session_id: str | None = None,
     verbose: bool = False,
+    folder: FolderGrant | None = None,
 ) -> None:
     """Opens a session and returns when it is left.
 
@@ -371,6 +387,7 @@ def open_terminal(
 
     terminal = Terminal(flags, screen, reader, settings=settings, session=session)
     terminal.verbose = verbose
+    terminal.folder = folder
     terminal.attached.extend(path.absolute() for path in files)
     if session is not None:
         show_turns(session, screen)

@@ -24,7 +24,7 @@ from agent.cli.turn import RunDisplay
 from agent.cli.verbs.completion import run_ids
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
-from agent.question import LONGEST_QUESTION, files_named, usable
+from agent.question import LONGEST_QUESTION, FolderGrant, files_named, usable
 from agent.user_files import require_readable, write_file
 from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import RECORD, read_small
@@ -54,6 +54,8 @@ def ask(
     resume: options.Resume = False,
     output: options.ToFile = None,
     out: options.OutputsTo = None,
+    folder: options.FolderOf = None,
+    write: options.Write = False,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
     schema: options.Schema = None,
@@ -84,6 +86,7 @@ def ask(
     words = question or []
     files = tuple(dict.fromkeys([*(file or ()), *files_named(" ".join(words))]))
     require_readable(files)
+    grant = _folder_grant(folder, write=write)
     wants_session = not words and not as_json and not json_stream and _at_keyboard()
     if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
         for_one = {
@@ -101,18 +104,30 @@ def ask(
         from agent.cli.interactive.terminal import open_terminal
 
         session_id = words[0] if words else None
-        open_terminal(flags, files, latest=continue_, resume=resume, session_id=session_id, verbose=verbose)
+        open_terminal(
+            flags, files, latest=continue_, resume=resume, session_id=session_id, verbose=verbose, folder=grant
+        )
         return
     text, form = _read_question(words), _schema(schema)
     from agent.answering.arithmetic import compute
 
     def work(alita: Alita, listen: Listener) -> Coroutine[Any, Any, Answer]:
-        asked: dict[str, Any] = {"files": files, "on_event": listen, "schema": form}
+        asked: dict[str, Any] = {"files": files, "on_event": listen, "schema": form, "folder": grant}
         return _continued(alita, text, asked) if continue_ else alita.ask(text, **asked)
 
-    exact = not files and form is None and compute(text) is not None
+    exact = not files and grant is None and form is None and compute(text) is not None
     shown = Output(as_json, json_stream, quiet, verbose, None if str(output) == STDIN else output, out)
     raise typer.Exit(answer(flags, work, shown, fetches=not exact))
+
+
+def _folder_grant(folder: Path | None, *, write: bool) -> FolderGrant | None:
+    if folder is None:
+        if write:
+            raise UsageError("--write needs a folder.", remedy='alita --folder DIR --write "…"')
+        return None
+    if not folder.is_dir():
+        raise UsageError(f"{one_line(str(folder))} is no folder.", remedy="Attach a file with --file.")
+    return FolderGrant(folder, write)
 
 
 async def _continued(alita: Alita, text: str, asked: dict[str, Any]) -> Answer:
@@ -225,6 +240,10 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
     run.print(result, reported=failure is not None)
     if output.folder is not None and result.outputs:
         exits.run(copy_files(result.outputs, output.folder))
+    if result.changes:
+        from agent.cli.verbs.changes import offer_changes
+
+        exits.run(offer_changes(flags, result, asks=not (output.json or output.stream)))
     return failure.exit_code if failure is not None else exits.exit_code(result.status)
 
 

@@ -11,9 +11,6 @@ QUOTA_BYTES = 128_000_000
 QUOTA_FILES = 20_000
 """Files and folders in it: each takes memory of the kernel's that no other limit counts."""
 
-OUTPUT_BYTES, OUTPUT_FILES = 1_000_000_000, 2_000
-"""What programs may leave for the user in all."""
-
 _LARGEST_FILE = 64_000_000
 """What a deleted file counts that is only mapped any more: its size cannot be asked for."""
 
@@ -30,10 +27,18 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
     return files > QUOTA_FILES or size + _deleted(folder, pid) > QUOTA_BYTES
 
 
-def is_full(folder: str) -> bool:
+def is_full(folder: str, most_bytes: int, most_entries: int) -> bool:
     """Whether more was written into the user's folder than it may hold."""
-    size, files = _content(folder)
-    return files > OUTPUT_FILES or size > OUTPUT_BYTES
+    size, entries = _content(folder, most_entries)
+    return entries > most_entries or size > most_bytes
+
+
+def give(folder: str, user: int) -> None:
+    """Makes a user the owner of a folder with what is in it."""
+    for _, folders, files, place in os.fwalk(folder):
+        os.chown(place, user, user)
+        for name in (*folders, *files):
+            os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
 
 
 def bytes_in(folder: str, pid: int) -> int:
@@ -41,11 +46,11 @@ def bytes_in(folder: str, pid: int) -> int:
     return _content(folder)[0] + _deleted(folder, pid)
 
 
-def _content(folder: str) -> tuple[int, int]:
+def _content(folder: str, most: int = QUOTA_FILES) -> tuple[int, int]:
     """Bytes and entries below a folder. One that its own user cannot list has more than may be there."""
     size = files = 0
     waiting = [folder]
-    while waiting and files <= QUOTA_FILES:
+    while waiting and files <= most:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
@@ -56,7 +61,7 @@ def _content(folder: str) -> tuple[int, int]:
         except FileNotFoundError:
             continue  # it went meanwhile
         except OSError:
-            return size, QUOTA_FILES + 1
+            return size, most + 1
     return size, files
 
 

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from . import child
 from .confinement import Confinement, drop_capabilities, landlock_abi, lead_through, show_in_proc, used_address_space
-from .scratch import is_full, is_over_quota, remove
+from .scratch import give, is_full, is_over_quota, remove
 
 _WATCH_SECONDS = 0.05
 """How often the folders of running calls are looked at."""
@@ -56,11 +56,11 @@ class Zygote:
         self._control = control
         self._roots: list[str] = settings["scratch"]  # those that no call has
         self._private: bool = settings["scratch_is_private"]
-        self._writable: list[str] = settings["writable"]
+        self._writable: list[tuple[str, int, int]] = settings["writable"]
         self._confinement = Confinement(
             settings["readable"],
             settings["devices"],
-            settings["writable"],
+            [path for path, _, _ in self._writable],
             settings["layers"],
             metadata=not self._private,
             capped=settings["user_is_private"] and (os.getuid() != 0 or bool(settings["users"])),
@@ -86,11 +86,10 @@ class Zygote:
             lead_through(self._confinement, [*filter(os.path.isdir, sys.path), os.path.dirname(__file__)])
         for user in users:
             try:
-                for root in (*self._roots, *self._writable):
+                for root in self._roots:
                     os.chown(root, user, user)
-                    for folder, folders, files in os.walk(root):  # what an earlier process left
-                        for name in (*folders, *files):
-                            os.chown(os.path.join(folder, name), user, user, follow_symlinks=False)
+                for folder, _, _ in self._writable:
+                    give(folder, user)
                 os.setgroups([])
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
@@ -201,7 +200,9 @@ class Zygote:
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
                 continue
-            if is_over_quota(one.folder, pid, private=self._private) or any(map(is_full, self._writable)):
+            if is_over_quota(one.folder, pid, private=self._private) or any(
+                is_full(*place) for place in self._writable
+            ):
                 one.over_quota = True
                 os.kill(pid, signal.SIGKILL)
         ended = time.monotonic()

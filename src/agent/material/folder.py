@@ -1,0 +1,348 @@
+"""The user's folder: programs may read it, or work on a copy whose changes the user accepts afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from agent.errors import StorageError, UsageError
+from agent.question import COPIED_FOLDER, MANIFEST
+from agent.user_files import writing
+from mcp_tools.atomic import write_whole
+from mcp_tools.errors import os_errors_as
+from mcp_tools.sandbox.protocol import Writable
+from mcp_tools.small_files import RECORD, json_of, read_small
+from mcp_tools.text import count_of
+
+DRAFT = ".alita-applying"
+"""The name under which a file is written before it takes its place."""
+MOST_BYTES, MOST_FILES = 1_000_000_000, 20_000
+"""A larger folder is not copied."""
+DEEPEST = 60
+MOST_LISTED = 40
+_ROOM = 2 * MOST_BYTES, 2 * MOST_FILES
+"""The copy may grow to this."""
+_LOOKED_AT = 10_000
+_PIECE = 1 << 20
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINK, _SPECIAL, _UNREADABLE, _DEEP = "a link", "no ordinary file", "it cannot be read", "its folders are too deep"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something in a folder that is no folder, or a folder that is not looked into."""
+
+    name: str
+    """Its path below the folder."""
+    place: int
+    """The opened folder that it is in."""
+    status: os.stat_result | None = None
+    flaw: str = ""
+    """Why it is no file that can be read."""
+
+
+@contextmanager
+def opened(folder: Path | str, *, below: int | None = None) -> Iterator[int]:
+    """A descriptor of a folder, which is no link.
+
+    Raises:
+        OSError: The folder is missing, is a link or cannot be read.
+    """
+    descriptor = os.open(folder, _FLAGS | os.O_DIRECTORY, dir_fd=below)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def entries_below(folder: int, above: str = "", depth: int = 0) -> Iterator[Entry]:
+    """Everything below an opened folder, by name; no link is followed."""
+    with os.scandir(folder) as found:
+        names = sorted(entry.name for entry in found)
+    for name in names:
+        path, flaw = f"{above}{name}", ""
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            yield Entry(path, folder, None, _UNREADABLE)
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            if depth == DEEPEST:
+                yield Entry(path, folder, None, _DEEP)
+                continue
+            try:
+                with opened(name, below=folder) as inner:
+                    yield from entries_below(inner, f"{path}/", depth + 1)
+            except OSError:
+                yield Entry(path, folder, None, _UNREADABLE)
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            flaw = _LINK if stat.S_ISLNK(status.st_mode) else _SPECIAL
+        yield Entry(path, folder, status, flaw)
+
+
+@contextmanager
+def parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """The opened folder that a path below an opened folder is in, and the name there; no link is followed.
+
+    Raises:
+        OSError: A folder on the way is missing, is a link, or the path leads out.
+    """
+    *above, name = path.split("/")
+    if any(part in ("", ".", "..") or "\0" in part for part in (*above, name)):
+        raise OSError(f"{path!r} is no path in the folder")
+    descriptor = os.dup(folder)
+    try:
+        for part in above:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=descriptor)
+            inner = os.open(part, _FLAGS | os.O_DIRECTORY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor, name
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def opened_file(place: int, name: str) -> Iterator[BinaryIO]:
+    """A regular file in an opened folder, which is no link.
+
+    Raises:
+        OSError: The file is missing, is something else or cannot be read.
+    """
+    descriptor = os.open(name, _FLAGS | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=place)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(_SPECIAL)
+        yield file
+
+
+def copied(source: BinaryIO, target: BinaryIO | None = None, *, most: int | None = None) -> tuple[str, int]:
+    """Copy a file, and return its SHA-256 and size; without a target it is only read.
+
+    Raises:
+        OSError: It is longer than `most`, or cannot be read or written.
+    """
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(_PIECE):
+        digest.update(piece)
+        size += len(piece)
+        if most is not None and size > most:
+            raise OSError(f"it has more than {most:,} bytes")
+        if target is not None:
+            target.write(piece)
+    return digest.hexdigest(), size
+
+
+def shown_name(name: str) -> str:
+    """A name with everything that is not plain written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in name)
+
+
+def checked_folder(path: Path, own: Sequence[Path]) -> Path:
+    """The real path of a folder that the user names.
+
+    Args:
+        path: The folder.
+        own: alita's own folders, with the user's keys and runs.
+
+    Raises:
+        UsageError: The path is no folder, or the folder holds files that programs must not see.
+    """
+    with os_errors_as(UsageError, f"The folder {shown_name(str(path))} cannot be read", "Correct its path."):
+        real = path.expanduser().resolve(strict=True)
+        if not real.is_dir():
+            raise UsageError(f"{shown_name(str(path))} is no folder.", remedy="Attach a file with --file.")
+        os.scandir(real).close()
+    if not str(real).isprintable():  # prompts and commands show it
+        raise UsageError(f"The name {shown_name(str(real))} cannot be shown.", remedy="Rename the folder.")
+    for one in own:
+        place = one.resolve()
+        if place.is_relative_to(real) or real.is_relative_to(place):
+            raise UsageError(
+                f"{shown_name(str(path))} holds alita's own files ({place}), such as keys and earlier runs.",
+                remedy="Choose another folder, or one in it.",
+            )
+    return real
+
+
+def measure(root: Path) -> None:
+    """Check that a folder is small enough to be copied.
+
+    Raises:
+        UsageError: It has too many files, or too large ones.
+    """
+    size = files = 0
+    with os_errors_as(UsageError, f"The folder {root} cannot be read"), opened(root) as top:
+        for entry in entries_below(top):
+            if entry.status is not None and not entry.flaw:
+                size, files = size + entry.status.st_size, files + 1
+                _require_room(root, size, files)
+
+
+def _require_room(root: Path, size: int, files: int) -> None:
+    if size > MOST_BYTES or files > MOST_FILES:
+        raise UsageError(
+            f"The folder {root} has more than {MOST_BYTES:,} bytes or {MOST_FILES:,} files: it is not copied.",
+            remedy="Choose a folder in it, or let it be read only, without --write.",
+        )
+
+
+def listing(root: Path) -> str:
+    """The first names in a folder with their sizes, those above first."""
+    lines: list[str] = []
+    waiting = deque([""])
+    while waiting and len(lines) <= MOST_LISTED:
+        above = waiting.popleft()
+        with suppress(OSError), os.scandir(root / above) as found:
+            for entry in sorted(islice(found, _LOOKED_AT), key=lambda one: one.name):
+                path = f"{above}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{path}/")
+                    lines.append(f"{shown_name(path)}/")
+                elif entry.is_file(follow_symlinks=False):
+                    lines.append(f"{shown_name(path)} ({entry.stat(follow_symlinks=False).st_size:,} bytes)")
+    more = ["… and more"] if len(lines) > MOST_LISTED else []
+    return "\n".join([*lines[:MOST_LISTED], *more]) or "(empty)"
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFile:
+    """A file as it was copied."""
+
+    sha256: str
+    bytes: int
+    inode: int
+    """The copy's."""
+    changed: int
+    """When the copy changed last, in nanoseconds; programs cannot set it."""
+
+    def is_untouched(self, status: os.stat_result) -> bool:
+        """Return True if nobody wrote to the copy."""
+        return (self.bytes, self.inode, self.changed) == (status.st_size, status.st_ino, status.st_ctime_ns)
+
+    @classmethod
+    def of(cls, sha256: str, status: os.stat_result) -> CopiedFile:
+        """The record of a copy."""
+        return cls(sha256, status.st_size, status.st_ino, status.st_ctime_ns)
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The record of a copied folder."""
+
+    device: int
+    inode: int
+    files: dict[str, CopiedFile] = field(default_factory=dict)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    """Names, and why they were not copied."""
+
+
+class FolderCopy:
+    """The copy of a user's folder in the folder of a run."""
+
+    def __init__(self, root: Path, place: Path) -> None:
+        self.root = root
+        """The user's folder."""
+        self.place = place
+        """The folder of the run."""
+        self.folder = place / COPIED_FOLDER
+
+    @property
+    def writable(self) -> Writable:
+        """The grant for programs."""
+        return Writable(self.folder, *_ROOM)
+
+    def make(self) -> Manifest:
+        """Copy the folder; what a killed process left of a copy is replaced.
+
+        Raises:
+            UsageError: The folder is too large, or cannot be read.
+            StorageError: The copy cannot be written.
+        """
+        with writing(self.folder):
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
+            self.folder.mkdir(mode=0o755)
+        with os_errors_as(UsageError, f"The folder {self.root} cannot be read"), opened(self.root) as top:
+            status, size = os.fstat(top), 0
+            manifest = Manifest(status.st_dev, status.st_ino)
+            for entry in entries_below(top):
+                if entry.name.rpartition("/")[2] == DRAFT:
+                    continue
+                if entry.flaw:
+                    manifest.left_out.append((entry.name, entry.flaw))
+                    continue
+                assert entry.status is not None
+                _require_room(self.root, size + entry.status.st_size, len(manifest.files) + 1)
+                try:
+                    with opened_file(entry.place, entry.name.rpartition("/")[2]) as file:
+                        manifest.files[entry.name] = self._copy(file, entry.name, MOST_BYTES - size)
+                except OSError:  # closed to us, or not there any more
+                    manifest.left_out.append((entry.name, _UNREADABLE))
+                    continue
+                size += manifest.files[entry.name].bytes
+        self.save(manifest)
+        return manifest
+
+    def _copy(self, source: BinaryIO, name: str, most: int) -> CopiedFile:
+        target = self.folder / name
+        with writing(target):
+            target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with target.open("xb") as copy:
+                sha256, _ = copied(source, copy, most=most)
+                # all may read it, for the user that programs run as; the folder of the run is the owner's alone
+                os.fchmod(copy.fileno(), 0o644 | (os.fstat(source.fileno()).st_mode & 0o111))
+            return CopiedFile.of(sha256, target.stat())
+
+    @property
+    def is_whole(self) -> bool:
+        """True if everything was copied."""
+        return (self.place / MANIFEST).exists()
+
+    def manifest(self) -> Manifest:
+        """Return the record of the copy.
+
+        Raises:
+            StorageError: The run has no whole copy.
+        """
+        path = self.place / MANIFEST
+        with os_errors_as(StorageError, f"{path} cannot be read", "Ask again with --folder."):
+            content = read_small(path, RECORD, follow=False)
+        try:
+            data: Any = json_of(content)
+            files = {name: CopiedFile(*facts) for name, facts in data["files"].items()}
+            return Manifest(data["device"], data["inode"], files, [(name, why) for name, why in data["left_out"]])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise StorageError(f"{path} is damaged.", remedy="Ask again with --folder.") from None
+
+    def save(self, manifest: Manifest) -> None:
+        """Write the record of the copy.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        files = {name: [one.sha256, one.bytes, one.inode, one.changed] for name, one in manifest.files.items()}
+        plain = {"device": manifest.device, "inode": manifest.inode, "files": files, "left_out": manifest.left_out}
+        with writing(self.place / MANIFEST):
+            write_whole(self.place / MANIFEST, json.dumps(plain).encode())
+
+    def left_out(self, manifest: Manifest) -> str:
+        """A sentence about what was not copied; empty if everything was."""
+        if not (names := manifest.left_out):
+            return ""
+        told = ", ".join(f"{shown_name(name)} ({why})" for name, why in names[:10])
+        more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+        return f"{count_of(len(names), 'entry').replace('entrys', 'entries')} not copied: {told}{more}"
