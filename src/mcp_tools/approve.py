@@ -5,6 +5,7 @@ A tool that is approved has passed its tests, here and now: those that its JSON 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,6 +21,7 @@ from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.header import declared
 from mcp_tools.library.approvals import ApprovedHashes
+from mcp_tools.library.dependencies import Needs, module_names, needs_of
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
 from mcp_tools.library.library import Library
@@ -83,13 +85,18 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
     standing = library.standing(name)
     is_edited = isinstance(standing, Flaw)
     tool = await _rederived(library, standing, open_sandbox) if isinstance(standing, Flaw) else standing
+    needs, lacking = Needs(), ""
+    try:
+        needs = await needed_by(library, tool)
+    except LibraryError as error:
+        lacking = str(error)
     flags = lint(definition_of(tool))
     errors = [found for found in flags if found.severity == "error"]
     before, now = library.approvals.read().by_name.get(name), None if errors else ApprovedHashes.of(tool)
-    obstacles = [*_check_obstacles(tool), *(str(error) for error in errors)]
+    obstacles = [*_check_obstacles(tool), *(str(error) for error in errors), *filter(None, [lacking])]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
-        tests = await run_tests(tool, await open_sandbox(), read)
+        tests = await run_tests(tool, await open_sandbox(), read, needs)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
         if not tests_of(tool):
             example = f">>> {name}(...)"
@@ -149,8 +156,10 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
     name = flaw.name
     tool = as_written(library, name)
     _require_none(_check_obstacles(tool), library, name)
+    needs = await needed_by(library, tool)
     sandbox = await open_sandbox()
-    described = await sandbox.describe(tool.source, name, packages=imported(tool.source, tool.capabilities.packages))
+    packages = needs.and_packages(imported(tool.source, tool.capabilities.packages))
+    described = await sandbox.describe(tool.source, name, packages=packages, modules=needs.modules)
     if isinstance(described, Problem):
         raise LibraryError(
             f"no schema can be derived from {name}.py: {described.message}", remedy=f"correct {library.path(name)}"
@@ -160,16 +169,47 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
     return replace(derived, status=tool.status, annotations=annotations)
 
 
-async def run_tests(tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> Tests:
+async def needed_by(library: Library, tool: Tool) -> Needs:
+    """The tools that a tool needs.
+
+    Raises:
+        LibraryError: One is missing, damaged or not approved, or they import each other in a circle.
+    """
+    return await needs_of(tool.capabilities.tools, library.found, of=tool.name)
+
+
+def tools_in(library: Library, source: str, given: Capabilities) -> tuple[str, ...]:
+    """The tools that a source that nobody has approved imports: those of a library, also drafts, and declared ones."""
+    found = []
+    for name in module_names(source, given.packages):
+        with contextlib.suppress(UnknownToolError):
+            if name not in given.tools:
+                library.standing(name)
+            found.append(name)
+    return tuple(found)
+
+
+async def run_tests(
+    tool: Tool,
+    sandbox: Sandbox,
+    read: Sequence[Path] = (),
+    needs: Needs = Needs(),  # noqa: B008 - frozen
+) -> Tests:
     """Runs the tests of a tool, which may read what is granted if the tool reads files."""
     done = Tests()
     granted = tuple(path.absolute() for path in read) if tool.capabilities.read else ()
     for test in tests_of(tool):
         files = test.get("files")
         source = with_files(tool.source, files) if isinstance(files, dict) and usable(files) else tool.source
-        packages = imported(source, tool.capabilities.packages)
-        limits = limits_of(tool, Limits())
-        job = Job(source, tool.name, test["arguments"], read=granted, packages=packages, limits=limits)
+        job = Job(
+            source,
+            tool.name,
+            test["arguments"],
+            read=granted,
+            modules=needs.modules,
+            packages=needs.and_packages(imported(source, tool.capabilities.packages)),
+            limits=limits_of(tool, Limits()),
+        )
         outcome = await sandbox.run(job)
         refuses = test.get("raises") is True
         if passes(Test(test["arguments"], test["expected"], "examiner", refuses), outcome):
@@ -208,7 +248,7 @@ def _provenance(library: Library, name: str, source: str) -> dict[str, Json]:
     try:
         content = json_of(read_file(path))
     except FileNotFoundError:
-        return {"edited": True, **({CAPABILITIES: in_source} if in_source else {})}
+        content = {}
     except (OSError, ValueError, RecursionError) as error:
         raise LibraryError(f"{path.name} cannot be read: {error}", remedy=f"correct {path}") from None
     meta = content.get("_meta", {})
@@ -219,10 +259,12 @@ def _provenance(library: Library, name: str, source: str) -> dict[str, Json]:
         provenance["parent_version"] = version
     wanted = content.get(CAPABILITIES, kept.get(CAPABILITIES, in_source))
     try:
-        Capabilities.from_json(wanted)
+        given = Capabilities.from_json(wanted)
     except ValueError as error:
         raise LibraryError(f"{path.name}: {error}", remedy=f"correct {path}") from None
-    return {**provenance, CAPABILITIES: wanted}
+    tools = [one for one in tools_in(library, source, given) if one != name]
+    wanted = wanted if [*given.tools] == tools else {**wanted, "tools": tools}
+    return {**provenance, **({CAPABILITIES: wanted} if wanted or content else {})}
 
 
 def _check_obstacles(tool: Tool) -> list[str]:

@@ -43,12 +43,13 @@ def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str
 def with_header(source: str, capabilities: Capabilities) -> str:
     """The source with a block at its top, in place of its own, so that `uv run` can run it.
 
-    It names those packages that the source imports.
+    It names those packages, and the tools, that the source imports.
     """
     table = _read(source)
     bare = _BLOCK.sub("", source).lstrip("\n") if table else source
     named = imported(bare, tuple(dict.fromkeys((*BASE_PACKAGES, *capabilities.packages))))
-    own = table.get("tool", {}).get("alita", {})
+    own = {name: value for name, value in table.get("tool", {}).get("alita", {}).items() if name != "tools"}
+    own |= {"tools": [*capabilities.tools]} if capabilities.tools else {}
     if not named and not own:
         return bare
     block = _written(named, own, 'requires-python = ">=3.11"')

@@ -11,6 +11,7 @@ from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.header import declared
 from mcp_tools.library.arguments import validate_arguments, validate_result
+from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
@@ -32,11 +33,12 @@ async def run_tool(
     read: Sequence[Path] = (),
     write: Path | None = None,
     limits: Limits | None = None,
+    needs: Needs = Needs(),  # noqa: B008 - frozen
 ) -> Outcome:
-    """Runs a tool in the sandbox. A result that the tool's outputSchema does not promise is a problem of kind `result`.
+    """Runs a tool in the sandbox, with the tools that it needs.
 
-    The time and the memory that an approved tool declares come before the limits. Only a tool that declares it writes
-    into the folder `write`.
+    A result that the tool's outputSchema does not promise is a problem of kind `result`. The time and the memory that
+    an approved tool declares come before the limits. Only a tool that declares it writes into the folder `write`.
 
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.
@@ -44,9 +46,17 @@ async def run_tool(
     validate_arguments(tool.name, tool.input_schema, arguments)
     granted = tuple(path.absolute() for path in read)
     folder = write if tool.capabilities.write else None
-    packages = imported(tool.source, tool.capabilities.packages)
-    limits = limits_of(tool, limits or Limits())
-    job = Job(tool.source, tool.name, arguments, read=granted, write=folder, packages=packages, limits=limits)
+    packages = needs.and_packages(imported(tool.source, tool.capabilities.packages))
+    job = Job(
+        tool.source,
+        tool.name,
+        arguments,
+        read=granted,
+        write=folder,
+        modules=needs.modules,
+        packages=packages,
+        limits=limits_of(tool, limits or Limits()),
+    )
     outcome = await sandbox.run(job)
     misfits = validate_result(tool, outcome.value) if outcome.ok else []
     if not misfits:
@@ -73,6 +83,7 @@ async def run_source(
     read: Sequence[Path] = (),
     write: Path | None = None,
     limits: Limits | None = None,
+    needs: Needs = Needs(),  # noqa: B008 - frozen
 ) -> Outcome:
     """Checks a source as registration would, derives its schema, and runs it with what its header declares.
 
@@ -83,14 +94,15 @@ async def run_source(
     """
     header = declared(source)
     packages = (*header.packages, *(file_packages() if read else ()))
-    capabilities = replace(header, read=bool(read), packages=packages)
+    capabilities = replace(header, read=bool(read), packages=packages, tools=tuple(needs.modules))
     report = check(source, capabilities=capabilities)
     if not report.ok:
         raise RefusedSourceError(report)
     entry = Source(source).entry
     assert entry is not None, "the checks let only sources with a public function pass"
-    described = await sandbox.describe(source, entry.name, packages=imported(source, capabilities.packages))
+    packages = needs.and_packages(imported(source, capabilities.packages))
+    described = await sandbox.describe(source, entry.name, packages=packages, modules=needs.modules)
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
     tool = described.as_tool(source, {"capabilities": asdict(capabilities)})
-    return await run_tool(tool, arguments, sandbox, read=read, write=write, limits=limits)
+    return await run_tool(tool, arguments, sandbox, read=read, write=write, limits=limits, needs=needs)

@@ -38,6 +38,8 @@ class Capabilities:
     """Hosts it may speak to. No back end grants any yet: a tool that names one is refused."""
     packages: tuple[str, ...] = ()
     """Packages beyond the standard library, as PEP 508 requirements."""
+    tools: tuple[str, ...] = ()
+    """Tools of the library that it imports and calls, by name; those that these import need not be named."""
     seconds: float | None = None
     """How long a call may take, where the usual limit is too short."""
     memory_mb: int | None = None
@@ -71,6 +73,7 @@ _CAPABILITY_FORMS = {
     "write": "true or false",
     "hosts": "a list of texts",
     "packages": "a list of texts",
+    "tools": "a list of texts",
     "seconds": f"a number above 0 and up to {_LONGEST_SECONDS}, or null",
     "memory_mb": f"a whole number from 1 to {_MOST_MEMORY_MB}, or null",
 }
@@ -79,7 +82,7 @@ _CAPABILITY_FORMS = {
 def _fits_capability(name: str, value: Json) -> bool:
     if name in {"read", "write"}:
         return isinstance(value, bool)
-    if name in {"hosts", "packages"}:
+    if name in {"hosts", "packages", "tools"}:
         return isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
     if value is None:
         return True
@@ -145,6 +148,15 @@ class Tool:
     def capabilities(self) -> Capabilities:
         """What it may touch, as its provenance declares."""
         return Capabilities.from_json(self.provenance.get("capabilities", {}))
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """How often a program or a tool called an imported tool."""
+
+    name: str
+    calls: int
+    failed: int = 0
 
 
 def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:

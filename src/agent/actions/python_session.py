@@ -10,17 +10,18 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.actions.hand_over import HandOvers
-from agent.actions.server_tools import CALL_SERVER_TOOL, external_named, external_of, server_modules
+from agent.actions.server_tools import CALL_SERVER_TOOL, MODULES, external_named, external_of, server_modules
 from agent.actions.tools import DRAFT, call_external, ruling_on
 from agent.answer import OutputFile
 from agent.answering.answer_format import answer_of, variables_in
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
+from agent.consent.consent import signature_of
 from agent.consent.external_tools import SERVER
 from agent.consent.origins import Origins
 from agent.consent.permission import refusal_of_action, words_of_user
@@ -42,11 +43,12 @@ from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.header import declared
-from mcp_tools.packages import import_name, imported, is_provided
+from mcp_tools.library.dependencies import Needs, needs_of, tools_imported
+from mcp_tools.packages import import_name, is_provided
 from mcp_tools.sandbox.inside.scratch import is_full
 from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome, Writable
 from mcp_tools.text import middle_left_out, one_line
-from mcp_tools.tool import Json, call_text
+from mcp_tools.tool import Json, Status, call_text
 
 if TYPE_CHECKING:
     from agent.budget import Budget
@@ -66,6 +68,8 @@ class LivePython:
     session: Session | None = None
     host: Answering | None = None
     """Answers the calls of the program that is running."""
+    tools: set[str] = field(default_factory=set)
+    """The tools of the library that it was ever given."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         """Answer a call of the running program."""
@@ -139,18 +143,22 @@ class PythonSession:
         code: str,
         *,
         files: Sequence[Path],
-        modules: Mapping[str, str],
+        tools: Mapping[str, str],
         functions: Sequence[str],
         answer: Answering,
+        servers: Mapping[str, str] | None = None,
         packages: Sequence[str] = (),
     ) -> SessionOutcome:
         """Runs a block, with packages that the user allowed.
+
+        It may import the tools, and the modules of servers, whose functions are no tools of the library.
 
         Raises:
             StoppedError: The run's time is over.
             IsolationError: The sandbox is broken.
         """
         self._answer, self._asked, self._room = answer, [], _MOST_REQUESTED
+        modules = {**tools, **(servers or {})}
         self.text.add(code, modules)
 
         async def work() -> Json:
@@ -158,6 +166,7 @@ class PythonSession:
             session = self._opened(files, modules, functions)
             for name, source in modules.items():
                 session.offer(name, source)
+            self._live.tools |= tools.keys()
             if packages and self._environments is not None:
                 session.import_from(await self._environments.ready(packages))
             before = self._outputs.snapshot() if self._outputs is not None else {}
@@ -168,6 +177,7 @@ class PythonSession:
                 outcome = await session.run(code, limits=replace(LIMITS, wall_seconds=seconds))
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
+            outcome = replace(outcome, called=tuple(one for one in outcome.called if one.name in self._live.tools))
             written = self._outputs.written_since(before) if self._outputs is not None else []
             if written and self._outputs is not None and self._outputs.is_full:
                 self._outputs.remove(written)
@@ -230,7 +240,7 @@ class PythonSession:
         if self._live.session is None and not self._journal.holds(KIND, request):  # a run of an earlier version
             return None
         assert self._answer is not None
-        return (await self.run(code, files=(), modules={}, functions=(), answer=self._answer)).result
+        return (await self.run(code, files=(), tools={}, functions=(), answer=self._answer)).result
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
@@ -258,6 +268,9 @@ _LONGEST_QUESTION = 20_000
 """Of a search and of a question to a specialist."""
 _SHOWN = 8_000
 """Characters of output that an observation shows; the whole is kept in a file."""
+_FOUND_TOOLS = 10
+_SEARCHED_TOOLS = 3 * _FOUND_TOOLS
+"""Drafts may be among them."""
 _LONGEST_TEXT = 2_000_000
 _LONGEST_PATH = 1_000
 _LOST = "The session was started anew: variables of earlier programs are gone."
@@ -270,18 +283,21 @@ class HostError(ModelFixableError):
 async def run_in_session(state: State, context: Context) -> Update:
     """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
     decision, host = decision_of(state), _Host(state, context)
-    own = await modules_of(state, context)
+    own, servers = await modules_of(state, context), server_modules(external_of(state))
     try:
-        packages = packages_of(decision.code, {**own, **server_modules(external_of(state))})
+        needs = await _needs(decision.code, context)
+        packages = needs.and_packages(packages_of(decision.code, {**own, **needs.modules, **servers}))
     except LibraryError as wrong:
         return {"steps": [step(state, ok=False, finding=f"Not run: {wrong}")]}
+    packages = tuple(one for one in packages if not is_provided(one))
     if packages and (why := await context.consent.refusal_of_packages(packages)):
         return {"steps": [step(state, ok=False, finding=f"Not run: {why}")]}
     try:
         outcome = await context.python.run(
             decision.code,
             files=granted(state, context),
-            modules={**own, **server_modules(external_of(state))},
+            tools={**own, **needs.modules},
+            servers=servers,
             functions=_functions(state, context),
             answer=host.answer,
             packages=packages,
@@ -311,8 +327,9 @@ async def run_in_session(state: State, context: Context) -> Update:
         done["plain"] = result.plain
     if outcome.ok and (found := await _of_variables(done, state, context)) is not None:
         done |= {"value": found.said, "plain": found.plain}
+    await context.library.record_calls(outcome.called)
     update = host.asked.update
-    used = [*update.get("used", []), *host.called, *(imported(decision.code, tuple(own)) if outcome.ok else ())]
+    used = [*update.get("used", []), *host.called, *(one.name for one in outcome.called if one.calls > one.failed)]
     return {"steps": [done | host.asked.marks], **update, "used": used}
 
 
@@ -372,7 +389,7 @@ def _plain(shown: str) -> str:
 
 def _functions(state: State, context: Context) -> list[str]:
     without = state.get("without", [])
-    names = ["read(source, page=1, find='')", "show(picture)"]
+    names = ["read(source, page=1, find='')", "show(picture)", "find_tools(words)"]
     if "search" not in without:
         names.append("search(query, source='web')")
     if "ask" not in without:
@@ -407,6 +424,8 @@ class _Host:
                 return await self._show(arguments)
             if name == "read":
                 return await self._read(arguments)
+            if name == "find_tools":
+                return await self._find_tools(_text(arguments, "words"))
             if name == CALL_SERVER_TOOL:
                 return await self._external(arguments)
             raise HostError(f"There is no function {name[:80]!r}.")
@@ -458,6 +477,14 @@ class _Host:
         said = await watched(place, file["kind"], context, self._state["question"])
         more = "" if "page" in arguments or not part.get("more") else f"[Not all of {file['name']}: {part['more']}]"
         return "\n\n".join(filter(None, [said, str(part["text"]), more]))
+
+    async def _find_tools(self, words: str) -> Json:
+        """Approved tools of the library, which the program may import."""
+        found = await self._context.library.search(words, _SEARCHED_TOOLS)
+        approved = [tool for tool in found if tool.status is Status.VERIFIED][:_FOUND_TOOLS]
+        return [
+            {"name": tool.name, "signature": signature_of(tool), "description": tool.description} for tool in approved
+        ]
 
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
@@ -535,7 +562,7 @@ def _text(arguments: dict[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
         raise HostError(f"{name} must be a text that is not empty.")
-    if name in ("query", "question") and len(value) > _LONGEST_QUESTION:
+    if name in ("query", "question", "words") and len(value) > _LONGEST_QUESTION:
         raise HostError(f"{name} may have {_LONGEST_QUESTION:,} characters, not {len(value):,}.")
     return value.strip()
 
@@ -543,6 +570,17 @@ def _text(arguments: dict[str, Any], name: str) -> str:
 def own_tools(state: State) -> list[dict[str, Any]]:
     """The shown tools of the library that the user approved; drafts and those of external servers are no modules."""
     return [tool for tool in state.get("tools", []) if SERVER not in tool and DRAFT not in tool]
+
+
+async def _needs(code: str, context: Context) -> Needs:
+    """The library's tools that a program imports, with all that these import.
+
+    Raises:
+        LibraryError: One of them is not approved, or cannot be had; or the program's header is wrong.
+    """
+    get = context.library.get
+    names = await tools_imported(code, get, packages=declared(code).packages)
+    return await needs_of([name for name in names if name != MODULES], get)
 
 
 async def modules_of(state: State, context: Context) -> dict[str, str]:

@@ -20,7 +20,8 @@ from agent.state import State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
-from mcp_tools.errors import ArgumentsError
+from mcp_tools.errors import ArgumentsError, LibraryError
+from mcp_tools.library.dependencies import needs_of
 from mcp_tools.prompt import data_block
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Outcome
@@ -76,6 +77,8 @@ class CallResult:
     """The one value that a program gets of an external tool; empty if that is the text."""
     files: Sequence[OutputFile] = ()
     """What a tool of the library wrote for the user."""
+    called: tuple[str, ...] = ()
+    """Tools of the library that gave something, this one before those that it called."""
 
 
 async def call_tool(
@@ -85,8 +88,14 @@ async def call_tool(
     shown = call_text(tool.name, arguments)
     granted = read if tool.capabilities.read else ()
 
+    try:
+        needs = await needs_of(tool.capabilities.tools, context.library.get, of=tool.name)
+    except LibraryError as lacking:
+        context.emit(ToolCalled(tool.name, arguments, False, one_line(lacking.message)))
+        return CallResult(False, None, f"{shown} was not called: {lacking}")
+
     async def run(folder: Path | None) -> Outcome:
-        return await run_tool(tool, arguments, context.sandbox, read=granted, write=folder)
+        return await run_tool(tool, arguments, context.sandbox, read=granted, write=folder, needs=needs)
 
     try:
         outcome, files = await with_outputs(context, tool.capabilities.write, run)
@@ -95,12 +104,14 @@ async def call_tool(
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
     problem = outcome.problem
     await context.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
+    await context.library.record_calls(outcome.called)
     if problem is not None:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(problem.message), outcome.seconds))
         return CallResult(False, None, f"{shown} failed: {problem.message}")
     text = value_text(outcome.value)
     context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
-    return CallResult(True, outcome.value, f"{shown} = {text}", text, files=files)
+    called = (tool.name, *(one.name for one in outcome.called if one.calls > one.failed))
+    return CallResult(True, outcome.value, f"{shown} = {text}", text, files=files, called=called)
 
 
 def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, context: Context) -> Verdict:

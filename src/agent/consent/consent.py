@@ -269,10 +269,10 @@ def proposal_of(tool: Tool) -> ToolToApprove:
     if "mutants" in evidence:
         checks.append(f"the tests caught {evidence['killed']} of {evidence['mutants']} deliberate bugs")
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
-    return ToolToApprove(tool.name, _signature(tool), purpose, tool.source, tuple(checks))
+    return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks))
 
 
-def _signature(tool: Tool) -> str:
+def signature_of(tool: Tool) -> str:
     """The first line of its function, as the source has it."""
     for node in ast.parse(tool.source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == tool.name:

@@ -125,6 +125,7 @@ class QuestionRun:
     def _attempt(self, answer: Answer, status: AttemptStatus, error: str) -> Attempt:
         job, noted = self._job, {name: tuple(dict.fromkeys(texts)) for name, texts in self._noted.items()}
         created = noted.get("tools_created", ())
+        reused = dict.fromkeys((*noted.get("tools_reused", ()), *answer.tools_used))  # programs call tools, too
         return Attempt(
             job.task_id,
             job.epoch,
@@ -141,7 +142,7 @@ class QuestionRun:
             actions=answer.actions,
             routes=tuple(self._noted["routes"]),
             tools_created=created,
-            tools_reused=tuple(name for name in noted.get("tools_reused", ()) if name not in created),
+            tools_reused=tuple(name for name in reused if name not in created),
             tools_failed=noted.get("tools_failed", ()),
             servers_failed=noted.get("servers_failed", ()),
             confidence=answer.quality.get("confidence", ""),

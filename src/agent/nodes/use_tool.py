@@ -41,4 +41,4 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     done = step(state, ok=result.ok, finding=finding, value=result.value, note=note, pictures=pictures)
     done = with_files_of(done, result.files)
     text = f"{result.text}\n{told}" if told else result.text
-    return {"steps": [done | {"result": text}], "used": [decision.tool] if result.ok else []}
+    return {"steps": [done | {"result": text}], "used": [*(result.called or [decision.tool])] if result.ok else []}

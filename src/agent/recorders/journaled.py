@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from mcp_tools.sandbox.protocol import (
     Session,
     Writable,
 )
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import CallCount, Json, Tool
 
 T = TypeVar("T")
 
@@ -124,14 +124,18 @@ class JournaledSandbox:
             return job
         return replace(job, limits=replace(job.limits, wall_seconds=max(left, _SHORTEST)))
 
-    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
+    async def describe(
+        self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None
+    ) -> Description | Problem:
         """Derives both schemas, or gives the recorded ones."""
-        request = {"source": source, "describe": function, **({"packages": packages} if packages else {})}
+        request: dict[str, Json] = {"source": source, "describe": function}
+        request |= {"packages": packages} if packages else {}
+        request |= {"modules": dict(modules)} if modules else {}
         found, _ = await self._journal.recorded(
             "sandbox",
             request,
             Description | Problem,
-            lambda: made_by(self._sandbox).describe(source, function, packages=packages),
+            lambda: made_by(self._sandbox).describe(source, function, packages=packages, modules=modules),
         )
         return found
 
@@ -234,6 +238,11 @@ class JournaledLibrary:
         """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""
         if self._journal.is_live:
             self._library.record_call(name, ok, kind)
+
+    async def record_calls(self, called: Iterable[CallCount]) -> None:
+        """Counts calls of imported tools that were just made."""
+        if self._journal.is_live:
+            self._library.record_calls(called)
 
     async def _recorded(self, request: dict[str, Json], form: Any, look: Callable[[], T]) -> T:
         async def work() -> T:

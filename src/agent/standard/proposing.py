@@ -25,7 +25,8 @@ from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import LibraryError, StoppedError
 from mcp_tools.header import declared
-from mcp_tools.packages import file_packages
+from mcp_tools.library.dependencies import needs_of, tools_imported
+from mcp_tools.packages import file_packages, is_provided
 from mcp_tools.text import one_line
 
 _MEND = "Mend code or docstring, or say as objection why a test is wrong, and propose it again; or answer."
@@ -37,12 +38,16 @@ async def propose_tool(state: State, context: Context) -> Update:
     decision = decision_of(state)
     files = present(state, context)
     try:
-        wanted, fetched = declared(decision.code), packages_of(decision.code)
+        wanted = declared(decision.code)
+        get = context.library.get
+        names = await tools_imported(decision.code, get, declared=wanted.tools, packages=wanted.packages)
+        needs, own = await needs_of(names, get), packages_of(decision.code, names)
     except LibraryError as wrong:
         return failed(state, context, f"No tool could be created: {wrong}", f"no tool: {wrong}")
+    fetched = [one for one in needs.and_packages(own) if not is_provided(one)]
     if fetched and (why := await context.consent.refusal_of_packages(fetched)):
         return failed(state, context, f"No tool could be created: {why}", f"no tool: {why}")
-    packages = (*(file_packages() if files else ()), *fetched)
+    packages = (*(file_packages() if files else ()), *own)
     proposal = Proposal(
         question=state["question"],
         code=decision.code,
@@ -53,7 +58,8 @@ async def propose_tool(state: State, context: Context) -> Update:
         data=granted(state, context),
         run_id=context.run_id,
         model=context.models.for_role(Role.COORDINATOR).name,
-        capabilities=replace(wanted, read=bool(files), packages=tuple(dict.fromkeys(packages))),
+        capabilities=replace(wanted, read=bool(files), packages=tuple(dict.fromkeys(packages)), tools=tuple(names)),
+        needs=needs,
     )
     try:
         creation, outputs = await with_outputs(context, wanted.write, lambda folder: _prove(proposal, context, folder))

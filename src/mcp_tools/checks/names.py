@@ -37,8 +37,9 @@ def refusal(module: str) -> str:
 
 
 def allowed_imports(source: Source) -> Iterator[Remark]:
-    """Imports come from the standard library, the base and the declared packages; none is for network or processes."""
+    """Imports are of the standard library, base and declared packages and tools; none is for network or processes."""
     packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
+    packages |= {*source.capabilities.tools} - {source.entry.name if source.entry else ""}
     for line, module, names in imports(source.tree):
         meant = [module, *(f"{module}.{name}" for name in names)]
         refused = next(((name, why) for name in meant if (why := refusal(name))), None)
@@ -49,7 +50,10 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
             yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
         elif top not in sys.stdlib_module_names and top not in packages and (line, top) not in _with_fallback(source):
             others = ", ".join(sorted(packages))
-            yield Remark(line, f"{module!r} is not available; a tool may import the standard library, {others}")
+            yield Remark(
+                line,
+                f"{module!r} is not available; a tool may import the standard library, tools of the library, {others}",
+            )
 
 
 def _with_fallback(source: Source) -> set[tuple[int, str]]:

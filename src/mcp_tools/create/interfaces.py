@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from mcp_tools.checks.check import Report
 from mcp_tools.errors import LibraryError
+from mcp_tools.library.dependencies import Needs
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
 
@@ -23,6 +24,13 @@ class ToolStore(Protocol):
 
     async def search(self, query: str, limit: int) -> list[Tool]:
         """The tools that fit a query best, best first."""
+
+    async def get(self, name: str) -> Tool:
+        """The tool of a name.
+
+        Raises:
+            UnknownToolError, LibraryError: There is none that is whole.
+        """
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool; the result has the name and the version it got.
@@ -56,6 +64,8 @@ class Proposal:
     model: str = ""
     """Who wrote the code, for the provenance."""
     capabilities: Capabilities = field(default_factory=Capabilities)
+    needs: Needs = field(default_factory=Needs)
+    """The tools that the code imports, as its capabilities declare them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from mcp_tools.create.sample_files import with_files
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library.arguments import surely_fits, validate_arguments
+from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
@@ -44,7 +45,10 @@ class ProposalRunner:
         declared = self.proposal.capabilities
         source = function.source.text
         packages = imported(source, declared.packages)
-        described = await self._sandbox.describe(source, function.spec.name, packages=packages)
+        needs = self.proposal.needs
+        described = await self._sandbox.describe(
+            source, function.spec.name, packages=needs.and_packages(packages), modules=needs.modules
+        )
         if isinstance(described, Problem):
             return described
         capabilities = replace(declared, packages=packages, read=declared.read and bool(self.file_parameters))
@@ -72,14 +76,32 @@ class ProposalRunner:
         return await self.run(tool, call)
 
     async def run_fresh(
-        self, source: str, name: str, call: TrialCall, seconds: float = _CALL_SECONDS, write: Path | None = None
+        self,
+        source: str,
+        name: str,
+        call: TrialCall,
+        seconds: float = _CALL_SECONDS,
+        write: Path | None = None,
+        needs: Needs | None = None,
     ) -> Outcome:
-        """Makes a call of any source, whether or not an equal one was made; only in `write` its files stay."""
-        source = with_files(source, call.files)
-        packages = imported(source, self.proposal.capabilities.packages)
+        """Makes a call of any source, whether or not an equal one was made; only in `write` its files stay.
+
+        It may import the tools that the proposal needs, or others if they are given.
+        """
+        source, needs = with_files(source, call.files), needs or self.proposal.needs
+        packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
         read = (*self.proposal.files, *self.proposal.data)
         limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
-        job = Job(source, name, call.arguments, read=read, write=write, packages=packages, limits=limits)
+        job = Job(
+            source,
+            name,
+            call.arguments,
+            read=read,
+            write=write,
+            modules=needs.modules,
+            packages=packages,
+            limits=limits,
+        )
         return await self._sandbox.run(job)
 
     def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:

@@ -38,6 +38,7 @@ from mcp_tools.create.trial import Draft
 from mcp_tools.errors import AlitaError, LibraryError
 from mcp_tools.header import with_header
 from mcp_tools.library.arguments import validate_result
+from mcp_tools.library.dependencies import Needs, needs_of
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Status, Tool
@@ -208,20 +209,27 @@ async def _equivalent(
             rejected.append(f"{tool.name}: takes other arguments ({unfit[0]:.80})")
             continue
         tests = tool.provenance.get("tests") or []
+        try:
+            needs = await needs_of(tool.capabilities.tools, library.get, of=tool.name)
+        except LibraryError as lacking:
+            rejected.append(f"{tool.name}: {lacking.message}")
+            continue
         own = [TrialCall(test["arguments"]) for test in tests if "arguments" in test and "files" not in test]
-        if await _gives_the_same(tool, draft.tool, [TrialCall(draft.arguments), *varied, *own], runner):
+        if await _gives_the_same(tool, draft.tool, [TrialCall(draft.arguments), *varied, *own], runner, needs):
             return tool, rejected
         rejected.append(f"{tool.name}: gives other results")
     return None, rejected
 
 
-async def _gives_the_same(tool: Tool, draft: Tool, calls: Sequence[TrialCall], runner: ProposalRunner) -> bool:
+async def _gives_the_same(
+    tool: Tool, draft: Tool, calls: Sequence[TrialCall], runner: ProposalRunner, needs: Needs
+) -> bool:
     results = set()
     for call in calls:
         ours = await runner.try_run(draft, call)
         if ours is None:
             return False
-        theirs = await runner.run_fresh(tool.source, tool.name, call)
+        theirs = await runner.run_fresh(tool.source, tool.name, call, needs=needs)
         if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
             return False
         if ours.ok:

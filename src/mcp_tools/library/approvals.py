@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -58,12 +58,17 @@ class ApprovedHashes:
         return changed or (["record"] if self.record != now.record else [])
 
 
+_ALWAYS_HASHED = frozenset({"read", "hosts", "packages"})
+
+
 @functools.lru_cache(maxsize=256)
 def _hash_of(capabilities: Capabilities) -> str:
-    """A limit that is not declared is not in it, nor is what earlier versions did not know."""
-    declared = {name: value for name, value in asdict(capabilities).items() if value is not None}
-    if not capabilities.write:
-        del declared["write"]
+    """What is not declared is not in it, so that a capability that is new to alita changes no approval."""
+    declared = {
+        field.name: value
+        for field in fields(capabilities)
+        if (value := getattr(capabilities, field.name)) != field.default or field.name in _ALWAYS_HASHED
+    }
     return hashlib.sha256(canonical(declared)).hexdigest()
 
 

@@ -43,12 +43,12 @@ class Calls:
         self._database: sqlite3.Connection | None = None
         self._threads = threading.Lock()
 
-    def record(self, name: str, ok: bool, kind: str | None = None) -> None:
-        """Counts one call: a success, or a failure of a kind."""
+    def record(self, name: str, ok: bool, kind: str | None = None, count: int = 1) -> None:
+        """Counts calls: successes, or failures of a kind."""
         self._execute(
-            "INSERT INTO calls VALUES (?, ?, 1, ?)"
-            " ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, excluded.last)",
-            (name, "" if ok else kind or "unknown", time.time()),
+            "INSERT INTO calls VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)",
+            (name, "" if ok else kind or "unknown", count, time.time()),
         )
 
     def stats(self, name: str) -> Stats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
 from mcp_tools.text import did_you_mean
-from mcp_tools.tool import Status, Tool
+from mcp_tools.tool import CallCount, Status, Tool
 
 _MOST_CACHED = 1000
 
@@ -38,6 +38,7 @@ class _Whole(NamedTuple):
     """The hashes that must have been approved."""
 
 
+Names = list[str]
 Tools = list[Tool]
 Hits = list[Hit]
 Flaws = list[Flaw]
@@ -142,15 +143,30 @@ class Library:
 
         Raises:
             UnknownToolError: There is nothing of that name.
-            LibraryError: The folder cannot be written.
+            LibraryError: Another tool imports it, or the folder cannot be written.
         """
         if not tool_files.stamp(self.folder, self._named(name)):
             raise self._unknown(name)
+        if importing := self._importing(name):
+            listed = ", ".join(importing)
+            raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
         with files.writing(self.folder):
             files.keep_version(self.folder, name)
             files.remove_pair(self.folder, name)
         with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
             self.approvals.drop(name)
+
+    def _importing(self, name: str) -> Names:
+        """The tools that declare one as theirs."""
+        found = []
+        for other in self._names():
+            with contextlib.suppress(OSError):
+                if f'"{name}"'.encode() not in files.read(tool_files.object_path(self.folder, other)):
+                    continue  # the file of such a tool has the name in it
+            standing = self._standing(other) if other != name else None
+            if isinstance(standing, _Whole) and name in standing.tool.capabilities.tools:
+                found.append(other)
+        return found
 
     # Approving
 
@@ -239,6 +255,10 @@ class Library:
             LibraryError: Its files are damaged, or were changed since they were checked.
         """
         return self._believed(self._whole(name))
+
+    async def found(self, name: str) -> Tool:
+        """The same for who awaits it."""
+        return self.get(name)
 
     def _believed(self, whole: _Whole) -> Tool:
         if self.approvals.read().approves(whole.tool, whole.now):
@@ -347,6 +367,14 @@ class Library:
     def record_call(self, name: str, ok: bool, kind: str | None = None) -> None:
         """Counts one call: a success, or a failure of a kind. Where nothing can be written nothing is counted."""
         self._calls.record(name, ok, kind)
+
+    def record_calls(self, called: Iterable[CallCount]) -> None:
+        """Counts the calls of imported tools."""
+        for one in called:
+            if done := one.calls - one.failed:
+                self._calls.record(one.name, True, count=done)
+            if one.failed:
+                self._calls.record(one.name, False, "exception", one.failed)
 
     def stats(self, name: str) -> Stats:
         """How the calls of a tool went."""

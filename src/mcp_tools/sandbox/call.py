@@ -7,20 +7,23 @@ import json
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
+from mcp_tools.sandbox.inside.imported import MOST_NAMES
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind, Writable
 from mcp_tools.sandbox.zygote import Ending, Zygote
-from mcp_tools.tool import Json
+from mcp_tools.tool import CallCount, Json
 
 _ENVELOPE = 100_000
 """What a report may take beside its value: a problem with its traceback."""
 _LAST_LINE = 1 << 31
+_MOST_CALLS = 10**10
+"""No process makes more calls in its time."""
 _FORGED = "the code wrote into the sandbox's result channel: return the value instead"
 
 
@@ -39,6 +42,8 @@ class WatchedCall:
         self._settled = asyncio.Event()
         self._report: dict[str, Any] | None = None
         self._forged = False
+        self._modules = job.modules.keys()
+        self._called: tuple[CallCount, ...] = ()
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
         data = json.dumps({**request, "what": what, "limits": asdict(job.limits)}).encode()
         largest = job.limits.result_bytes + _ENVELOPE
@@ -80,17 +85,19 @@ class WatchedCall:
             stderr=self._pipes.errors.text,
             cut=self._pipes.cut,
             seconds=time.monotonic() - started,
+            called=self._called,
         )
         return outcome, trusted and (problem is None or problem.kind != "sandbox")
 
     def _take(self, body: bytes) -> None:
         report = decoded(body)
-        right = isinstance(report, dict) and (
-            (report.keys() == {"ok", "value"} and report["ok"] is True)
-            or (report.keys() == {"ok", "problem"} and report["ok"] is False and is_problem(report["problem"]))
+        keys = report.keys() - {"called"} if isinstance(report, dict) else set()
+        right = (keys == {"ok", "value"} and report["ok"] is True) or (
+            keys == {"ok", "problem"} and report["ok"] is False and is_problem(report["problem"])
         )
         if not right or self._report is not None:
             raise FrameError(_FORGED)
+        self._called = call_counts(report.get("called", {}), self._modules)
         self._report = report
         self._changed()
 
@@ -154,6 +161,24 @@ def decoded(data: bytes) -> Json:
     except (ValueError, RecursionError):
         return None
     return found
+
+
+def call_counts(told: Json, modules: Container[str]) -> tuple[CallCount, ...]:
+    """The calls of these modules that a child tells of. It may lie: what is counted is bounded, and grants nothing.
+
+    Raises:
+        FrameError: Only forged counts have this form.
+    """
+    if not isinstance(told, dict) or len(told) > MOST_NAMES:
+        raise FrameError(_FORGED)
+    found = []
+    for name, numbers in told.items():
+        match numbers:
+            case [int() as calls, int() as failed] if name in modules and 0 <= failed <= calls <= _MOST_CALLS:
+                found.append(CallCount(name, calls, failed))
+            case _:
+                raise FrameError(_FORGED)
+    return tuple(found)
 
 
 def is_problem(problem: Any) -> bool:

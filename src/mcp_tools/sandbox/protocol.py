@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol
 
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import CallCount, Json, Tool
 
 
 class Level(StrEnum):
@@ -105,7 +105,7 @@ class Job:
     write: Path | None = None
     """A folder that may be read and written, in which the call begins; its scratch folder if None."""
     modules: dict[str, str] = field(default_factory=dict)
-    """Sources of library tools that this program may import by name."""
+    """Sources of library tools that it may import by name."""
     packages: tuple[str, ...] = ()
     """Packages of the host's environment wanted inside, read-only. The base packages need not be named."""
     limits: Limits = field(default_factory=Limits)
@@ -126,6 +126,8 @@ class Outcome:
     """Whether output was longer than the limit."""
     seconds: float = 0.0
     """Wall time of the call, from outside: nothing that runs inside can change it."""
+    called: tuple[CallCount, ...] = ()
+    """Calls of tools among the modules, as the process counted them; none of one that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,8 @@ class SessionOutcome:
     """Wall time of the block without what the host's functions took, from outside."""
     fresh: bool = False
     """Whether a new process ran it because the last one ended: variables of earlier blocks are gone."""
+    called: tuple[CallCount, ...] = ()
+    """Calls of tools among the modules, as the process counted them; none of one that was killed."""
 
     @property
     def ok(self) -> bool:
@@ -219,8 +223,10 @@ class Sandbox(Protocol):
     async def run(self, job: Job) -> Outcome:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
 
-    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
-        """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
+    async def describe(
+        self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None
+    ) -> Description | Problem:
+        """Derives both schemas from the real signature, inside the sandbox, where it may import both."""
 
     def session(
         self,

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.sandbox.call import death, decoded, is_problem, passed
+from mcp_tools.sandbox.call import call_counts, death, decoded, is_problem, passed
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, LARGEST_REQUEST
 from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome, Writable
 from mcp_tools.sandbox.zygote import Ending, Zygote
-from mcp_tools.tool import Json
+from mcp_tools.tool import CallCount, Json
 
 if TYPE_CHECKING:
     from mcp_tools.sandbox.warm import WarmSandbox
@@ -137,6 +137,7 @@ class _Block:
         self.done = False
         self.value = ""
         self.data: Result | None = None
+        self.called: tuple[CallCount, ...] = ()
         self.problem: Problem | None = None
         self.error: Exception | None = None
         """A bug of the host's functions."""
@@ -175,6 +176,7 @@ class _Process:
         self._names = {name for name, _ in functions}
         self._host = host
         self._block: _Block | None = None
+        self._modules: set[str] = set()
         self._killed = False
         self._pipes = Pipes(self._take, self._break, LARGEST_FRAME)
         self._gone = zygote.send(call, self._pipes.theirs)
@@ -192,6 +194,7 @@ class _Process:
     ) -> SessionOutcome:
         """Runs a block of code."""
         block = self._block = _Block(number, limits)
+        self._modules |= modules.keys()
         self._pipes.start(limits.output_bytes)
         self._set_clock(block, run=True)
         try:
@@ -220,6 +223,7 @@ class _Process:
             stderr=self._pipes.errors.text,
             cut=self._pipes.cut,
             seconds=block.seconds,
+            called=block.called,
         )
 
     async def _stop(self, block: _Block) -> None:
@@ -308,9 +312,12 @@ class _Process:
             if len(body) > LARGEST_ASK:
                 raise FrameError(f"a call of more than {LARGEST_ASK:,} bytes came out of the sandbox")
             self._serve(block, message["ask"], message["name"], message["arguments"])
-        elif message.keys() == {"end", "value", "data", "problem"} and (problem is None or is_problem(problem)):
+        elif message.keys() == {"end", "value", "data", "problem", "called"} and (
+            problem is None or is_problem(problem)
+        ):
             if message["end"] != block.number or not isinstance(message["value"], str):
                 raise FrameError
+            block.called = call_counts(message["called"], self._modules)
             block.done, block.value, block.data = True, message["value"], _result(message["data"])
             block.problem = Problem(**problem) if isinstance(problem, dict) else None
             block.settled.set()

@@ -72,9 +72,11 @@ class WarmSandbox:
         """Runs one call; see `Sandbox`."""
         return await self._run(job, "call")
 
-    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
+    async def describe(
+        self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None
+    ) -> Description | Problem:
         """Derives both schemas; see `Sandbox`."""
-        job = Job(source=source, entry=function, packages=packages, limits=_DESCRIBE_LIMITS)
+        job = Job(source, function, modules=dict(modules or {}), packages=packages, limits=_DESCRIBE_LIMITS)
         outcome = await self._run(job, "describe")
         return _description(outcome.value) if outcome.problem is None else outcome.problem
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.packages import imports
+from mcp_tools.errors import AlitaError, IsolationError, LibraryError
+from mcp_tools.library.dependencies import needs_of, tools_imported
 from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
@@ -259,16 +259,28 @@ class BuiltinTools:
 
     async def _run(self, call: ClientCall) -> ClientReply:
         source, arguments = call.arguments["source"], call.arguments.get("arguments")
-        names, functions = _imports_and_functions(source)
+        library, functions = self._catalogue.library, _functions(source)
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
-        modules = {name: tool.source for name in names if (tool := await self._catalogue.tool(name)) is not None}
         limits, packages = self._limits.program, tuple(call.arguments.get("packages", ()))
+        try:
+            needs = await needs_of(await tools_imported(source, library.found, packages=packages), library.found)
+        except LibraryError as lacking:
+            return error_reply("dependency", lacking.message, remedy=lacking.remedy)
         async with (
             files_of_call(self._runner.outputs, call.arguments.get("writes_files", False)) as (folder, made),
             heartbeat(call, "the program", limits.wall_seconds),
         ):
-            job = Job(source, entry, arguments or {}, write=folder, modules=modules, packages=packages, limits=limits)
+            job = Job(
+                source,
+                entry,
+                arguments or {},
+                write=folder,
+                modules=needs.modules,
+                packages=needs.and_packages(packages),
+                limits=limits,
+            )
             outcome = await self._runner.sandbox.run(job)
+        library.record_calls(outcome.called)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
             reply = problem_reply(outcome.problem, who="the program", meta=meta)
@@ -283,12 +295,10 @@ class BuiltinTools:
         return value_reply(content, limit=self._limits.result_bytes, meta=meta, files=files)
 
 
-def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:
-    """The modules that a program imports and the functions that it defines, in order; nothing if it does not parse."""
+def _functions(source: str) -> list[str]:
+    """The functions that a program defines, in order; none if it does not parse."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [], []
-    return [module for _, module, _ in imports(tree)], [
-        node.name for node in tree.body if isinstance(node, ast.FunctionDef)
-    ]
+        return []
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]

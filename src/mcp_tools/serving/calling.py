@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError
+from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError
 from mcp_tools.library.arguments import read_arguments, validate_arguments
+from mcp_tools.library.dependencies import needs_of
 from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
@@ -74,6 +75,10 @@ class Runner:
             ArgumentsError: The arguments do not fit.
             IsolationError: The sandbox is out of order.
         """
+        try:
+            needs = await needs_of(tool.capabilities.tools, self._catalogue.library.found, of=tool.name)
+        except LibraryError as lacking:
+            return error_reply("dependency", lacking.message, remedy=lacking.remedy)
         read: tuple[Path, ...] = ()
         arguments = read_arguments(tool.name, tool.input_schema, arguments)
         named = files_in(arguments) if tool.capabilities.read else []
@@ -88,9 +93,12 @@ class Runner:
             files_of_call(self.outputs, tool.capabilities.write) as (folder, made),
             heartbeat(call, tool.name, limits_of(tool, self._limits.call).wall_seconds),
         ):
-            outcome = await run_tool(tool, arguments, self.sandbox, read=read, write=folder, limits=self._limits.call)
+            outcome = await run_tool(
+                tool, arguments, self.sandbox, read=read, write=folder, limits=self._limits.call, needs=needs
+            )
         problem, meta = outcome.problem, outcome_meta(outcome)
         self._catalogue.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
+        self._catalogue.library.record_calls(outcome.called)
         if problem is not None:
             return problem_reply(problem, who=tool.name, meta=meta)
         return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta, files=made)

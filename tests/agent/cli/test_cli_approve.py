@@ -166,3 +166,23 @@ def test_the_doctor_tells_of_a_library_that_is_a_link_out_of_the_project(alita: 
         assert done.code == 1
         assert f"--tools-dir {elsewhere}" in done.err
     assert list(elsewhere.iterdir()) == []
+
+
+def test_tools_that_import_each_other_are_approved_run_checked_and_deleted(
+    alita: Run, source: Path, tmp_path: Path
+) -> None:
+    """The imported one first, whatever their names; a file that is not in the library imports it, too."""
+    body = SOURCE.replace("times_two", "by_four").replace("    8", "    16")
+    body = body.replace("return n * 2", "from times_two import times_two\n\n    return times_two(times_two(n))")
+    source.with_name("by_four.py").write_text(body)
+    alone = alita("approve", "by_four")
+    assert "by_four → times_two: times_two.py has no times_two.json beside it" in alone.err
+    assert alita("approve", "--all").out == "Approved times_two.\nApproved by_four.\n"
+    assert (alita("run", "by_four", '{"n": 3}').out, alita("check", "by_four").code) == ("12\n", 0)
+    loose = tmp_path / "here" / "loose.py"
+    loose.write_text(body.replace("by_four", "loose"))
+    assert (alita("check", "loose.py").code, alita("run", "./loose.py", '{"n": 5}').out) == (0, "20\n")
+    assert json.loads(alita("show", "times_two", "--json").out)["stats"]["calls"] == 4
+    kept = alita("delete", "times_two")
+    assert (kept.code, "times_two is imported by by_four" in kept.err) == (1, True)
+    assert [alita("delete", name).code for name in ("by_four", "times_two")] == [0, 0]

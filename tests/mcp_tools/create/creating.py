@@ -35,5 +35,8 @@ class LibraryStore:
     async def search(self, query: str, limit: int) -> list[Tool]:
         return [hit.tool for hit in self.library.search(query, limit=limit)]
 
+    async def get(self, name: str) -> Tool:
+        return self.library.get(name)
+
     async def register(self, tool: Tool) -> Tool:
         return self.library.register(tool)

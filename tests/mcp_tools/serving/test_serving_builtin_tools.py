@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from mcp_tools.errors import UsageError
 from mcp_tools.sandbox.protocol import Limits
 from mcp_tools.serving.client_call import ServerLimits
+from mcp_tools.tool import Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -303,3 +304,26 @@ async def test_a_file_that_becomes_a_link_while_a_person_is_asked_is_not_read(
 
 def _fields(one: Any) -> dict[str, Any]:
     return {name: getattr(one, name) for name in one.__slots__}
+
+
+NESTED = tool("four", "from double import double\n    return double(double(n))", capabilities={"tools": ["double"]})
+
+
+async def test_imported_tools_are_there_and_counted_in_calls_and_programs(desk: Desk) -> None:
+    desk.has(tool(), NESTED)
+    async with desk.client("legacy") as client:
+        direct = await client.call_tool("four", {"n": 3})
+        program = await client.call_tool("run_code", {"source": "from four import four\nprint(four(1), four(2))"})
+    assert direct.structured_content == {"result": 12}
+    assert (program.structured_content or {})["stdout"] == "4 8\n"
+    assert [desk.library.stats(name).successes for name in ("four", "double")] == [3, 6]
+
+
+async def test_what_cannot_be_imported_is_an_error_that_names_the_way(desk: Desk) -> None:
+    desk.has(tool(status=Status.DRAFT), NESTED)
+    async with desk.client("legacy") as client:
+        direct = await client.call_tool("four", {"n": 3})
+        program = await client.call_tool("run_code", {"source": "print('ran')\nimport four"})
+    for result in (direct, program):
+        assert (error_of(result)["kind"], error_of(result)["remedy"]) == ("dependency", "alita tools approve double")
+        assert "four → double: double is a draft" in text_of(result)

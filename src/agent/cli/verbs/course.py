@@ -13,7 +13,7 @@ import typer
 from agent.cli import options
 from agent.cli.options import opt
 from agent.cli.output import Result, print_note
-from agent.cli.verbs.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark
+from agent.cli.verbs.gaia import Choices, Concurrency, MaxQuestions, Resume, Verbose, benchmark, library_mode
 from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.course import COURSE_URL, CourseApi, plain_name
@@ -93,6 +93,7 @@ def run(
         attached=files if has_files else None,
         selection=Selection(max_questions=max_questions),
         concurrency=concurrency,
+        library=library_mode(output, resume=resume),
         mode="course",
         resume=resume,
         verbose=verbose,

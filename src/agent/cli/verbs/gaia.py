@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from itertools import combinations, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -26,7 +26,7 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
 from agent.errors import AlitaError, RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import ledger_meant, with_limit
+from agent.gaia.configuration import LibraryMode, Places, ledger_meant, with_limit
 from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.lessons import split_questions
@@ -72,7 +72,10 @@ Concurrency = Annotated[
 _ATTACHED = "--attached_files_dir --attached-files-dir DIR"
 _NAMED = 10
 _LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong answers)."
-_LIBRARY = "cold: each question starts without tools; warm: one library grows; read-only: use it unchanged."
+_LIBRARY = (
+    "warm: one library grows over the run (the default); cold: each question starts without tools; "
+    "read-only: use the library unchanged."
+)
 
 
 @app.command()
@@ -107,7 +110,7 @@ def run(
     total_cost: Annotated[
         float | None, opt("--total-cost USD", "Stop the benchmark at this cost in US dollars.", min=0.000001)
     ] = None,
-    library: Annotated[Literal["cold", "warm", "read-only"], opt("--library MODE", _LIBRARY)] = "cold",
+    library: Annotated[Literal["warm", "cold", "read-only"] | None, opt("--library MODE", _LIBRARY)] = None,
     without: Annotated[list[str] | None, opt("--without NAMES", "Disable search, browse or create.")] = None,
     leak_guard: Annotated[
         Literal["on", "off"], opt("--leak-guard on|off", "Block web pages that copy the dataset.")
@@ -133,17 +136,18 @@ def run(
     """
     chosen = tuple(one for part in ids or () for one in part.split(",") if one)
     beside = submission.with_name(f"{submission.stem}.results.json") if submission else None
+    output = output or beside or Path(f"{jsonl_file.stem}.results.json")
     choices = Choices(
         questions=jsonl_file,
         attached=attached_files_dir,
-        output=output or beside or Path(f"{jsonl_file.stem}.results.json"),
+        output=output,
         submission=submission,
         with_traces=with_traces,
         details=details,
         selection=Selection(tuple(level or ()), chosen, max_questions, epochs),
         totals=Totals(total_seconds, total_tokens, total_cost, total_steps),
         concurrency=concurrency,
-        library=library,
+        library=library or library_mode(output, resume=resume),
         mode=mode,
         learning=learning,
         resume=resume,
@@ -196,6 +200,7 @@ def learn(
         attached=attached_files_dir,
         selection=Selection(ids=parts.scored, epochs=epochs),
         concurrency=concurrency,
+        library="cold",
         resume=resume,
         verbose=verbose,
     )
@@ -231,6 +236,18 @@ class Choices(RunOptions):
     with_traces: bool = False
     details: Path | None = None
     verbose: bool = False
+
+
+def library_mode(output: Path, *, resume: bool) -> LibraryMode:
+    """Return the library mode where none is named: that of the run to continue, else `warm`.
+
+    Raises:
+        RunError: The ledger cannot be read.
+    """
+    ledger = Places(output).ledger
+    header = read_ledger(ledger).header if resume and ledger.exists() else None
+    found: tuple[LibraryMode, ...] = get_args(LibraryMode)
+    return next((mode for mode in found if header and header.configuration.get("library") == mode), "warm")
 
 
 def benchmark(flags: dict[str, Any], choices: Choices) -> int:

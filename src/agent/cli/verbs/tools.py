@@ -6,7 +6,9 @@ import json
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,11 +23,12 @@ from agent.cli.verbs.completion import tool_names
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
 from agent.resources import open_for
-from mcp_tools.approve import Tests, as_written, review, run_tests, tests_of
+from mcp_tools.approve import Tests, as_written, needed_by, review, run_tests, tests_of, tools_in
 from mcp_tools.approve import approve as approve_tool
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError, os_errors_as
 from mcp_tools.header import declared
+from mcp_tools.library.dependencies import module_names, needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
@@ -142,6 +145,10 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
     library = _library(settings)
     tool: Tool | str = _source(named) if _is_file(named) else library.get(named)
     arguments = _arguments(text)
+    if isinstance(tool, str):
+        needs = await needs_of(tools_in(library, tool, declared(tool)), library.found)
+    else:
+        needs = await needed_by(library, tool)
     async with AsyncExitStack() as opened:
         sandbox = await opened.enter_async_context(aclosing(await open_for(settings)))
         warn_of_isolation(settings, sandbox.isolation)
@@ -150,10 +157,11 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
         started = time.perf_counter()
         try:
             if isinstance(tool, str):
-                outcome = await run_source(tool, arguments, sandbox, read=read, write=folder)
+                outcome = await run_source(tool, arguments, sandbox, read=read, write=folder, needs=needs)
             else:
-                outcome = await run_tool(tool, arguments, sandbox, read=read, write=folder)
+                outcome = await run_tool(tool, arguments, sandbox, read=read, write=folder, needs=needs)
                 library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
+            library.record_calls(outcome.called)
         except (ArgumentsError, RefusedSourceError) as error:
             kind = "arguments" if isinstance(error, ArgumentsError) else "checks"
             return _result(time.perf_counter() - started, sandbox.isolation, error=(kind, str(error)))
@@ -188,13 +196,15 @@ def check(
 
     async def tested(tool: Tool) -> Tests:
         async with aclosing(await open_for(settings)) as sandbox:
-            return await run_tests(tool, sandbox, grant_read or ())
+            return await run_tests(tool, sandbox, grant_read or (), await needed_by(library, tool))
 
     settings, tests = options.settings(), Tests()
     library = _library(settings)
     if _is_file(tool):
         source = _read(Path(tool))
-        report = apply(source, capabilities=declared(source.decode("utf-8", "replace")))
+        text = source.decode("utf-8", "replace")
+        block = declared(text)
+        report = apply(source, capabilities=replace(block, tools=tools_in(library, text, block)))
     else:
         found = as_written(library, tool)
         report = apply(found.source, capabilities=found.capabilities, function=tool)
@@ -297,7 +307,7 @@ async def _approve_all(
                 opened.append(await stack.enter_async_context(aclosing(await open_for(settings))))
             return opened[0]
 
-        for name in names:
+        for name in _needed_first(library, names):
             try:
                 found = await review(library, name, sandbox, read)
                 _show(found)
@@ -308,6 +318,18 @@ async def _approve_all(
                 refused.append({"name": name, "reason": error.message, "remedy": error.remedy})
                 print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
     return approved, refused
+
+
+def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
+    """The names with those of imported tools before those that import them."""
+    needs: dict[str, set[str]] = {name: set() for name in names}
+    for name in names:
+        with suppress(UserError):  # it is told when its turn comes
+            needs[name] = {*module_names(library.source(name).decode(errors="replace"))} & needs.keys()
+    try:
+        return [*TopologicalSorter(needs).static_order()]
+    except CycleError:
+        return names
 
 
 def _require_consent(seen: Review) -> None:
@@ -337,6 +359,7 @@ def _show(seen: Review) -> None:
     uses = {
         "read files that a call grants": may.read,
         f"import {', '.join(may.packages)}": may.packages,
+        f"call {', '.join(may.tools)}": may.tools,
         f"speak to {', '.join(may.hosts)}": may.hosts,
         f"take {may.seconds or 0:g} seconds": may.seconds,
         f"use {may.memory_mb} MiB of memory": may.memory_mb,

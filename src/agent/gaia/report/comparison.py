@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from agent.gaia.report.figures import Counted, Results, by, group_of
-from agent.gaia.report.report import Fact, Report, of_groups, table_of
+from agent.gaia.report.report import Fact, Report, library_fact, of_groups, table_of
 from agent.gaia.report.statistics import mcnemar
 from mcp_tools.text import count_of
 from mcp_tools.tool import Json
@@ -45,6 +45,9 @@ def compare(first: Results, second: Results) -> Report:
         notices.append(f"{count_of(len(tasks), 'question')} {kind}, not compared: {', '.join(tasks[:_NAMED])}{more}")
     if any(len(cells) > 1 for cells in (*here.values(), *there.values())):
         notices.append("a run has several epochs: a question counts as right if more than half of them are")
+    libraries = [library_fact(run.header).value for run in (first, second)]
+    if None not in libraries and libraries[0] != libraries[1]:
+        notices.append(f"the tool libraries differ: {libraries[0]} in {names[0]}, {libraries[1]} in {names[1]}")
     groups = [
         group_of(name, [cell for t in common for cell in cells[t]], right=len(both) + len(alone))
         for name, cells, alone in zip(names, (here, there), (lost, gained), strict=True)
@@ -56,6 +59,7 @@ def compare(first: Results, second: Results) -> Report:
         Fact("difference", difference),
         Fact("p (McNemar)", p),
         Fact("not compared", dict(found)),
+        Fact("library", libraries, " and ".join(filter(None, dict.fromkeys(libraries)))),
         Fact("right in both", len(both), f"{len(both):,}"),
         Fact("right in the first only", len(lost), f"{len(lost):,}"),
         Fact("right in the second only", len(gained), f"{len(gained):,}"),

@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from agent.gaia.attempt import Attempt
+from agent.gaia.ledger import Header
 from agent.gaia.report.figures import Counted, Group, Results, by, effort_of, group_of
 from agent.gaia.report.statistics import Interval, pass_at_k
 from agent.records import as_plain
@@ -98,6 +99,7 @@ def report_of(results: Results) -> Report:
     configured = " · ".join(f"{key} {said}" for key, said in header.configuration.items() if said)
     facts += [
         Fact("model", models, ", ".join(models)),
+        library_fact(header),
         Fact("effort", as_plain(effort)),
         Fact(
             "tokens",
@@ -136,6 +138,19 @@ def report_of(results: Results) -> Report:
     elif not cells:
         headline = "no question was selected"
     return Report(results.name or "Benchmark", headline, notices, facts, [t for t in tables if t.rows], cells)
+
+
+_LIBRARIES = {
+    "warm": "one library grew over the run, so the order of the questions matters",
+    "cold": "each attempt began without tools",
+    "read-only": "all attempts used the same tools",
+}
+
+
+def library_fact(header: Header) -> Fact:
+    """Return the mode of the tool library in a run."""
+    mode = str(header.configuration.get("library", ""))
+    return Fact("library", mode or None, f"{mode}: {_LIBRARIES[mode]}" if mode in _LIBRARIES else mode)
 
 
 def _pass_at_1(by_epoch: Sequence[float], *, is_scored: bool) -> Iterator[Fact]:

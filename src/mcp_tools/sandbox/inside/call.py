@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
-import importlib.machinery
 import os
 import socket
 import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .result import ResultError, encode
+
+if TYPE_CHECKING:
+    from .imported import Sources
 
 Job = dict[str, Any]
 """The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is wanted."""
@@ -38,11 +40,18 @@ class Failed(Exception):
 def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None) -> bytes:
     """Runs the job and gives its report: `{"ok": true, "value": …}` or `{"ok": false, "problem": …}`.
 
-    Its own folder is the first of the paths that it is allowed. After a MemoryError, `relieve` makes room to report it.
+    `called` is added if imported tools were called. The job's own folder is the first of the paths that it is allowed.
+    After a MemoryError, `relieve` makes room to report it.
     """
+    modules = None
+    if job["modules"]:
+        from .imported import Sources
+
+        modules = Sources(job["modules"])
+        sys.meta_path.insert(0, modules)
     try:
-        value = _value(job)
-        return b'{"ok":true,"value":' + _encoded(value, job["limits"]["result_bytes"]) + b"}"
+        value = _encoded(_value(job), job["limits"]["result_bytes"])
+        return b'{"ok":true,"value":' + value + _called(modules) + b"}"
     except Failed as failed:
         failure = failed.problem
     except BaseException as error:  # noqa: BLE001 - whatever the code raises is its outcome
@@ -50,7 +59,13 @@ def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None
             relieve()
         sources = {TOOL_FILE: job["source"], **{f"{name}.py": source for name, source in job["modules"].items()}}
         failure = from_exception(error, sources=sources, memory_mb=job["limits"]["memory_mb"], allowed=allowed)
-    return b'{"ok":false,"problem":' + encode(failure) + b"}"
+    return b'{"ok":false,"problem":' + encode(failure) + _called(modules) + b"}"
+
+
+def _called(modules: Sources | None) -> bytes:
+    """The calls of imported tools as a member of the report, if there were any."""
+    called = modules.take_counts() if modules is not None else None
+    return b',"called":' + encode(called) if called else b""
 
 
 def _encoded(value: Any, limit: int) -> bytes:
@@ -65,8 +80,6 @@ def _encoded(value: Any, limit: int) -> bytes:
 
 
 def _value(job: Job) -> Any:
-    if job["modules"]:
-        sys.meta_path.insert(0, Sources(job["modules"]))
     try:
         code = compile(job["source"], TOOL_FILE, "exec", dont_inherit=True)
     except UNCOMPILED as error:
@@ -129,32 +142,6 @@ def _executed(code: CodeType, name: str) -> dict[str, Any]:
     sys.modules[name] = module
     exec(code, module.__dict__)  # noqa: S102 - running this source is what the sandbox is for
     return module.__dict__
-
-
-class Sources:
-    """Imports the sources that came with the job, by their names."""
-
-    def __init__(self, sources: dict[str, str]) -> None:
-        self._sources = sources
-
-    def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
-        """A spec for each name that the job brought."""
-        if fullname not in self._sources:
-            return None
-        # a loader by its methods: `importlib.abc` takes long to import
-        return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.py")  # type: ignore[arg-type]
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """The ordinary kind of module will do."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Runs the source."""
-        source = self._sources[module.__name__]
-        exec(compile(source, f"{module.__name__}.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-
-    def get_source(self, fullname: str) -> str:
-        """The source, for whoever inspects it."""
-        return self._sources[fullname]
 
 
 def problem(kind: str, message: str, *, trace: str = "", line: int | None = None) -> Problem:

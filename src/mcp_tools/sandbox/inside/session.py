@@ -26,9 +26,10 @@ from inspect import signature
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
-from .call import UNCOMPILED, Failed, Problem, Sources, from_exception, from_syntax
+from .call import UNCOMPILED, Failed, Problem, from_exception, from_syntax
 from .child import RESULT, frame, make_streams, receive
 from .confinement import relieve_memory
+from .imported import Sources
 from .result import ResultError, encode, readable
 
 Message = dict[str, Any]
@@ -68,7 +69,8 @@ class Session:
         self._namespace.__dict__["print"] = self._print
         self._printed: list[Any] = []  # by the block under way: the only value of a call, or `_SEVERAL`
         sys.modules["__main__"] = self._namespace
-        sys.meta_path.insert(0, Sources(self._modules))
+        self._sources = Sources(self._modules)
+        sys.meta_path.insert(0, self._sources)
 
     def serve(self) -> NoReturn:
         """Runs one block after the other."""
@@ -167,7 +169,8 @@ class Session:
                 stream.flush()
             except (AssertionError, OSError, ValueError):
                 continue
-        self._send(encode({"end": number, "value": value, "data": data, "problem": problem}))
+        called = self._sources.take_counts()
+        self._send(encode({"end": number, "value": value, "data": data, "problem": problem, "called": called}))
 
     def _print(self, *values: Any, **options: Any) -> None:
         """Prints as Python does, and keeps the values for answers."""

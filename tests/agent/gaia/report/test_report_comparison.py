@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from agent.gaia.ledger import Header
 from agent.gaia.report.comparison import compare
 from agent.gaia.report.figures import Results
 from agent.gaia.report.render import as_terminal
@@ -14,6 +15,18 @@ from support.attempts import attempt, tasks
 def changed(shown, title):
     """The questions of the table of gained or lost ones."""
     return [row["question"] for row in shown.as_json()["tables"].get(title, [])]
+
+
+def test_libraries_that_differ_are_a_notice():
+    runs = [
+        Results([attempt("q1", True)], tasks(1), name=mode, header=Header(configuration={"library": mode}))
+        for mode in ("cold", "warm")
+    ]
+    assert list(compare(*runs).notices) == ["the tool libraries differ: cold in cold, warm in warm"]
+    assert (list(compare(runs[0], runs[0]).notices), compare(*runs).as_json()["facts"]["library"]) == (
+        [],
+        ["cold", "warm"],
+    )
 
 
 def test_changed_questions_and_the_test_are_told():
@@ -28,6 +41,7 @@ def test_changed_questions_and_the_test_are_told():
         "difference": 0.3,
         "p (McNemar)": mcnemar(3, 6),
         "not compared": {},
+        "library": [None, None],
         "right in both": 1,
         "right in the first only": 3,
         "right in the second only": 6,
