@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -34,6 +35,8 @@ KEPT_ENVIRONMENTS = 6
 """Of more, the interpreters that were not used for the longest time are ended, except the plain one."""
 
 _DESCRIBE_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
+_LOADING_SECONDS, _LOADING_MB = 20.0, 1_024
+"""What a call may use in addition that loads packages of its own."""
 
 
 class WarmSandbox:
@@ -157,6 +160,8 @@ class WarmSandbox:
             self._check(environment)
         except GrantError as error:
             return self._refusal("denied", str(error))
+        if environment.built:
+            job = replace(job, limits=_for_loading(job.limits))
         async with self._places:
             try:
                 zygote = await self._zygote(environment)
@@ -259,6 +264,15 @@ class WarmSandbox:
 def _result(task: asyncio.Task[Zygote]) -> Zygote | None:
     """The interpreter that a start gave, if it is done and did."""
     return None if not task.done() or task.cancelled() or task.exception() is not None else task.result()
+
+
+def _for_loading(limits: Limits) -> Limits:
+    return replace(
+        limits,
+        wall_seconds=limits.wall_seconds + _LOADING_SECONDS,
+        cpu_seconds=limits.cpu_seconds + _LOADING_SECONDS,
+        memory_mb=limits.memory_mb + _LOADING_MB,
+    )
 
 
 def _description(value: Json) -> Description | Problem:
