@@ -20,7 +20,7 @@ KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 MEMBERS = {
     "schema", "answer", "status", "tools_created", "tools_used", "steps", "usage", "cost", "seconds", "run_id",
     "model", "error", "limit", "restated", "waited", "sources", "set_apart", "warnings",
-    "quality", "brief", "plans", "agent", "actions", "outputs",
+    "quality", "brief", "plans", "agent", "actions", "outputs", "changes",
 }  # fmt: skip
 
 
