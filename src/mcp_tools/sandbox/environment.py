@@ -129,8 +129,13 @@ class Environment:
 
     @property
     def search_path(self) -> tuple[str, ...]:
-        """`sys.path` inside, without the folder of the sandbox's own source."""
-        return (*library_folders(), *self._packages)
+        """`sys.path` of the interpreter, without the folder of the sandbox's own source."""
+        return (*library_folders(), *(() if self.built else self._packages))
+
+    @property
+    def strangers(self) -> tuple[str, ...]:
+        """What is added to `sys.path` in a call, once it is confined: the standard library tries imports that fail."""
+        return (self.built,) if self.built else ()
 
     @property
     def _packages(self) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         "writable": [(grant.path, *room) for grant, room in zip(environment.write, environment.rooms, strict=True)],
         # packages of a locked environment are strangers: only a child, which is confined, runs their code
         "packages": () if environment.live or environment.built else [*map(import_name, environment.packages)],
+        "strangers": environment.strangers,
         "absent": environment.absent,
         "preload": [*(f"{package}.{name}" for name in own), *PRELOADED],
     }

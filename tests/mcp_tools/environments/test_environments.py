@@ -10,7 +10,7 @@ import pytest
 
 from mcp_tools.environments.lock import PackageError, PackageIndexError
 from mcp_tools.environments.store import Environments, NotAllowedError
-from mcp_tools.errors import UserError
+from mcp_tools.errors import IsolationError, UserError
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Job, Limits
 from support.wheels import OFFLINE, write_wheel
@@ -176,5 +176,30 @@ async def test_a_call_imports_what_was_built_and_nothing_of_it_runs_outside(
         shown = await session.run("import loud_words\nloud_words.shout('ho')", limits=Limits(wall_seconds=30))
         assert (shown.value, shown.problem) == ("'HO'", None)
         await session.aclose()
+    finally:
+        await sandbox.aclose()
+
+
+@pytest.mark.parametrize("backend", ["bubblewrap", "sandlock"])
+async def test_what_the_interpreter_tries_to_import_is_not_looked_for_in_packages(
+    environments: Environments, wheels: Path, tmp_path: Path, backend: str
+) -> None:
+    mark = tmp_path / "ran"
+    evil = f"import os\nPID = os.getpid()\ntry:\n    open({str(mark)!r}, 'w').close()\nexcept OSError:\n    pass\n"
+    evil += "class PyStringMap:\n    copy = None\n"
+    files = {"loud_words.py": "", "sandlock.py": evil, "sandlock/__init__.py": evil, "numpy/__init__.py": evil}
+    files |= {"org/__init__.py": "", "org/python/__init__.py": "", "org/python/core.py": evil}  # `copy` imports it
+    write_wheel(wheels, "loud-words", "3.0", files=files)
+    environments.allow(await environments.plan(["loud-words>=3"]))
+    try:
+        sandbox = await open_sandbox(backend=backend, environments=environments)
+    except IsolationError as error:
+        pytest.skip(str(error))
+    try:
+        source = "import sys, loud_words\ndef f() -> list:\n    return sorted({'org', 'sandlock'} & {*sys.modules})\n"
+        job = Job(source, "f", packages=("loud-words>=3",), limits=Limits(wall_seconds=30))
+        outcome = await sandbox.run(job)
+        assert (outcome.value, outcome.problem) == ([], None)
+        assert not mark.exists()
     finally:
         await sandbox.aclose()

@@ -84,6 +84,7 @@ def _enter(confinement: Confinement, scratch: str) -> None:
     if (generators := sys.modules.get("numpy.random")) is not None:
         generators.seed()  # forks would share it; `random` reseeds itself
     confinement.filter()
+    sys.path += confinement.strangers
     gc.enable()
 
 

@@ -159,6 +159,8 @@ class Confinement:
         """The paths that a call was granted: what lies elsewhere is denied, not missing."""
         self.keep: list[int] = []
         """Descriptors that imports need."""
+        self.strangers: list[str] = []
+        """Folders of packages that only a confined child imports from."""
         self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1
         """The folder in which calls begin, opened; -1 for their scratch folder."""
         self._capped = capped
@@ -313,6 +315,7 @@ def lead_through(confinement: Confinement, folders: list[str]) -> None:
     """
     confinement.keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
     places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, confinement.keep, strict=True)}
+    confinement.strangers = [places[path] for path in confinement.strangers]
     longest_first = sorted(places, key=len, reverse=True)
     sys.path[:] = [places[path] for path in sys.path if path in places]
     for module in list(sys.modules.values()):

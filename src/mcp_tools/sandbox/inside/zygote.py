@@ -66,6 +66,7 @@ class Zygote:
             capped=settings["user_is_private"] and (os.getuid() != 0 or bool(settings["users"])),
             expected={path: (device, inode) for path, device, inode in settings["granted"]},
         )
+        self._confinement.strangers = settings["strangers"]
         self._confinement.granted = [path for path, _, _ in settings["granted"]]
         if settings["users"]:
             # after the grants were opened: a private home above them is closed to the user to be
@@ -83,7 +84,8 @@ class Zygote:
     def _leave_root(self, users: list[int]) -> None:
         """Becomes an unprivileged user; where the file system is the host's, imports go on as they did."""
         if not self._private:
-            lead_through(self._confinement, [*filter(os.path.isdir, sys.path), os.path.dirname(__file__)])
+            folders = [*filter(os.path.isdir, sys.path), *self._confinement.strangers, os.path.dirname(__file__)]
+            lead_through(self._confinement, folders)
         for user in users:
             try:
                 for root in self._roots:
@@ -106,6 +108,7 @@ class Zygote:
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
         # fills the listings of `sys.path`, once for all children
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
+        importlib.machinery.PathFinder.find_spec("alita_fills_the_listings", self._confinement.strangers)
         _import(packages)
         if "numpy" in sys.modules:
             with contextlib.suppress(Exception):
