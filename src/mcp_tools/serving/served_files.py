@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import UserError, os_errors_as
+from mcp_tools.sandbox.inside.scratch import remove
 from mcp_tools.small_files import read_small
 from mcp_tools.tool import Json
 
@@ -83,11 +84,14 @@ class ServedOutputs:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
             content.append({"type": "resource_link", "uri": target.as_uri(), "name": name, "size": size, **_type(name)})
-        for entry in current.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink()
+        try:
+            for entry in current.iterdir():
+                if entry.is_dir() and not entry.is_symlink():
+                    remove(str(entry))
+                else:
+                    entry.unlink()
+        except OSError:  # the next call must not find what this one left
+            self._current = None
         return content
 
 
@@ -123,6 +127,9 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
     """The plain files below a folder; links and special files are none."""
     for place, _, names in os.walk(folder):
         for name in names:
-            found = (path := Path(place, name)).lstat()
-            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-                yield str(path.relative_to(folder)), found.st_size
+            path = Path(place, name)
+            with contextlib.suppress(OSError, UnicodeEncodeError):  # too long a path, or a name that is no text
+                found = path.lstat()
+                str(path).encode()
+                if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                    yield str(path.relative_to(folder)), found.st_size

@@ -54,6 +54,18 @@ async def test_a_large_file_is_a_link_and_what_is_no_plain_file_is_nothing(desk:
     assert (again.structured_content or {})["stdout"] == "[]\n"
 
 
+async def test_odd_names_and_deep_folders_spoil_no_later_call(desk: Desk, tmp_path: Path) -> None:
+    source = "import os\nopen(b'\\xff', 'w').close()\nopen('fine', 'w').close()\n"
+    source += "for _ in range(30):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n    open('f' * 250, 'w')\n"
+    source += "print('done')"
+    async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
+        result = await client.call_tool("run_code", {"source": source, "writes_files": True})
+        again = await client.call_tool("run_code", {"source": "import os; print(os.listdir())", "writes_files": True})
+    assert (result.structured_content or {})["stdout"] == "done\n"
+    assert "alita-output:///fine" in [str(part.resource.uri) for _, part in parts(result)]
+    assert (again.structured_content or {})["stdout"] == "[]\n"
+
+
 async def test_a_package_that_nobody_allowed_is_refused(desk: Desk) -> None:
     async with desk.client("legacy") as client:
         result = await client.call_tool("run_code", {"source": "import sympy", "packages": ["sympy"]})
