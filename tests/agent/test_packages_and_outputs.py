@@ -12,7 +12,7 @@ import pytest
 from agent.answer import OutputFile
 from agent.consent.consent import PackagesToInstall, UserReply
 from agent.errors import StorageError
-from agent.material.outputs import copied
+from agent.material.outputs import Outputs, copied
 from mcp_tools.small_files import read_small
 from support.openai_server import OpenAIServer, Step
 from support.wheels import OFFLINE, write_wheel
@@ -276,3 +276,14 @@ async def test_copies_replace_nothing_unasked_and_go_through_no_link(tmp_path: P
     (made / "a.txt").unlink()
     with pytest.raises(StorageError, match="cannot be read"):
         await copied(files[:1], tmp_path / "new", yes)
+
+
+async def test_a_tool_that_leaves_more_than_the_folder_holds_leaves_nothing(tmp_path: Path) -> None:
+    outputs = Outputs(tmp_path / "outputs")
+    (outputs.make() / "old").write_text("old")
+    before = outputs.snapshot()
+    for n in range(20):
+        with (outputs.folder / f"hole-{n}").open("wb") as file:
+            file.truncate(64_000_000)
+    assert outputs.kept_since(before) == []
+    assert [*outputs.snapshot()] == ["old"]

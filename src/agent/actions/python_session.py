@@ -178,12 +178,8 @@ class PythonSession:
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
             outcome = replace(outcome, called=tuple(one for one in outcome.called if one.name in self._live.tools))
-            written = self._outputs.written_since(before) if self._outputs is not None else []
-            if written and self._outputs is not None and self._outputs.is_full:
-                self._outputs.remove(written)
-                written = []
-            if outcome.problem is not None and outcome.problem.kind == "quota":
-                self._remove_new_in_copy(of_copy)
+            written = self._outputs.kept_since(before) if self._outputs is not None else []
+            self._remove_new_in_copy(of_copy)
             return {
                 "outcome": as_plain(outcome),
                 "asked": list(self._asked),

@@ -51,6 +51,14 @@ class Outputs:
         changed = sorted(name for name in now if now[name] != before.get(name))
         return [OutputFile(name, str(self.folder / name), now[name][0]) for name in changed]
 
+    def kept_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
+        """Return the files that are new or changed; none are kept if they are more than the folder may hold."""
+        files = self.written_since(before)
+        if files and self.is_full:
+            self.remove(files)
+            return []
+        return files
+
     def remove(self, files: list[OutputFile]) -> None:
         """Remove files that a program wrote past its limit."""
         for file in files:
@@ -135,7 +143,7 @@ async def with_outputs(
     result = await call(outputs.make() if context.journal.is_live else outputs.folder)
 
     async def written() -> Json:
-        return [asdict(file) for file in await asyncio.to_thread(outputs.written_since, before)]
+        return [asdict(file) for file in await asyncio.to_thread(outputs.kept_since, before)]
 
     recorded, _ = await context.journal.recorded("outputs", {}, list[dict[str, Any]], written)
     return result, [OutputFile(**file) for file in recorded]

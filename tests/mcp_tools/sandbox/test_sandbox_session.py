@@ -309,6 +309,30 @@ async def test_code_begins_in_the_first_folder_that_it_may_write_and_each_holds_
         await session.aclose()
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        "os.posix_fallocate(file.fileno(), 0, 9_000_000)",
+        "file.truncate(9_000_000)",  # a hole takes no room here, but where it is copied to
+        "os.posix_fallocate(file.fileno(), 0, 9_000_000); os.unlink(file.name)",
+    ],
+)
+async def test_a_folder_holds_no_more_in_holes_and_deleted_files(
+    isolated: WarmSandbox, open_folder: Path, write: str
+) -> None:
+    folder = open_folder / "out"
+    folder.mkdir()
+    session = isolated.session(write=[Writable(folder, 50_000_000, 100)])
+    try:
+        code = "import os, time\nheld = []\nfor n in range(30):\n    file = open(str(n), 'wb')\n    held.append(file)\n"
+        code += f"    {write}\n    time.sleep(0.05)"
+        problem = (await run(session, code)).problem
+        assert problem is not None
+        assert problem.kind == "quota"
+    finally:
+        await session.aclose()
+
+
 async def test_no_thread_computes_between_blocks(isolated: WarmSandbox) -> None:
     async with opened(isolated) as (session, _):
         await run(session, "import threading\nn = 0\ndef count():\n    global n\n    while True: n += 1")

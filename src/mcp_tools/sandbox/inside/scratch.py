@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import stat
@@ -13,6 +14,11 @@ QUOTA_FILES = 20_000
 
 _LARGEST_FILE = 64_000_000
 """What a deleted file counts that is only mapped any more: its size cannot be asked for."""
+
+_DESCRIPTORS = 256
+"""As many as a child may have."""
+_PIDFD_GETFD = 438
+_syscall = ctypes.CDLL(None, use_errno=True).syscall
 
 
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
@@ -27,10 +33,35 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
     return files > QUOTA_FILES or size + _deleted(folder, pid) > QUOTA_BYTES
 
 
-def is_full(folder: str, most_bytes: int, most_entries: int) -> bool:
-    """Whether more was written into the user's folder than it may hold."""
-    size, entries = _content(folder, most_entries)
-    return entries > most_entries or size > most_bytes
+def is_full(folder: str, most_bytes: int, most_entries: int, held: int = 0) -> bool:
+    """Whether more was written into the user's folder than it may hold, with what was deleted and is still open.
+
+    A file counts with its length, holes too: whoever copies or reads it gets all of it.
+    """
+    size, entries = _content(folder, most_entries, holes=True)
+    return entries > most_entries or size + held > most_bytes
+
+
+def held_deleted(pid: int, folders: list[str]) -> int:
+    """Bytes of files that a child deleted in the file systems of folders and still holds open; needs no /proc."""
+    held: dict[tuple[int, int], int] = {}
+    try:
+        devices = {os.stat(folder).st_dev for folder in folders}
+        child = os.pidfd_open(pid)
+    except OSError:
+        return 0  # it ended meanwhile
+    try:
+        for number in range(_DESCRIPTORS):
+            descriptor = _syscall(_PIDFD_GETFD, child, number, 0)
+            if descriptor < 0:
+                continue
+            status = os.fstat(descriptor)
+            os.close(descriptor)
+            if status.st_nlink == 0 and stat.S_ISREG(status.st_mode) and status.st_dev in devices:
+                held[status.st_dev, status.st_ino] = status.st_blocks * 512
+    finally:
+        os.close(child)
+    return sum(held.values())
 
 
 def give(folder: str, user: int) -> None:
@@ -46,7 +77,7 @@ def bytes_in(folder: str, pid: int) -> int:
     return _content(folder)[0] + _deleted(folder, pid)
 
 
-def _content(folder: str, most: int = QUOTA_FILES) -> tuple[int, int]:
+def _content(folder: str, most: int = QUOTA_FILES, *, holes: bool = False) -> tuple[int, int]:
     """Bytes and entries below a folder. One that its own user cannot list has more than may be there."""
     size = files = 0
     waiting = [folder]
@@ -55,7 +86,8 @@ def _content(folder: str, most: int = QUOTA_FILES) -> tuple[int, int]:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
                     files += 1
-                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    found = entry.stat(follow_symlinks=False)
+                    size += max(found.st_blocks * 512, found.st_size if holes else 0)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except FileNotFoundError:

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from . import child
 from .confinement import Confinement, drop_capabilities, landlock_abi, lead_through, show_in_proc, used_address_space
-from .scratch import give, is_full, is_over_quota, remove
+from .scratch import give, held_deleted, is_full, is_over_quota, remove
 
 _WATCH_SECONDS = 0.05
 """How often the folders of running calls are looked at."""
@@ -203,8 +203,10 @@ class Zygote:
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
                 continue
+            # elsewhere what a call deleted counts as its scratch folder's
+            held = held_deleted(pid, [path for path, _, _ in self._writable]) if self._private else 0
             if is_over_quota(one.folder, pid, private=self._private) or any(
-                is_full(*place) for place in self._writable
+                is_full(*place, held) for place in self._writable
             ):
                 one.over_quota = True
                 os.kill(pid, signal.SIGKILL)
