@@ -34,7 +34,10 @@ def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str
     packages, own = [*packages], {name: value for name, value in own.items() if value}
     if not source.strip() or not (packages or own):
         return source
-    table = _read(source)
+    try:
+        table = _read(source)
+    except LibraryError:  # `declared` says what is wrong
+        return source
     named = [*dict.fromkeys((*table.get("dependencies", []), *packages))]
     own = {**table.get("tool", {}).get("alita", {}), **own}
     return f"{_BLOCK.sub('', source).rstrip()}\n\n{_written(named, own)}\n"
@@ -61,14 +64,19 @@ def _read(source: str) -> dict[str, Any]:
         return {}
     text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in block["body"].splitlines())
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise LibraryError(f"the block # /// script is no TOML: {error}") from None
+    tool = table.get("tool", {})
+    own = tool.get("alita", {}) if isinstance(tool, dict) else None
+    if not isinstance(own, dict) or not isinstance(table.get("dependencies", []), list):
+        raise LibraryError("the block # /// script is wrong: `dependencies` is a list, `[tool.alita]` a table")
+    return table
 
 
 def _written(packages: Iterable[str], own: Mapping[str, Json], *lines: str) -> str:
     body = [*lines, f"dependencies = {json.dumps([*packages])}"]
     if own:
-        body += ["", "[tool.alita]", *(f"{name} = {json.dumps(value)}" for name, value in own.items())]
+        body += ["", "[tool.alita]", *(f"{name} = {json.dumps(value, default=str)}" for name, value in own.items())]
     text = "\n".join(f"# {line}".rstrip() for line in body)
     return f"# /// script\n{text}\n# ///"

@@ -33,7 +33,11 @@ _NO_WHEEL = re.compile(
     r"no wheels|only source distributions|no usable wheels|building source distributions is disabled"
 )
 _UNREACHED = re.compile(r"(?i)failed to fetch|error sending request|network|dns error|timed out")
-_REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[\w\s,.-]*\])?\s*((?:[<>=!~]=?=?\s*[\w.*+!-]+\s*,?\s*)*)")
+_VERSION = r"[<>=!~]=?=?\s*\w[\w.*+!-]*"
+# between versions stands a comma: a text that may be divided in several ways would take for ever
+_REQUIREMENT = re.compile(
+    rf"([A-Za-z0-9][\w.-]*)\s*(?:\[[\w\s,.-]*\]\s*)?((?:{_VERSION}(?:\s*,\s*{_VERSION})*\s*(?:,\s*)?)?)", re.ASCII
+)
 
 
 class PackageError(ModelFixableError):
@@ -85,8 +89,8 @@ def normalised(requirement: str) -> str:
     Raises:
         PackageError: It is no name with versions: an address, a path, an option.
     """
-    found = _REQUIREMENT.fullmatch(requirement.strip())
-    if found is None or len(requirement) > 200:
+    found = _REQUIREMENT.fullmatch(requirement.strip()) if len(requirement) <= 200 else None
+    if found is None:
         raise PackageError(
             f"{one_line(requirement, 80)!r} is no package: write its name, if need be with versions: scipy>=1.11"
         )

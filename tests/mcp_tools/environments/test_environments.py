@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from pathlib import Path
 
 import pytest
 
-from mcp_tools.environments.lock import PackageError, PackageIndexError
+from mcp_tools.environments.lock import PackageError, PackageIndexError, normalised
 from mcp_tools.environments.store import Environments, NotAllowedError
-from mcp_tools.errors import IsolationError, UserError
+from mcp_tools.errors import IsolationError, LibraryError, UserError
+from mcp_tools.header import declared, with_declared
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Job, Limits
 from support.wheels import OFFLINE, write_wheel
@@ -35,6 +37,33 @@ def told() -> list[str]:
 @pytest.fixture
 def environments(wheels: Path, tmp_path: Path, told: list[str]) -> Environments:
     return Environments(tmp_path / "environments", told.append)
+
+
+@pytest.mark.parametrize("text", ["a" + "!b" * 90 + "@", "a" + "!" * 190 + "@", "a" + " " * 10**6 + "@", "a>1" * 60])
+def test_what_is_no_requirement_is_refused_at_once(text: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(PackageError, match="is no package"):
+        normalised(text)
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tool = 1",
+        "dependencies = 5",
+        "tool.alita = 3",
+        "dependencies = [1]",
+        "a = " + "[" * 20_000,
+        "tool.alita.write = 1",
+    ],
+)
+def test_a_block_that_declares_nonsense_is_an_error_of_its_author(text: str) -> None:
+    source = f"# /// script\n# {text}\n# ///\n"
+    with pytest.raises(LibraryError, match="the block # /// script is"):
+        declared(source)
+    with pytest.raises(LibraryError, match="the block # /// script is"):
+        declared(with_declared(source, ["sympy"], write=True) if text != "tool.alita.write = 1" else source)
 
 
 async def test_nothing_is_built_that_the_user_has_not_allowed(environments: Environments) -> None:
