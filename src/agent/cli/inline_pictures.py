@@ -15,6 +15,8 @@ _JPEG = b"\xff\xd8\xff"
 _CHUNK = 4_096
 _MOST_BYTES = 8_000_000
 _SIXEL_COLOURS = 64
+_MOST_PIXELS = 20_000_000
+"""A file of a few kilobytes may unpack to a thousand times as much."""
 _COLUMN_PIXELS = 8
 """Assumed width of a column; a wider picture is scaled to the terminal."""
 
@@ -43,10 +45,12 @@ def _sixel(data: bytes, columns: int) -> bytes:
     try:
         from PIL import Image
 
-        with Image.open(io.BytesIO(data)) as opened:
+        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as opened:
+            if opened.width * opened.height > _MOST_PIXELS:
+                return b""
             opened.thumbnail((columns * _COLUMN_PIXELS, 4 * columns * _COLUMN_PIXELS))
             picture = opened.convert("RGB").quantize(_SIXEL_COLOURS)
-    except (ImportError, OSError, ValueError, Image.DecompressionBombError):
+    except Exception:  # noqa: BLE001 - a file that somebody made may raise anything; it is not shown then
         return b""
     palette, (width, height), pixels = picture.getpalette() or [], picture.size, picture.tobytes()
     parts = [f'\x1bPq"1;1;{width};{height}']

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.material.folder_changes import Changes
 
+_MOST_PICTURES = 8
+"""Of those that an answer brings."""
 _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
 """What is typed by habit, and never a question."""
 
@@ -168,7 +170,7 @@ class Terminal:
                 self.screen.answer(answer.text)
             if lines := [*source_lines(answer), *file_lines(answer)]:
                 self.screen.note("\n".join(lines))
-            for file in answer.outputs:
+            for file in answer.outputs[:_MOST_PICTURES]:
                 self.screen.picture(Path(file.path))
         self.waiting += turn.unsent
         self.begun = turn.typed
