@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import stat
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agent.answer import OutputFile
 from agent.errors import StorageError
+from agent.material.folder import shown_name
 from agent.user_files import whole_file
 from mcp_tools.errors import os_errors_as
+from mcp_tools.prompt import data_block
 from mcp_tools.sandbox.protocol import OUTPUT_BYTES, OUTPUT_FILES
 from mcp_tools.tool import Json
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 FOLDER = "outputs"
 MAX_LISTED = 50
 """Files of one program that are listed."""
+_PLAIN = re.compile(r"[\w./-]{1,60}")
 
 
 class Outputs:
@@ -157,9 +161,12 @@ def with_files_of(done: Step, written: Sequence[OutputFile]) -> Step:
 
 
 def listing(written: Sequence[OutputFile]) -> str:
-    """The files that a step wrote, for the model."""
+    """The files that a step wrote, for the model. Names that read like text are data: an archive may bring them."""
     if not written:
         return ""
-    named = ", ".join(f"{file.name} ({file.size:,} bytes)" for file in written[:MAX_LISTED])
+    names = written[:MAX_LISTED]
+    named = ", ".join(f"{shown_name(file.name)} ({file.size:,} bytes)" for file in names)
     more = f" and {len(written) - MAX_LISTED} more" if len(written) > MAX_LISTED else ""
-    return f"Kept for the user: {named}{more}."
+    if all(_PLAIN.fullmatch(file.name) for file in names):
+        return f"Kept for the user: {named}{more}."
+    return f"Kept for the user:\n{data_block('outputs', f'{named}{more}')}"

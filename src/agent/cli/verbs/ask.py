@@ -28,7 +28,7 @@ from agent.question import LONGEST_QUESTION, FolderGrant, files_named, usable
 from agent.user_files import require_readable, write_file
 from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import RECORD, read_small
-from mcp_tools.text import count_of, one_line, printable
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
@@ -373,23 +373,26 @@ def explanation(result: Answer) -> str:
 
 def file_lines(answer: Answer) -> list[str]:
     """A line for each file that programs wrote: its path and size."""
+    from agent.material.folder import shown_name
+
     lines = ["Files:"] if answer.outputs else []
-    return lines + [f"  {printable(file.path)}  {count_of(file.size, 'byte')}" for file in answer.outputs]
+    return lines + [f"  {shown_name(file.path)}  {count_of(file.size, 'byte')}" for file in answer.outputs]
 
 
 async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
     """Copy the files that programs made to a folder; without a terminal, nothing that is there is replaced."""
+    from agent.material.folder import shown_name
     from agent.material.outputs import copied
 
     async def may_replace(target: Path) -> bool:
-        question = f"{target} is there already. Replace it?"
+        question = f"{shown_name(str(target))} is there already. Replace it?"
         return has_keyboard() and await choose(question, {"y": "yes", "n": "no"}) == "y"
 
     made, left = await copied(files, folder, may_replace)
     for path in made:
-        print_note(f"Wrote {printable(str(path))}.")
+        print_note(f"Wrote {shown_name(str(path))}.")
     for path in left:
-        print_note(f"alita: {printable(str(path))} was there already and stays as it is.")
+        print_note(f"alita: {shown_name(str(path))} was there already and stays as it is.")
 
 
 def source_lines(answer: Answer) -> list[str]:
