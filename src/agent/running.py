@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.actions.creation import examiner_of
-from agent.actions.python_session import PythonSession
+from agent.actions.python_session import PythonSession, packages_behind
 from agent.actions.server_tools import FOLDED
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
 from agent.budget import Budget
@@ -452,7 +452,7 @@ class Running:
         """The context with the files of all turns; the messages of earlier turns come before the question."""
         context.room.earlier = list(earlier.turns)
         for program in earlier.programs:
-            context.python.text.add(program)
+            context.python.text.add(program, packages=packages_behind(program))
         context.web.recall([*earlier.links.values(), *(source["url"] for source in earlier.sources)])
         if not self._is_first:
             context.workspace.is_used = True

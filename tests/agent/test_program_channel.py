@@ -467,3 +467,12 @@ def test_a_harmless_module_leads_to_no_other(name: str) -> None:
             text.add(f"import {name} as m\nm.{member}.f(x)")
             known = value.__name__ in {"posixpath", *MODULES} or value.__name__.partition(".")[0] in PACKAGES
             assert text.runs_data or known, member
+
+
+def test_a_program_that_packages_stand_behind_is_doubted_whatever_it_imports() -> None:
+    text = ProgramText()
+    text.add("import yaml")
+    assert not text.runs_data
+    text.add("import yaml", {}, ["emoji"])  # whose wheel may bring a `yaml` of its own
+    text.add("x = 1")
+    assert text.runs_data == "emoji"

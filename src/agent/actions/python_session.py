@@ -159,7 +159,7 @@ class PythonSession:
         """
         self._answer, self._asked, self._room = answer, [], _MOST_REQUESTED
         modules = {**tools, **(servers or {})}
-        self.text.add(code, modules)
+        self.text.add(code, modules, packages)
 
         async def work() -> Json:
             was_there = self._live.session is not None
@@ -341,6 +341,14 @@ def packages_of(code: str, modules: Collection[str] = ()) -> tuple[str, ...]:
     known = {import_name(one) for one in named}
     found = [*named, *(one for one in imported_packages(code, modules) if import_name(one) not in known)]
     return tuple(one for one in found if not is_provided(one))
+
+
+def packages_behind(code: str) -> tuple[str, ...]:
+    """The packages of a program of an earlier turn; none if its header was wrong, since it did not run."""
+    try:
+        return packages_of(code)
+    except LibraryError:
+        return ()
 
 
 def _unseen(code: str, state: State, context: Context) -> str:

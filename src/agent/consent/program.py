@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from typing import TypeAlias
@@ -50,15 +50,16 @@ class ProgramText:
         self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
         self._left = 0
 
-    def add(self, code: str, modules: Mapping[str, str] | None = None) -> None:
+    def add(self, code: str, modules: Mapping[str, str] | None = None, packages: Sequence[str] = ()) -> None:
         """Reads a further program; one that does not compile never runs.
 
         Args:
             code: The program.
             modules: The modules of the run that it may import, such as approved tools, with their source.
+            packages: Packages of strangers that it may import: they may hold modules of any name.
         """
         self._left = _MOST_WORK
-        self.runs_data = self.runs_data or self._unknown(code, modules or {})
+        self.runs_data = self.runs_data or self._unknown(code, modules or {}) or next(iter(packages), "")
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             nodes = list(ast.walk(ast.parse(code)))
             for node in nodes:

@@ -18,7 +18,7 @@ from typing import Any
 from mcp_tools import child
 from mcp_tools.errors import IsolationError
 from mcp_tools.packages import import_name
-from mcp_tools.sandbox.environment import DEVICES, PRELOADED, VARIABLES, Environment, inside_source
+from mcp_tools.sandbox.environment import DEVICES, PRELOADED, VARIABLES, Environment, inside_source, library_folders
 from mcp_tools.sandbox.inside import scratch
 
 CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
@@ -69,6 +69,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         "writable": [(grant.path, *room) for grant, room in zip(environment.write, environment.rooms, strict=True)],
         # packages of a locked environment are strangers: only a child, which is confined, runs their code
         "packages": () if environment.live or environment.built else [*map(import_name, environment.packages)],
+        "library": len(library_folders()),
         "strangers": environment.strangers,
         "absent": environment.absent,
         "preload": [*(f"{package}.{name}" for name in own), *PRELOADED],

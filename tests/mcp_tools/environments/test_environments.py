@@ -232,3 +232,21 @@ async def test_what_the_interpreter_tries_to_import_is_not_looked_for_in_package
         assert not mark.exists()
     finally:
         await sandbox.aclose()
+
+
+async def test_no_package_takes_the_place_of_a_module_of_python(environments: Environments, wheels: Path) -> None:
+    write_wheel(wheels, "loud-words", "4.0", files=dict.fromkeys(("loud_words.py", "wave.py", "yaml.py"), "MINE = 1\n"))
+    environments.allow(await environments.plan(["loud-words>=4"]))
+    sandbox = await open_sandbox(environments=environments)
+    code = "import loud_words, wave, yaml\n[hasattr(one, 'MINE') for one in (loud_words, wave, yaml)]"
+    tool = "import loud_words, wave\ndef f() -> list:\n    return [hasattr(x, 'MINE') for x in (loud_words, wave)]\n"
+    try:
+        session = sandbox.session(read=[environments.open_built()])
+        session.import_from(await environments.ready(["loud-words>=4"]))
+        shown = await session.run(code, limits=Limits(wall_seconds=30))
+        assert (shown.value, shown.problem) == ("[True, False, True]", None)
+        await session.aclose()
+        outcome = await sandbox.run(Job(tool, "f", packages=("loud-words>=4",), limits=Limits(wall_seconds=30)))
+        assert (outcome.value, outcome.problem) == ([True, False], None)
+    finally:
+        await sandbox.aclose()

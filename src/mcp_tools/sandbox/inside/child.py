@@ -45,7 +45,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
     if job["what"] == "session":
         from . import session
 
-        session.Session(job, allowed).serve()
+        session.Session(job, allowed, confinement.library).serve()
     try:
         report = call.run(job, allowed, relieve_memory)
     except BaseException:  # noqa: BLE001 - an exception that cannot even be described

@@ -159,6 +159,8 @@ class Confinement:
         """The paths that a call was granted: what lies elsewhere is denied, not missing."""
         self.keep: list[int] = []
         """Descriptors that imports need."""
+        self.library = 0
+        """How many folders `sys.path` has of the standard library; they come first."""
         self.strangers: list[str] = []
         """Folders of packages that only a confined child imports from."""
         self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1

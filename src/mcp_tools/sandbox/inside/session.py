@@ -53,7 +53,8 @@ class Session:
     The scratch folder is the first of the paths that are allowed.
     """
 
-    def __init__(self, start: Message, allowed: list[str]) -> None:
+    def __init__(self, start: Message, allowed: list[str], library: int = 0) -> None:
+        self._library = library  # how many folders of `sys.path` are the standard library's: no package comes before
         self._memory_mb: int = start["limits"]["memory_mb"]
         self._allowed = allowed
         self._blocks: dict[str, str] = {}  # their sources by file name
@@ -144,7 +145,7 @@ class Session:
             sys.modules.pop(module, None)
         self._modules.update(message["modules"])
         if new := [path for path in message["paths"] if path not in sys.path]:
-            sys.path[:0] = new
+            sys.path[self._library : self._library] = new
             importlib.invalidate_caches()
         if any(stream is None or stream.closed for stream in (sys.__stdout__, sys.__stderr__)):
             make_streams()

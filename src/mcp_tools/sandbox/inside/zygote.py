@@ -66,6 +66,7 @@ class Zygote:
             capped=settings["user_is_private"] and (os.getuid() != 0 or bool(settings["users"])),
             expected={path: (device, inode) for path, device, inode in settings["granted"]},
         )
+        self._confinement.library = settings["library"]
         self._confinement.strangers = settings["strangers"]
         self._confinement.granted = [path for path, _, _ in settings["granted"]]
         if settings["users"]:
