@@ -6,6 +6,7 @@ import difflib
 import errno
 import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,13 +42,21 @@ _MOST_LINES = 3_000
 _MOST_SHOWN = 300
 """Lines of one file's difference."""
 _REPOSITORIES = frozenset([".git", ".hg", ".svn", ".bzr", ".jj"])
+_PARTS_OF_GIT = ("config", "commondir", "objects", "refs")
+"""Beside a file `HEAD` they make any folder a repository, whose settings name programs to run."""
+_OF_GIT = re.compile(r"(head|config|config\.worktree|commondir|(objects|refs|hooks|info|modules|worktrees)/.*)")
 _ACTING = frozenset(
     [
         "alita.toml",
         "agents.md",
+        "agents.override.md",
         "claude.md",
+        "claude.local.md",
         "gemini.md",
+        "__pycache__",
+        "sitecustomize",
         "sitecustomize.py",
+        "usercustomize",
         "usercustomize.py",
         "autorun.inf",
         "desktop.ini",
@@ -55,8 +64,10 @@ _ACTING = frozenset(
     ]
 )
 """Names that programs look for by themselves, in addition to those that begin with a dot."""
+_ACTING_ENDS = (".pth", ".pyc", ".egg-link", ".desktop", ".lnk")
 _NO_LINKS = frozenset([errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
 """Errors of file systems in which a file has one name."""
+_SLASHES = re.compile("/")
 _HARD_LINK = "another name of a file in it"
 _ODD_NAME = "its name cannot be shown"
 
@@ -78,7 +89,7 @@ class Change:
     def acts_by_itself(self) -> bool:
         """True if some program may act on the file because it is there: it is accepted by name only."""
         parts = self.path.casefold().split("/")
-        return any(part.startswith(".") or part in _ACTING for part in parts) or parts[-1].endswith(".pth")
+        return any(part.startswith(".") or part in _ACTING for part in parts) or parts[-1].endswith(_ACTING_ENDS)
 
     @property
     def public(self) -> FileChange:
@@ -155,6 +166,11 @@ def changes_of(copy: FolderCopy) -> Changes:
             found.append(Change(name, "removed", files[name].bytes, None, files[name].sha256, ""))
     if in_repository:
         never.append((".git", "its hooks would run on your machine"))
+    for folder in _bare_repositories({*files, *seen}):
+        inner = [one for one in found if one.path.casefold().startswith(folder)]
+        parts = [one for one in inner if _OF_GIT.fullmatch(one.path.casefold().removeprefix(folder))]
+        never += [(one.path, "it is part of a repository") for one in parts]
+        found = [one for one in found if one not in parts]
     return Changes(tuple(sorted(found, key=lambda one: one.path)), tuple(never))
 
 
@@ -181,6 +197,15 @@ def _judged(entry: Entry, before: CopiedFile | None) -> Change | str | None:
 
 def _is_repository(name: str) -> bool:
     return not _REPOSITORIES.isdisjoint(name.casefold().split("/"))
+
+
+def _bare_repositories(names: Iterable[str]) -> list[str]:
+    """The folders, with a slash, that git takes for repositories whatever they are called; in small letters."""
+    known = {name.casefold() for name in names}
+    above = {name.removesuffix("head") for name in known if f"/{name}".endswith("/head")}
+    parts = {f"{folder}{part}": folder for folder in above for part in _PARTS_OF_GIT}
+    starts = {name[: place.start()] for name in known for place in _SLASHES.finditer(name)} | known
+    return sorted({folder for part, folder in parts.items() if part in starts})
 
 
 def diff(copy: FolderCopy, change: Change) -> str:

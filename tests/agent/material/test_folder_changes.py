@@ -212,6 +212,10 @@ def test_links_devices_odd_names_and_repositories_are_never_applied(root: Path, 
         "lib/site.pth",
         "generated_tools/x.py",
         ".github/workflows/ci.yml",
+        "CLAUDE.local.md",
+        "src/__pycache__/tool.cpython-311.pyc",
+        "sitecustomize/__init__.py",
+        "open me.desktop",
     ],
 )
 def test_files_that_act_by_being_there_are_applied_by_name_only(root: Path, copy: FolderCopy, name: str) -> None:
@@ -219,6 +223,27 @@ def test_files_that_act_by_being_there_are_applied_by_name_only(root: Path, copy
     assert apply_all(copy).done == ()
     assert apply_all(copy, name).done == (name,)
     assert (root / name).read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    "parts", [("config", "objects/x", "refs/x"), ("config",), ("commondir",), ("Config", "hooks/x")]
+)
+@pytest.mark.parametrize("head", ["docs/HEAD", "docs/head", "HEAD"])
+def test_a_folder_that_git_takes_for_a_repository_is_one(
+    root: Path, copy: FolderCopy, head: str, parts: tuple[str, ...]
+) -> None:
+    inner = [head, *(f"{head[:-4]}{part}" for part in parts)]
+    for name in (*inner, "docs/text", "config.txt"):
+        write(copy.folder, name)
+    found = changes_of(copy)
+    assert [one.path for one in found.files] == ["config.txt", "docs/text"]
+    assert {name for name, _ in found.never} == {*inner}
+
+
+def test_a_file_that_is_called_head_is_no_repository(copy: FolderCopy) -> None:
+    write(copy.folder, "docs/HEAD")
+    write(copy.folder, "refs/x")
+    assert [one.path for one in changes_of(copy).files] == ["docs/HEAD", "refs/x"]
 
 
 def test_links_and_special_files_of_the_folder_are_not_copied(root: Path, tmp_path: Path) -> None:
