@@ -146,9 +146,12 @@ class Environments:
 
         Raises:
             NotAllowedError: The user has not allowed a package.
-            PackageError: See `plan`.
+            PackageError: See `plan`; or few people use a package that the user has not allowed.
             UserError: The index cannot be reached, or the disk refuses.
         """
+        requirements = [*requirements]
+        if unknown := self.unknown(requirements):  # the index is not even asked
+            raise PackageError(f"the user has not allowed {', '.join(unknown)}")
         plan = await self.plan(requirements)
         if plan.new:
             raise NotAllowedError(plan)
