@@ -73,6 +73,14 @@ class Lock:
         tag = f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}"
         return hashlib.sha256(f"{tag}\n{self.text}".encode()).hexdigest()[:32]
 
+    @property
+    def is_whole(self) -> bool:
+        """False if it was damaged."""
+        try:
+            return bool(self.releases)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return False
+
     @cached_property
     def releases(self) -> tuple[Release, ...]:
         """The packages, by name."""

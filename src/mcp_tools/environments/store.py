@@ -176,6 +176,7 @@ class Environments:
                 mark = place / _READY
                 used = mark.stat().st_mtime if mark.exists() else place.stat().st_mtime
                 if time.time() - used > days * 86_400:
+                    mark.unlink(missing_ok=True)  # first: a kill in between leaves no half environment that counts
                     shutil.rmtree(place, ignore_errors=True)
                     removed.append(place)
         return removed
@@ -189,7 +190,9 @@ class Environments:
         key = hashlib.sha256("\n".join([*wanted, "", *pinned]).encode()).hexdigest()[:32]
         file = self.folder / "locks" / f"{key}.toml"
         if file.exists():
-            return Lock(read_small(file, MAX_LOCK_BYTES).decode())
+            lock = Lock(read_small(file, MAX_LOCK_BYTES).decode(errors="replace"))
+            if lock.is_whole:
+                return lock
         private_folder(file.parent)
         before, cache = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), self.folder / "cache"
         self._tell(f"resolving {', '.join(wanted)}")
@@ -233,9 +236,12 @@ def _finish(draft: Path, place: Path) -> None:
     """Gives what was fetched its place, unless another process was quicker."""
     (draft / _READY).touch()
     if place.exists() and not (place / _READY).exists():  # what a kill left
-        shutil.rmtree(place)
-    if not place.exists():
+        shutil.rmtree(place, ignore_errors=True)
+    try:
         draft.rename(place)
+    except OSError:
+        if not (place / _READY).exists():
+            raise
 
 
 async def _compile(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,3 +257,31 @@ async def test_no_package_takes_the_place_of_a_module_of_python(environments: En
         assert (outcome.value, outcome.problem) == ([True, False], None)
     finally:
         await sandbox.aclose()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "x = [",
+        lambda text: "packages = [1]",
+        lambda text: text.replace("name =", "nome ="),
+    ],
+    ids=["no TOML", "other form", "no name"],
+)
+async def test_a_damaged_lock_is_made_anew(environments: Environments, change: Callable[[str], str]) -> None:
+    environments.allow(await environments.plan(["loud-words"]))
+    (file,) = (environments.folder / "locks").iterdir()
+    whole = file.read_text()
+    file.write_text(change(whole))
+    assert (await environments.ready(["loud-words"]) / "loud_words.py").exists()
+    assert file.read_text() == whole
+
+
+async def test_an_environment_that_is_half_removed_is_built_anew(environments: Environments) -> None:
+    environments.allow(await environments.plan(["loud-words"]))
+    place = await environments.ready(["loud-words"])
+    (place / "loud_words.py").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shutil.rmtree", lambda *_, **__: None)  # as if it was killed here
+        environments.remove_unused(days=0)
+    assert (await environments.ready(["loud-words"]) / "loud_words.py").exists()
