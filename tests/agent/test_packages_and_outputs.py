@@ -127,6 +127,11 @@ async def test_what_is_not_allowed_is_not_installed_and_the_model_is_told(
     assert not list((house.desk.home / "data" / "environments").glob("built/*"))
 
 
+async def test_the_command_that_allows_a_version_writes_no_file(house: House) -> None:
+    await house.ask(program("emoji>0", code="pass"), approve=False)
+    assert "to allow it: alita packages allow 'emoji>0'" in house.told[0]
+
+
 async def test_the_index_is_asked_of_an_unknown_name_only_if_the_user_agrees(house: House, tmp_path: Path) -> None:
     write_wheel(tmp_path / "wheels", "loud-words")
     code = PROGRAM.replace("emoji", "loud_words")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,7 +224,7 @@ class Consent:
     async def _refused_packages(self, asked: PackagesToInstall) -> str:
         """Why packages are not looked up, or not installed: a name that few use may be made up, or carry a secret."""
         why = f"{', '.join(asked.releases or asked.unknown)} may not be installed: "
-        how = f"to allow it: alita packages allow {' '.join(asked.wanted)}"
+        how = f"to allow it: alita packages allow {shlex.join(asked.wanted)}"  # `>` would write a file
         if self.packages == "never":
             return f"{why}the setting packages is never"
         if self.packages == "auto":
