@@ -9,7 +9,7 @@ import pytest
 from mcp_tools.sandbox.inside import seccomp
 
 ALLOW, OWN = 0x7FFF0000, 77
-EPERM, EACCES, ENOSYS = 0x50001, 0x5000D, 0x50026
+EPERM, EACCES, ENOSYS, EOPNOTSUPP = 0x50001, 0x5000D, 0x50026, 0x5005F
 MACHINES = list(seccomp.AUDIT_ARCH)
 
 
@@ -37,7 +37,8 @@ def verdict(machine: str, number: int, *arguments: int, metadata: bool = False, 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_groups(machine: str) -> None:
-    for group, expected in ((seccomp.PROCESS, EPERM), (seccomp.NETWORK, EACCES), (seccomp.KERNEL, EPERM)):
+    groups = {seccomp.PROCESS: EPERM, seccomp.NETWORK: EACCES, seccomp.KERNEL: EPERM, seccomp.SPACE: EOPNOTSUPP}
+    for group, expected in groups.items():
         for name, number in seccomp.call_numbers(group, machine).items():
             assert verdict(machine, number) == expected, name
     for name, number in seccomp.call_numbers(seccomp.METADATA, machine).items():
@@ -49,7 +50,7 @@ def test_groups(machine: str) -> None:
 def test_everything_else_is_allowed_and_the_unknown_is_not_there(machine: str) -> None:
     named = {
         number
-        for group in (seccomp.PROCESS, seccomp.NETWORK, seccomp.KERNEL, seccomp.CONDITIONAL)
+        for group in (seccomp.PROCESS, seccomp.NETWORK, seccomp.KERNEL, seccomp.SPACE, seccomp.CONDITIONAL)
         for number in seccomp.call_numbers(group, machine).values()
     }
     for number in set(range(seccomp.HIGHEST_KNOWN + 1)) - named:
