@@ -311,3 +311,16 @@ def test_a_name_that_reads_like_an_order_is_data_for_the_model_and_one_line_for_
 def test_the_packages_of_an_earlier_turn_are_known_from_its_program() -> None:
     assert packages_behind(with_declared("import yaml", ["emoji"])) == ("emoji",)
     assert packages_behind("# /// script\n# dependencies = 5\n# ///\n") == ()
+
+
+def test_folders_that_cannot_be_looked_through_are_removed(tmp_path: Path) -> None:
+    outputs = Outputs(tmp_path)
+    (tmp_path / "old" / "inner").mkdir(parents=True)
+    (tmp_path / "old" / "inner" / "a").write_text("a")
+    before = outputs.snapshot()
+    for place in (tmp_path, tmp_path / "old"):
+        (place / "closed" / "inner").mkdir(parents=True)
+        (place / "closed").chmod(0)
+    outputs.remove_new_folders(before)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "inner", "old"]
+    outputs.remove_new_folders([])

@@ -179,6 +179,9 @@ class PythonSession:
                 outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
             outcome = replace(outcome, called=tuple(one for one in outcome.called if one.name in self._live.tools))
             written = self._outputs.kept_since(before) if self._outputs is not None else []
+            if self._outputs is not None and outcome.problem is not None and outcome.problem.kind == "quota":
+                # a folder that cannot be looked through would end every further program
+                self._outputs.remove_new_folders({*before, *(file.name for file in written)})
             self._remove_new_in_copy(of_copy)
             return {
                 "outcome": as_plain(outcome),
@@ -220,6 +223,7 @@ class PythonSession:
         if copy is not None and is_full(str(copy.folder), copy.bytes, copy.entries):
             place = Outputs(copy.folder)
             place.remove([file for file in place.written_since(before) if file.name not in before])
+            place.remove_new_folders(before)
 
     def _writable(self) -> list[Writable]:
         outputs = [Writable(self._outputs.make())] if self._outputs is not None else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from agent.material.folder import shown_name
 from agent.user_files import whole_file
 from mcp_tools.errors import os_errors_as
 from mcp_tools.prompt import data_block
+from mcp_tools.sandbox.inside.scratch import remove
 from mcp_tools.sandbox.protocol import OUTPUT_BYTES, OUTPUT_FILES
 from mcp_tools.tool import Json
 
@@ -62,6 +64,16 @@ class Outputs:
             self.remove(files)
             return []
         return files
+
+    def remove_new_folders(self, before: Iterable[str]) -> None:
+        """Remove the folders that hold none of the files of before, however deep they are and whatever their modes."""
+        kept = {".", *(str(parent) for name in before for parent in Path(name).parents)}
+        for place in sorted(self.folder / name for name in kept):
+            with contextlib.suppress(OSError), os.scandir(place) as entries:
+                for entry in list(entries):
+                    new = entry.is_dir(follow_symlinks=False) and os.path.relpath(entry.path, self.folder) not in kept
+                    if new:
+                        remove(entry.path)
 
     def remove(self, files: list[OutputFile]) -> None:
         """Remove files that a program wrote past its limit."""
