@@ -36,7 +36,7 @@ _UNREACHED = re.compile(r"(?i)failed to fetch|error sending request|network|dns 
 _VERSION = r"[<>=!~]=?=?\s*\w[\w.*+!-]*"
 # between versions stands a comma: a text that may be divided in several ways would take for ever
 _REQUIREMENT = re.compile(
-    rf"([A-Za-z0-9][\w.-]*)\s*(?:\[[\w\s,.-]*\]\s*)?((?:{_VERSION}(?:\s*,\s*{_VERSION})*\s*(?:,\s*)?)?)", re.ASCII
+    rf"([A-Za-z0-9][\w.-]*)\s*(?:(\[[\w\s,.-]*\])\s*)?((?:{_VERSION}(?:\s*,\s*{_VERSION})*\s*(?:,\s*)?)?)", re.ASCII
 )
 
 
@@ -103,7 +103,8 @@ def normalised(requirement: str) -> str:
             f"{one_line(requirement, 80)!r} is no package: write its name, if need be with versions: scipy>=1.11"
         )
     name = re.sub(r"[-_.]+", "-", found[1]).lower()
-    return DISTRIBUTIONS.get(name, name) + "".join(found[2].split()).rstrip(",")
+    extras, versions = ("".join((part or "").split()) for part in found.group(2, 3))
+    return f"{DISTRIBUTIONS.get(name, name)}{extras.lower()}{versions.rstrip(',')}"
 
 
 async def resolve(requirements: Iterable[str], *, before: str, pinned: Sequence[str] = (), cache: Path) -> Lock:

@@ -285,3 +285,8 @@ async def test_an_environment_that_is_half_removed_is_built_anew(environments: E
         patch.setattr("shutil.rmtree", lambda *_, **__: None)  # as if it was killed here
         environments.remove_unused(days=0)
     assert (await environments.ready(["loud-words"]) / "loud_words.py").exists()
+
+
+def test_a_requirement_keeps_its_extras_and_versions() -> None:
+    assert normalised("Scikit_Learn >= 1") == "scikit-learn>=1"
+    assert normalised("qrcode [PIL] >=7, <8") == "qrcode[pil]>=7,<8"
