@@ -123,7 +123,7 @@ for attempt in (lambda: os.symlink('/etc', 'link'), lambda: os.mkfifo('pipe'), l
         ("new.txt", "added", None, 3),
         ("notes.txt", "changed", 9, 19),
     ]
-    assert "2 entries not copied: out (a link), passwd (a link)" in house.desk.notes
+    assert "2 names not copied: out (a link), passwd (a link)" in house.desk.notes
     assert (house.root / "notes.txt").read_text() == "buy milk\n"
     assert not (house.root / "new.txt").exists()
 

@@ -584,7 +584,7 @@ async def _needs(code: str, context: Context) -> Needs:
     """The library's tools that a program imports, with all that these import.
 
     Raises:
-        LibraryError: One of them is not approved, or cannot be had; or the program's header is wrong.
+        LibraryError: A tool is missing, damaged or not approved, or the header of the program is wrong.
     """
     get = context.library.get
     names = await tools_imported(code, get, packages=declared(code).packages)

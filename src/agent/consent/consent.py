@@ -83,7 +83,7 @@ class PackagesToInstall:
     """Each package that is new, with its version: those that are wanted, and what they pull in. None before the index
     is asked, which it is of unknown names only if the user agrees."""
     unknown: tuple[str, ...]
-    """Those of them that are not among the most used packages."""
+    """The names that are not among the most used packages."""
     size: int
     """Bytes to fetch, at most."""
 

@@ -345,4 +345,4 @@ class FolderCopy:
             return ""
         told = ", ".join(f"{shown_name(name)} ({why})" for name, why in names[:10])
         more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-        return f"{count_of(len(names), 'entry').replace('entrys', 'entries')} not copied: {told}{more}"
+        return f"{count_of(len(names), 'name')} not copied: {told}{more}"

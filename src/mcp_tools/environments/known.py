@@ -22,7 +22,7 @@ def known_packages() -> frozenset[str]:
 
 
 def near_miss(name: str) -> str:
-    """The known package whose name is nearly this one, which is none itself; empty if there is none."""
+    """Return the known package with the most similar name; empty if the name is known or resembles none."""
     if name in known_packages():
         return ""
     found = get_close_matches(name, sorted(known_packages()), n=1, cutoff=_SURE)

@@ -27,7 +27,7 @@ RESOLVE_SECONDS = 120.0
 MAX_LOCK_BYTES = 2_000_000
 MAX_PACKAGES = 200
 _VARIABLES = ("UV_*", "SSL_CERT_*", "REQUESTS_CA_BUNDLE", *child.PROXIES)
-"""What of the user's own environment uv is told: the machine's index, certificates and proxies."""
+"""The variables that uv gets from the user: the machine's index, certificates and proxies."""
 _MISSING = re.compile(r"Because ([\w.-]+) was not found in the (?:package registry|provided package locations|cache)")
 _NO_WHEEL = re.compile(
     r"no wheels|only source distributions|no usable wheels|building source distributions is disabled"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import os
 import shutil
@@ -105,7 +106,7 @@ class Environments:
         """Resolve packages, or take the lock that they had before.
 
         Raises:
-            PackageError: A name is none, is nearly that of a known package, or there is no lock.
+            PackageError: A requirement is wrong, a name resembles that of a known package, or nothing fits together.
             UserError: The index cannot be reached, or the disk refuses.
         """
         wanted = tuple(sorted({normalised(one) for one in requirements}))
@@ -259,6 +260,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "-").lower()
 
 
+@functools.cache
 def _host_versions() -> tuple[str, ...]:
     """The versions of the packages that come with alita: what is built beside them must fit."""
     found = []

@@ -258,7 +258,7 @@ def test_links_and_special_files_of_the_folder_are_not_copied(root: Path, tmp_pa
         "pipe": "no ordinary file",
     }
     assert sorted(path.name for path in copy.folder.iterdir()) == ["notes.txt", "old.txt", "src"]
-    assert "4 entries not copied: inner (a link), out (a link)" in copy.left_out(manifest)
+    assert "4 names not copied: inner (a link), out (a link)" in copy.left_out(manifest)
     assert changes_of(copy).files == ()
 
 

@@ -205,7 +205,8 @@ class Zygote:
             if one.paused or one.over_quota:
                 continue
             # elsewhere what a call deleted counts as its scratch folder's
-            held = held_deleted(pid, [path for path, _, _ in self._writable]) if self._private else 0
+            folders = [path for path, _, _ in self._writable]
+            held = held_deleted(pid, folders) if folders and self._private else 0
             if is_over_quota(one.folder, pid, private=self._private) or any(
                 is_full(*place, held) for place in self._writable
             ):
