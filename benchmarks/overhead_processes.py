@@ -16,6 +16,7 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, StepStarted
 from agent.resources import Resources
+from mcp_tools.hosts import Carry
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Status, Tool
@@ -85,7 +86,7 @@ class TimedSandbox:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sandbox, name)
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         """Runs one call."""
         started = now()
         try:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent.material.workspace import Workspace
     from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
     from agent.recorders.journaled_files import JournaledFiles
+    from agent.recorders.journaled_hosts import JournaledHosts
     from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.create.interfaces import Examiner
@@ -127,6 +128,8 @@ class Context:
     """Answers a question that is handed over, on the same graph."""
     web: JournaledWeb
     browser: JournaledBrowser
+    hosts: JournaledHosts
+    """Carries the requests of tools and programs to the hosts that they declare."""
     files: tuple[Path, ...] = ()
     examiner: Examiner | None = None
     """Writes tests for the tools that a capable model proposes, and remembers them; made of the rest."""

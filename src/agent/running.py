@@ -22,6 +22,7 @@ from agent.budget import Budget
 from agent.configuration.settings import COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
+from agent.consent.hosts import HostGrants
 from agent.context import Context
 from agent.conversation import Transcript, UserFile, programs_in, variables_of
 from agent.errors import AlitaError, StoppedError, StorageError
@@ -36,6 +37,7 @@ from agent.material.workspace import Workspace
 from agent.models.protocol import EMBEDDED, SCRIPTED, Role
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
+from agent.recorders.journaled_hosts import JournaledHosts
 from agent.state import AttachedFile, CitedSource, GrantedFolder
 from agent.store.journal import Journal
 from agent.store.runs import ID, InputFile, Run, save_run, save_traceback
@@ -293,6 +295,8 @@ class Running:
             grants=resources.grants if live else None,
             environments=(environments := resources.environments(self.settings) if live else None),
             packages=self.settings.packages,
+            hosts=self.settings.hosts,
+            host_grants=HostGrants(self.settings.data_dir) if live else None,
             say=self._refused,
         )
         workspace = Workspace((journal.home if self._is_first else self._home) / WORKSPACE)
@@ -335,6 +339,7 @@ class Running:
             apart=self._apart,
             guard=guard,
             web=web,
+            hosts=JournaledHosts(self.settings if live else None, journal, consent, budget),
             browser=JournaledBrowser(self.settings, self._home / PICTURES, journal, budget, self.tell, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,10 +17,12 @@ from mcp_tools.checks.check import check
 from mcp_tools.create.documented_function import read_function
 from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Test
+from mcp_tools.create.proposal_runner import is_unrecorded
 from mcp_tools.create.sample_files import usable, with_files
-from mcp_tools.definition import Flag, definition_of, lint
+from mcp_tools.definition import Flag, canonical, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.header import declared
+from mcp_tools.hosts import EXCHANGES, KEPT_BYTES, recorded
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.dependencies import Needs, module_names, needs_of
 from mcp_tools.library.folder import META_HASH
@@ -27,7 +30,7 @@ from mcp_tools.library.folder import read as read_file
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, Flaw, object_path
 from mcp_tools.packages import imported
-from mcp_tools.run import limits_of
+from mcp_tools.run import Carried, limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
 from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
@@ -42,6 +45,10 @@ class Tests:
 
     passed: list[Json] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    not_run: list[str] = field(default_factory=list)
+    """Those that asked a host for what is not recorded: tests have no network."""
+    exchanges: list[Json] = field(default_factory=list)
+    """What hosts answered now, where nothing was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +80,13 @@ class Review:
         return self.before is not None and self.now is not None and not self.changed and not self.is_edited
 
 
-async def review(library: Library, name: str, open_sandbox: Open, read: Sequence[Path] = ()) -> Review:
+async def review(
+    library: Library, name: str, open_sandbox: Open, read: Sequence[Path] = (), carried: Carried | None = None
+) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
 
-    The tests of a tool that reads files may read those of `read`.
+    The tests of a tool that reads files may read those of `read`. Those of an edited source may ask its hosts, through
+    `carried`, for what is not recorded; it is recorded then.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -96,8 +106,14 @@ async def review(library: Library, name: str, open_sandbox: Open, read: Sequence
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors), *filter(None, [lacking])]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
-        tests = await run_tests(tool, await open_sandbox(), read, needs)
+        tests = await run_tests(tool, await open_sandbox(), read, needs, carried if is_edited else None)
+        if tests.exchanges:
+            kept = [*_exchanges(tool), *tests.exchanges]
+            tool = replace(tool, provenance={**tool.provenance, EXCHANGES: kept})
+            now = ApprovedHashes.of(tool)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
+        if tests.not_run and not tests.passed:
+            obstacles.append(f"no test could be run without network, such as {tests.not_run[0]}")
         if not tests_of(tool):
             example = f">>> {name}(...)"
             obstacles.append(f"no test shows that it works: write a call with its result into its docstring: {example}")
@@ -194,9 +210,13 @@ async def run_tests(
     sandbox: Sandbox,
     read: Sequence[Path] = (),
     needs: Needs = Needs(),  # noqa: B008 - frozen
+    carried: Carried | None = None,
 ) -> Tests:
-    """Runs the tests of a tool, which may read what is granted if the tool reads files."""
-    done = Tests()
+    """Runs the tests of a tool, which may read what is granted if the tool reads files.
+
+    Its hosts are asked through `carried` for what is not recorded. Without it, such tests are not run.
+    """
+    done, room = Tests(), KEPT_BYTES - len(json.dumps(_exchanges(tool)))
     granted = tuple(path.absolute() for path in read) if tool.capabilities.read else ()
     for test in tests_of(tool):
         files = test.get("files")
@@ -210,7 +230,18 @@ async def run_tests(
             packages=needs.and_packages(imported(source, tool.capabilities.packages)),
             limits=limits_of(tool, Limits()),
         )
-        outcome = await sandbox.run(job)
+        carry = recorded(_exchanges(tool)) if tool.capabilities.hosts else None
+        outcome = await sandbox.run(job, carry=carry)
+        if is_unrecorded(outcome) and carried is not None:
+            async with carried(tool, needs) as carry:
+                outcome = await sandbox.run(job, carry=carry)
+            size = len(json.dumps(outcome.exchanges))
+            if size <= room:
+                room -= size
+                done.exchanges.extend(outcome.exchanges)
+        if is_unrecorded(outcome):
+            done.not_run.append(call_text(tool.name, test["arguments"], longest=40))
+            continue
         refuses = test.get("raises") is True
         if passes(Test(test["arguments"], test["expected"], "examiner", refuses), outcome):
             done.passed.append(test)
@@ -221,6 +252,11 @@ async def run_tests(
             f"{call_text(tool.name, test['arguments'], longest=40)} gives {came:.200}, expected {wanted}"
         )
     return done
+
+
+def _exchanges(tool: Tool) -> list[Json]:
+    kept = tool.provenance.get(EXCHANGES)
+    return kept if isinstance(kept, list) else []
 
 
 def tests_of(tool: Tool) -> list[dict[str, Json]]:
@@ -286,6 +322,8 @@ def _difference(before: Tool | None, now: Tool) -> str:
 
 def _approvable(tool: Tool) -> dict[str, str]:
     record = {name: value for name, value in tool.provenance.items() if name != CAPABILITIES}
+    if exchanges := _exchanges(tool):  # data for the tests, of which nobody reads 200 kB
+        record[EXCHANGES] = f"{len(exchanges)} recorded, SHA-256 {hashlib.sha256(canonical(exchanges)).hexdigest()}"
     return {
         "source": tool.source,
         "definition": json.dumps(definition_of(tool), indent=1, ensure_ascii=False),

@@ -36,11 +36,11 @@ def definition_of(tool: Tool) -> dict[str, Json]:
 def _hints(capabilities: Capabilities) -> dict[str, bool]:
     """All four hints: MCP takes a missing `destructiveHint` for true and a missing `idempotentHint` for false.
 
-    Nothing that a tool writes outlives its call, so it only reads; a host may answer differently each time.
+    Nothing that a tool writes outlives its call, so it only reads, unless it sends requests to hosts.
     """
     return {
-        "readOnlyHint": True,
-        "destructiveHint": False,
+        "readOnlyHint": not capabilities.hosts,
+        "destructiveHint": bool(capabilities.hosts),
         "idempotentHint": not capabilities.hosts,
         "openWorldHint": bool(capabilities.hosts),
     }

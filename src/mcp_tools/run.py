@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,11 +11,15 @@ from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.header import declared
+from mcp_tools.hosts import Carry
 from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
+
+Carried = Callable[[Tool, Needs], AbstractAsyncContextManager[Carry | None]]
+"""Opens the carrier for one call of a tool and of what it imports; it reaches the hosts that the tool declares."""
 
 
 class RefusedSourceError(ModelFixableError):
@@ -34,14 +39,17 @@ async def run_tool(
     write: Path | None = None,
     limits: Limits | None = None,
     needs: Needs = Needs(),  # noqa: B008 - frozen
+    carried: Carried | None = None,
 ) -> Outcome:
     """Runs a tool in the sandbox, with the tools that it needs.
 
     A result that the tool's outputSchema does not promise is a problem of kind `result`. The time and the memory that
     an approved tool declares come before the limits. Only a tool that declares it writes into the folder `write`.
+    Without `carried`, it reaches no hosts; with it, those that it declares itself, also through tools that it imports.
 
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.
+        HostError: A host that it declares cannot be read.
     """
     validate_arguments(tool.name, tool.input_schema, arguments)
     granted = tuple(path.absolute() for path in read)
@@ -57,7 +65,8 @@ async def run_tool(
         packages=packages,
         limits=limits_of(tool, limits or Limits()),
     )
-    outcome = await sandbox.run(job)
+    async with carried(tool, needs) if carried else nullcontext() as carry:
+        outcome = await sandbox.run(job, carry=carry)
     misfits = validate_result(tool, outcome.value) if outcome.ok else []
     if not misfits:
         return outcome
@@ -84,6 +93,7 @@ async def run_source(
     write: Path | None = None,
     limits: Limits | None = None,
     needs: Needs = Needs(),  # noqa: B008 - frozen
+    carried: Carried | None = None,
 ) -> Outcome:
     """Checks a source as registration would, derives its schema, and runs it with what its header declares.
 
@@ -91,6 +101,7 @@ async def run_source(
         LibraryError: Its header is wrong.
         RefusedSourceError: It does not pass the checks.
         ArgumentsError: The arguments do not fit the function.
+        HostError: A host that it declares cannot be read.
     """
     header = declared(source)
     packages = (*header.packages, *(file_packages() if read else ()))
@@ -105,4 +116,4 @@ async def run_source(
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
     tool = described.as_tool(source, {"capabilities": asdict(capabilities)})
-    return await run_tool(tool, arguments, sandbox, read=read, write=write, limits=limits, needs=needs)
+    return await run_tool(tool, arguments, sandbox, read=read, write=write, limits=limits, needs=needs, carried=carried)

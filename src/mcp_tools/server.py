@@ -12,7 +12,7 @@ import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -33,8 +33,11 @@ from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
 from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
 from mcp_tools.serving.served_files import ServedOutputs
 
+if TYPE_CHECKING:
+    from mcp_tools.run import Carried
+
 INSTRUCTIONS = (
-    "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
+    "Tools that were written, tested and kept by alita; each runs in a sandbox, and reaches only what it says. "
     "search_tools finds tools for a task, call_tool calls any of them, create_tool makes the one that is missing."
 )
 
@@ -76,16 +79,17 @@ def build_server(
     limits: ServerLimits | None = None,
     extra: Extra | None = None,
     outputs: ServedOutputs | None = None,
+    carried: Carried | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
     `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
-    file that a tool writes is kept.
+    file that a tool writes is kept; without `carried`, no host is reached.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
-    runner, watch = Runner(catalogue, sandbox, limits, outputs), Watch(catalogue)
+    runner, watch = Runner(catalogue, sandbox, limits, outputs, carried), Watch(catalogue)
     builtin = [*BuiltinTools(catalogue, runner, agent, limits).tools(), *extra.tools]
     calling = Calling(catalogue, runner, builtin, limits, audit)
     resources = extra.resources(catalogue, limits)

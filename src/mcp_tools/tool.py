@@ -35,7 +35,7 @@ class Capabilities:
     write: bool = False
     """May leave files for the user in the folder in which its calls begin."""
     hosts: tuple[str, ...] = ()
-    """Hosts it may speak to. No back end grants any yet: a tool that names one is refused."""
+    """Hosts that its requests may reach: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
     packages: tuple[str, ...] = ()
     """Packages beyond the standard library, as PEP 508 requirements."""
     tools: tuple[str, ...] = ()
@@ -44,6 +44,8 @@ class Capabilities:
     """How long a call may take, where the usual limit is too short."""
     memory_mb: int | None = None
     """How much memory a call may use in MiB, where the usual limit is too small."""
+    keys: tuple[str, ...] = ()
+    """Names of stored keys that its requests may carry, each to the host that the key belongs to."""
 
     @classmethod
     def from_json(cls, declared: Json) -> Self:
@@ -76,13 +78,14 @@ _CAPABILITY_FORMS = {
     "tools": "a list of texts",
     "seconds": f"a number above 0 and up to {_LONGEST_SECONDS}, or null",
     "memory_mb": f"a whole number from 1 to {_MOST_MEMORY_MB}, or null",
+    "keys": "a list of texts",
 }
 
 
 def _fits_capability(name: str, value: Json) -> bool:
     if name in {"read", "write"}:
         return isinstance(value, bool)
-    if name in {"hosts", "packages", "tools"}:
+    if name in {"hosts", "packages", "tools", "keys"}:
         return isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
     if value is None:
         return True

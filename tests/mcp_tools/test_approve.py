@@ -225,11 +225,12 @@ async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sand
     [
         (
             {"capabilities": {"network": True}},
-            "capabilities has no 'network'; it may hold read, write, hosts",
+            "capabilities has no 'network'; it may hold read, write, hosts, packages",
         ),
         ({"capabilities": {"packages": "pandas"}}, "capabilities.packages must be a list of texts"),
         ({"capabilities": {"seconds": 0}}, "capabilities.seconds must be a number above 0"),
-        ({"capabilities": {"hosts": ["example.org"]}}, "no-hosts"),
+        ({"capabilities": {"hosts": ["*.example.org"]}}, "exact-hosts"),
+        ({"capabilities": {"keys": ["WEATHER"]}}, "keys are declared without a host"),
     ],
 )
 async def test_what_a_person_wrote_wrong_is_told(

@@ -156,9 +156,21 @@ async def test_capabilities_that_are_not_declared_change_no_approval() -> None:
     assert ApprovedHashes.of(one).capabilities == hashlib.sha256(canonical(before)).hexdigest()
     hashes = {
         ApprovedHashes.of(replace(one, provenance={"capabilities": {**before, **more}})).capabilities
-        for more in ({}, {"write": True}, {"tools": ["a"]}, {"tools": ["b"]}, {"seconds": 3}, {"memory_mb": 9})
+        for more in (
+            {},
+            {"write": True},
+            {"tools": ["a"]},
+            {"tools": ["b"]},
+            {"keys": ["a"]},
+            {"hosts": ["a"]},
+            {"seconds": 3},
+            {"memory_mb": 9},
+        )
     }
-    assert len(hashes) == 6
+    assert len(hashes) == 8
+    nothing = {"write": False, "tools": [], "keys": [], "seconds": None, "memory_mb": None}
+    said = replace(one, provenance={"capabilities": {**before, **nothing}})
+    assert ApprovedHashes.of(said).capabilities == ApprovedHashes.of(one).capabilities
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,11 @@ from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
 from agent.consent.consent import signature_of
 from agent.consent.external_tools import SERVER
+from agent.consent.hosts import HostToReach
 from agent.consent.origins import Origins
 from agent.consent.permission import refusal_of_action, words_of_user
 from agent.consent.program import ProgramText
-from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query
+from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query, of_typed
 from agent.context import Context
 from agent.events import PictureShown, ToolCalled
 from agent.material.attached import file_in_folder, file_named, file_of_run, granted, no_such_file, path_made
@@ -43,12 +44,14 @@ from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.header import declared
+from mcp_tools.hosts import Carry, HostRequest
+from mcp_tools.hosts import HostError as RefusedRequest
 from mcp_tools.library.dependencies import Needs, needs_of, tools_imported
 from mcp_tools.packages import import_name, is_provided
 from mcp_tools.sandbox.inside.scratch import is_full
 from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome, Writable
 from mcp_tools.text import middle_left_out, one_line
-from mcp_tools.tool import Json, Status, call_text
+from mcp_tools.tool import Capabilities, Json, Status, call_text
 
 if TYPE_CHECKING:
     from agent.budget import Budget
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
 
 
 KIND = "session"
+FETCH = "fetch"
+"""The function of the host that the requests of a program to declared hosts become."""
 LIMITS = Limits(wall_seconds=120, memory_mb=2048, output_bytes=400_000, file_bytes=256_000_000)
 
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
@@ -119,6 +124,7 @@ class PythonSession:
         self._copy = copy
         self.written: list[OutputFile] = []
         self._answer: Answering | None = None
+        self._carry: Carry | None = None
         self._asked: list[list[Json]] = []
         self._was_replayed = False
         self._room = 0
@@ -148,8 +154,9 @@ class PythonSession:
         answer: Answering,
         servers: Mapping[str, str] | None = None,
         packages: Sequence[str] = (),
+        carry: Carry | None = None,
     ) -> SessionOutcome:
-        """Runs a block, with packages that the user allowed.
+        """Runs a block, with packages that the user allowed; `carry` answers its requests to hosts.
 
         It may import the tools, and the modules of servers, whose functions are no tools of the library.
 
@@ -157,7 +164,7 @@ class PythonSession:
             StoppedError: The run's time is over.
             IsolationError: The sandbox is broken.
         """
-        self._answer, self._asked, self._room = answer, [], _MOST_REQUESTED
+        self._answer, self._asked, self._room, self._carry = answer, [], _MOST_REQUESTED, carry
         modules = {**tools, **(servers or {})}
         self.text.add(code, modules, packages)
 
@@ -174,7 +181,8 @@ class PythonSession:
             async with self._budget.within():
                 left = self._budget.seconds_left
                 seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
-                outcome = await session.run(code, limits=replace(LIMITS, wall_seconds=seconds))
+                limits = replace(LIMITS, wall_seconds=seconds)
+                outcome = await session.run(code, limits=limits, hosts=carry is not None)
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
             outcome = replace(outcome, called=tuple(one for one in outcome.called if one.name in self._live.tools))
@@ -244,6 +252,10 @@ class PythonSession:
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
+        if name == FETCH:  # the carrier has limits and records of its own
+            if self._carry is None:
+                raise HostError("This program declares no hosts.")
+            return await self._carry(HostRequest.read(arguments))
         if len(self._asked) >= _MOST_CALLS:
             raise HostError(f"A program may call the run's functions {_MOST_CALLS} times.")
         if name != "show":  # which keeps the picture in a file
@@ -273,6 +285,7 @@ _SEARCHED_TOOLS = 3 * _FOUND_TOOLS
 """Drafts may be among them."""
 _LONGEST_TEXT = 2_000_000
 _LONGEST_PATH = 1_000
+_NO_NETWORK = "Name the hosts in `hosts`, and use urllib.request, requests or httpx."
 _LOST = "The session was started anew: variables of earlier programs are gone."
 
 
@@ -285,24 +298,28 @@ async def run_in_session(state: State, context: Context) -> Update:
     decision, host = decision_of(state), _Host(state, context)
     own, servers = await modules_of(state, context), server_modules(external_of(state))
     try:
-        needs = await _needs(decision.code, context)
+        may, needs = declared(decision.code), await _needs(decision.code, context)
         packages = needs.and_packages(packages_of(decision.code, {**own, **needs.modules, **servers}))
     except LibraryError as wrong:
         return {"steps": [step(state, ok=False, finding=f"Not run: {wrong}")]}
+    if may.hosts and "search" in state.get("without", []):
+        return {"steps": [step(state, ok=False, finding="Not run: no host is reached in this run.")]}
     packages = tuple(one for one in packages if not is_provided(one))
     if packages and (why := await context.consent.refusal_of_packages(packages)):
         return {"steps": [step(state, ok=False, finding=f"Not run: {why}")]}
     try:
-        outcome = await context.python.run(
-            decision.code,
-            files=granted(state, context),
-            tools={**own, **needs.modules},
-            servers=servers,
-            functions=_functions(state, context),
-            answer=host.answer,
-            packages=packages,
-        )
-    except StoppedError as stopped:
+        async with context.hosts.of_code(HostToReach("", "", ""), may, doubts_of(state, context)) as carry:
+            outcome = await context.python.run(
+                decision.code,
+                files=granted(state, context),
+                tools={**own, **needs.modules},
+                servers=servers,
+                functions=_functions(state, context),
+                answer=host.answer,
+                packages=packages,
+                carry=carry,
+            )
+    except (StoppedError, RefusedRequest) as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
     printed = outcome.stdout.strip()
     text = printed or _plain(outcome.value)
@@ -315,6 +332,7 @@ async def run_in_session(state: State, context: Context) -> Update:
         kept_whole(state, context, text),
         listing(context.python.written),
         "Of the output both ends are kept." if outcome.cut else "",
+        _about_hosts(outcome.problem.message, may, needs) if outcome.problem else "",
         _LOST if outcome.fresh else "",
         "" if outcome.ok and text else _unseen(decision.code, state, context),
     ]
@@ -353,6 +371,33 @@ def packages_behind(code: str) -> tuple[str, ...]:
         return packages_of(code)
     except LibraryError:
         return ()
+
+
+def _about_hosts(failure: str, may: Capabilities, needs: Needs) -> str:
+    """A note for a program that failed, perhaps because it does not declare hosts that an imported tool needs."""
+    lacking = []
+    for tool in needs.tools:
+        hosts = [one for one in tool.capabilities.hosts if one not in may.hosts]
+        keys = [f"{{key:{one}}}" for one in tool.capabilities.keys if one not in may.keys]
+        lacking += [f"{tool.name} needs {', '.join(hosts)} in `hosts`."] if hosts else []
+        lacking += [f"{tool.name} needs {', '.join(keys)} in the program's text."] if keys else []
+    return " ".join(lacking) or (_NO_NETWORK if failure.startswith("network is not granted") else "")
+
+
+def doubts_of(state: State, context: Context, *, programs: bool = True) -> Callable[[HostRequest], bool]:
+    """Says whether foreign text may be what asks for a request, or the request may carry the user's own away."""
+
+    def doubts(request: HostRequest) -> bool:
+        origins, body = origins_of(state, context), request.body.decode("utf-8", "replace")
+        verdict = of_address(request.url, origins)
+        if verdict == FINE and body:
+            verdict = of_typed(body, request.url, origins)
+        if programs:
+            values = [request.url, *([body] if body else [])]
+            verdict = of_program(verdict, values, context.python.text, origins)
+        return verdict != FINE
+
+    return doubts
 
 
 def _unseen(code: str, state: State, context: Context) -> str:
@@ -402,7 +447,7 @@ def _functions(state: State, context: Context) -> list[str]:
         names.append("search(query, source='web')")
     if "ask" not in without:
         names.append("ask(question, agent='')")
-    return [*names, f"{CALL_SERVER_TOOL}(name, arguments)"]
+    return [*names, f"{CALL_SERVER_TOOL}(name, arguments)", f"{FETCH}(method, url, headers, body)"]
 
 
 class _Host:
@@ -491,7 +536,9 @@ class _Host:
         found = await self._context.library.search(words, _SEARCHED_TOOLS)
         approved = [tool for tool in found if tool.status is Status.VERIFIED][:_FOUND_TOOLS]
         return [
-            {"name": tool.name, "signature": signature_of(tool), "description": tool.description} for tool in approved
+            {"name": tool.name, "signature": signature_of(tool), "description": tool.description}
+            | ({"hosts": [*tool.capabilities.hosts]} if tool.capabilities.hosts else {})
+            for tool in approved
         ]
 
     async def _show(self, arguments: dict[str, Json]) -> Json:

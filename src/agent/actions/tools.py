@@ -21,6 +21,7 @@ from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
 from mcp_tools.errors import ArgumentsError, LibraryError
+from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.prompt import data_block
 from mcp_tools.run import run_tool
@@ -95,11 +96,14 @@ async def call_tool(
         return CallResult(False, None, f"{shown} was not called: {lacking}")
 
     async def run(folder: Path | None) -> Outcome:
-        return await run_tool(tool, arguments, context.sandbox, read=granted, write=folder, needs=needs)
+        carried = context.hosts.of_tool
+        return await run_tool(
+            tool, arguments, context.sandbox, read=granted, write=folder, needs=needs, carried=carried
+        )
 
     try:
         outcome, files = await with_outputs(context, tool.capabilities.write, run)
-    except ArgumentsError as misfit:
+    except (ArgumentsError, HostError) as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
     problem = outcome.problem

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agent.configuration.project_choice import ProjectChoice
     from agent.consent.consent import Asked, PackagesToInstall, ToolToApprove, UserReply
     from agent.consent.external_tools import ConfiguredServers
+    from agent.consent.hosts import HostToReach
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.trust import Changed, Decisions
 
@@ -188,11 +189,14 @@ async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
     Of a long tool or call, the beginning is shown at first; `m` shows the rest.
     """
     from agent.consent.consent import PackagesToInstall, ToolToApprove
+    from agent.consent.hosts import HostToReach
 
     if isinstance(asked, ToolToApprove):
         return await _ask_whether_kept(asked, screen, always=always)
     if isinstance(asked, PackagesToInstall):
         return await _ask_about_packages(asked, screen)
+    if isinstance(asked, HostToReach):
+        return await ask_about_host(asked, screen.note, spoken=screen.spoken)
     call = str(asked.arguments.get("action") or json.dumps(asked.arguments))
     what = asked.tool or (call.partition("(")[0] if asked.name == "use_tool" else asked.name)
     screen.note(f"\n{_escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {_escaped(call[:MAX_CALL])}")
@@ -233,6 +237,23 @@ async def _ask_about_packages(asked: PackagesToInstall, screen: Screen) -> UserR
     if asked.unknown:
         screen.note(f"  Few people use {', '.join(asked.unknown)}: look at it before you allow it.")
     return await _reply(await choose("Allow it from now on?", CHOICES, spoken=screen.spoken))
+
+
+async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spoken: bool = False) -> UserReply:
+    """Ask whether a tool or program may reach a host."""
+    from agent.consent.hosts import NEW_TOOL
+
+    who = "A program" if not asked.tool else "The new tool" if asked.tool == NEW_TOOL else f"The tool {asked.tool}"
+    who += ", which you did not approve," if asked.is_doubtful and asked.tool not in ("", NEW_TOOL) else ""
+    keys = f", with the key {', '.join(asked.keys)}" if asked.keys else ""
+    note(f"\n{_escaped(who)} wants to send a request to {_escaped(asked.host)} ({asked.method}{_escaped(keys)}).")
+    if asked.is_writing:
+        note("  It may change something there.")
+    choices = dict(CHOICES) | ({"a": "always for this tool"} if asked.source else {})
+    chosen = await choose("Allow it?", choices, spoken=spoken)
+    if chosen == "a":
+        note(f"To take it back: alita tools hosts {asked.tool} --forget")
+    return await _reply(chosen)
 
 
 async def _reply(chosen: str) -> UserReply:

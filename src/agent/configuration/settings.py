@@ -170,6 +170,11 @@ class Settings(BaseModel):
     packages: Literal["ask", "auto", "never"] = Field(
         "ask", description="Whether to install packages that programs and tools need: ask, auto (always) or never."
     )
+    hosts: Literal["ask", "auto", "never"] = Field(
+        "ask",
+        description="Whether tools and programs may reach the hosts that they declare: ask, auto (always, but a key is "
+        "asked about) or never.",
+    )
     servers: Names = Field(("all",), description="MCP servers to use, by name: all, none, or some of them.")
     download: Literal["terminal", "always", "never"] = Field(
         "terminal",

@@ -20,7 +20,7 @@ from pydantic import SecretStr, ValidationError
 
 from agent.configuration.paths import PROJECT_FILE, default_tools_folder, find_folders
 from agent.configuration.settings import REMOVED, Settings, implied_model, require_header_text, split_names
-from agent.configuration.stored_keys import StoredKeys
+from agent.configuration.stored_keys import OF_HOST, StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, GEMINI_URL, OPENAI_URL, ROLES, SCRIPTED
@@ -63,6 +63,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "logins": "it would choose whose passwords are used",
     "isolation": "it would choose how tools are isolated from your machine",
     "download": "it would choose what is downloaded to your machine",
+    "hosts": "it would choose which hosts are reached without asking you",
     "packages": "it would choose which packages are installed without asking you",
     "approval": "it would choose which tools are kept without asking you",
     "keep_runs": "it would choose which of your runs are removed",
@@ -147,6 +148,7 @@ def read_settings(
         raise _explained(error, sources) from None
     theirs = {(name, source) for layer in (project, dotenv) for name, (_, source) in layer.items()}
     keys = _keys(settings, {**kept, **environment})
+    keys |= {name: SecretStr(value) for name, value in kept.items() if OF_HOST in name}
     if settings.gemini_api_key:
         keys[_GEMINI_KEY] = settings.gemini_api_key
     return settings.remember(sources, current, _chosen(sources, theirs), keys)

@@ -14,6 +14,8 @@ from mcp_tools.json_file import JsonFile
 
 FILE = "keys.json"
 """In the config folder: each key by its variable, null for one in the keyring."""
+OF_HOST = "@"
+"""Stands between the name and the host of a key that tools may send to that host: `WEATHER@api.example.com`."""
 _SERVICE = "alita"
 
 

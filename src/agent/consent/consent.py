@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.consent.grants import Grants
+from agent.consent.hosts import HostConsent, HostGrants, HostToReach
 from agent.consent.named_paths import MAX_PATH, REFUSAL
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
@@ -99,7 +100,7 @@ class UserReply:
     """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
 
 
-Asked = ToolToApprove | CallProposal | PackagesToInstall
+Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach
 Confirm = Callable[[Asked], Awaitable[UserReply | bool]]
 """Asks the user. True and False are short for replies without a reason."""
 NOT_APPROVED = "it was not approved"
@@ -126,12 +127,17 @@ class Consent:
     """Where packages are installed; None in a replay."""
     packages: ApprovalMode = "ask"
     """Of packages that the user has not allowed: `auto` installs them, `never` does not."""
+    hosts: ApprovalMode = "ask"
+    """Of requests to declared hosts; see `HostConsent`."""
+    host_grants: HostGrants | None = None
+    """The hosts that the user allowed for good; None in a replay."""
     say: Callable[[str], None] = lambda _: None
     """Passes the reason of a refused call on as a message of the user."""
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
         self._of_tools: dict[str, str] = {}
+        self._of_hosts = HostConsent(self.hosts, self.host_grants, None if self.confirm is None else self._reply)
 
     async def _reply(self, asked: Asked) -> UserReply:
         """Ask the user. Without one, the reply is no."""
@@ -235,6 +241,12 @@ class Consent:
         if reply.allowed:
             return ""
         return f"{why}the user does not allow it" + (f"; {USER_SAID}{reply.reason}" if reply.reason else "")
+
+    async def refusal_of_host(self, asked: HostToReach) -> str:
+        """Why a declared host is not reached; empty if it may be. The journal holds it."""
+        request: dict[str, Json] = {"tool": asked.tool, "host": asked.host, "keys": [*asked.keys]}
+        request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
+        return str(await self.journal.call("hosts", request, lambda: self._of_hosts.refusal(asked)))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
         """Why an external tool is not called; empty where it may be."""

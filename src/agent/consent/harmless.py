@@ -19,8 +19,9 @@ MODULES = words("""
     fractions functools glob graphlib gzip hashlib heapq hmac html html.entities html.parser io ipaddress itertools
     json json.decoder json.encoder json.scanner keyword locale lzma math mimetypes numbers operator os os.path
     pathlib platform pprint queue quopri random re secrets shlex shutil sqlite3 sqlite3.dbapi2 stat statistics
-    string struct sys tarfile tempfile textwrap threading time tomllib traceback typing unicodedata urllib.parse
-    uuid warnings wave weakref xml.dom.minidom xml.etree.ElementPath xml.etree.ElementTree zipfile zlib zoneinfo
+    string struct sys tarfile tempfile textwrap threading time tomllib traceback typing unicodedata
+    urllib.error urllib.parse urllib.request uuid warnings wave weakref xml.dom.minidom xml.etree.ElementPath
+    xml.etree.ElementTree zipfile zlib zoneinfo
     numpy numpy.char numpy.dtypes numpy.exceptions numpy.fft numpy.linalg numpy.ma numpy.polynomial
     numpy.polynomial.chebyshev numpy.polynomial.hermite numpy.polynomial.hermite_e numpy.polynomial.laguerre
     numpy.polynomial.legendre numpy.polynomial.polynomial numpy.polynomial.polyutils numpy.random numpy.rec
@@ -45,6 +46,8 @@ _MEMBERS = {
         float_info set_int_max_str_digits get_int_max_str_digits byteorder platform maxunicode intern
         executable
     """),
+    "urllib.error": words("HTTPError URLError"),
+    "urllib.request": words("Request urlopen"),
     "yaml": words("safe_load safe_load_all SafeLoader CSafeLoader dump dump_all safe_dump safe_dump_all YAMLError"),
 }
 """Modules of which only some names are harmless."""

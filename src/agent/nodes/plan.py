@@ -58,6 +58,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     if state["question"].count("\n") >= _LONG_MESSAGE and not state.get("rules"):
         path = context.workspace.keep_text("message.txt", state["question"])
         found["remarks"] = [*state.get("remarks", []), f"For programs, this message is also a file: {path}"]
+    if keys := await context.hosts.stored_keys():
+        found["remarks"] = [*found.get("remarks", state.get("remarks", [])), keys]
     if wants_tool:
         return found
     return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)

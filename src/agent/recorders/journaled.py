@@ -17,6 +17,7 @@ from agent.models.roles import Models
 from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from mcp_tools.create.interfaces import RefusedToolError
+from mcp_tools.hosts import Carry
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import (
     Description,
@@ -109,11 +110,11 @@ class JournaledSandbox:
         """The sandbox's own."""
         return made_by(self._sandbox).isolation
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         """Runs one call, or gives the recorded outcome."""
         request = {name: value for name, value in as_plain(job).items() if name != "write"}
         outcome, _ = await self._journal.recorded(
-            "sandbox", request, Outcome, lambda: made_by(self._sandbox).run(self._in_time(job))
+            "sandbox", request, Outcome, lambda: made_by(self._sandbox).run(self._in_time(job), carry=carry)
         )
         return outcome
 

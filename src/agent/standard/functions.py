@@ -14,6 +14,7 @@ from agent.models.protocol import ToolCall
 from agent.state import Action, Decision, Reply, State
 from agent.web.page import SOURCES
 from mcp_tools.header import with_declared
+from mcp_tools.hosts import key_names
 from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema
 
@@ -22,7 +23,7 @@ FINAL = "final_answer"
 WHY = "why"
 """The reason of a call, for the person who watches; see `standard.md`. No action gets it."""
 _TEXT: dict[str, Any] = {"type": "string"}
-_PACKAGES: dict[str, Any] = {"type": "array", "items": _TEXT}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
 _LONGEST_REASON = 300
 
 
@@ -35,20 +36,18 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "run_code": _function(
         "run_python",
         "Runs Python; variables stay. print() what to see.",
-        {"code": _TEXT, "packages": _PACKAGES, FINAL: _TEXT},
+        {"code": _TEXT, "packages": _TEXTS, "hosts": _TEXTS, FINAL: _TEXT},
         ["code"],
     ),
     "create_tool": _function(
         "create_tool",
-        "Calls a new general tool with `arguments`, tests and keeps it.",
+        "Calls a new general tool with `arguments`, tests and keeps it. `code`: a module, one typed public function, "
+        "its Google docstring with Args (meaning, unit, limits), Returns, Raises and an example; Literal for a choice; "
+        "a ValueError naming each bad input. Without it, the last one again.",
         {
-            "code": {
-                "type": "string",
-                "description": "A module with one typed public function, its Google docstring with Args (meaning, "
-                "unit, limits), Returns, Raises and an example; Literal for a choice; a ValueError naming each bad "
-                "input. Without it, the last one again.",
-            },
+            "code": _TEXT,
             "arguments": {"type": "object"},
+            "hosts": _TEXTS,
             "writes_files": {"type": "boolean"},
             "objection": _TEXT,
             FINAL: _TEXT,
@@ -57,11 +56,11 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     ),
     "read_file": _function(
         "read",
-        "Reads a file, or a page by address or `link 7`.",
+        "Reads a file, or a page by address or `link 7`; `find`: only near these words.",
         {
             "source": _TEXT,
             "page": {"type": "integer", "minimum": 1},
-            "find": {"type": "string", "description": "Only where these words are."},
+            "find": _TEXT,
         },
         ["source"],
     ),
@@ -134,12 +133,13 @@ def decision_of_call(
     added = {name: str(arguments.get(name, "")) for name in (WHY, FINAL) if name not in own}
     why, final = one_line(said or added.get(WHY, ""), _LONGEST_REASON), added.get(FINAL, "")
     if action == "run_code":
-        code = with_declared(arguments["code"], arguments.get("packages", ()))
+        code = arguments["code"]
+        code = with_declared(code, arguments.get("packages", ()), **_hosts(code, arguments))
         return Decision(action, why, code=code, final=final, call=call.id)
     if action == "create_tool":
         given, objection = arguments["arguments"], arguments.get("objection", "")
         code = arguments.get("code") or _proposed(replies)
-        code = with_declared(code, write=arguments.get("writes_files", False))
+        code = with_declared(code, **_hosts(code, arguments), write=arguments.get("writes_files", False))
         return Decision(action, why, arguments=given, code=code, objection=objection, final=final, call=call.id)
     if action == "read_file":
         page, find = arguments.get("page", 1), arguments.get("find", "")
@@ -156,6 +156,12 @@ def decision_of_call(
     if call.name == SERVER_TOOL and "arguments" in arguments:
         called, given = arguments["name"], arguments["arguments"]
     return Decision("use_tool", why, tool=called, arguments=given, final=final, call=call.id)
+
+
+def _hosts(code: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The hosts that a call names, with the keys that its code names; none without hosts."""
+    hosts = arguments.get("hosts", [])
+    return {"hosts": hosts, "keys": key_names(code)} if hosts else {}
 
 
 def _proposed(replies: Sequence[Reply]) -> str:

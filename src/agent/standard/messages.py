@@ -25,8 +25,8 @@ _EARLIER = (
     "This program answered the question before, maybe with other values. If others would ask it too, make a tool of it."
 )
 _FORM = (
-    "- Answer what was asked and no more, in the form asked for. Facts from the web end with their source's "
-    "number: [1]; a bare value does not. What cannot be found out: say what and why."
+    "- Answer what was asked, no more, in the form asked for. Web facts end with their source's number: [1]; a bare "
+    "value does not. What cannot be found: say what and why."
 )
 """The form of an answer; the rules of a benchmark take its place."""
 _CONNECTED = (

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from agent.actions.creation import short_path, tell_creation
-from agent.actions.python_session import packages_of
+from agent.actions.python_session import doubts_of, packages_of
 from agent.actions.tools import shown_tool
 from agent.answer import OutputFile
 from agent.consent.consent import USER_SAID
+from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
@@ -25,6 +26,7 @@ from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import LibraryError, StoppedError
 from mcp_tools.header import declared
+from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of, tools_imported
 from mcp_tools.packages import file_packages, is_provided
 from mcp_tools.text import one_line
@@ -62,8 +64,10 @@ async def propose_tool(state: State, context: Context) -> Update:
         needs=needs,
     )
     try:
-        creation, outputs = await with_outputs(context, wanted.write, lambda folder: _prove(proposal, context, folder))
-    except (ModelError, ModelOutputError, StoppedError) as failure:
+        creation, outputs = await with_outputs(
+            context, wanted.write, lambda folder: _prove(proposal, state, context, folder)
+        )
+    except (ModelError, ModelOutputError, StoppedError, HostError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")
     if creation.tool is None:
         return _not_kept(state, context, creation, outputs)
@@ -90,15 +94,18 @@ async def propose_tool(state: State, context: Context) -> Update:
     }
 
 
-async def _prove(proposal: Proposal, context: Context, folder: Path | None) -> Creation:
+async def _prove(proposal: Proposal, state: State, context: Context, folder: Path | None) -> Creation:
     assert context.examiner is not None
-    return await prove(
-        replace(proposal, write=folder),
-        examiner=context.examiner,
-        sandbox=context.sandbox,
-        library=context.library,
-        tell=partial(tell_creation, context),
-    )
+    who, doubts = HostToReach(NEW_TOOL, "", ""), doubts_of(state, context, programs=False)
+    async with context.hosts.of_code(who, proposal.capabilities, doubts) as carry:
+        return await prove(
+            replace(proposal, write=folder),
+            examiner=context.examiner,
+            sandbox=context.sandbox,
+            library=context.library,
+            tell=partial(tell_creation, context),
+            carry=carry,
+        )
 
 
 def _not_kept(state: State, context: Context, creation: Creation, outputs: Sequence[OutputFile]) -> Update:

@@ -78,7 +78,7 @@ STAGES: tuple[tuple[Rule, ...], ...] = tuple(
             structure.docstring,
             structure.returns_value,
             names.allowed_imports,
-            names.no_hosts,
+            names.exact_hosts,
             names.undefined_name,
             names.forbidden_builtin,
             structure.nothing_on_import,

@@ -8,11 +8,15 @@ import sys
 from collections.abc import Iterator
 
 from mcp_tools.checks.source import Remark, Source
+from mcp_tools.hosts import read_host, read_key_name
 from mcp_tools.packages import BASE_PACKAGES, import_name, imports
 from mcp_tools.text import words
 
+_NO_NETWORK = "a tool has no network; take the data as a parameter, or declare hosts and use urllib.request"
+_FOR_HOSTS = frozenset({"urllib.request", "requests", "httpx"})
+"""What a tool with declared hosts may import."""
 _REFUSED = {
-    "a tool has no network; take the data as a parameter": words(
+    _NO_NETWORK: words(
         """
         socket ssl socketserver http.client http.server urllib.request ftplib smtplib imaplib poplib telnetlib nntplib
         xmlrpc webbrowser requests httpx aiohttp urllib3 selenium playwright
@@ -42,6 +46,8 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
     packages |= {*source.capabilities.tools} - {source.entry.name if source.entry else ""}
     for line, module, names in imports(source.tree):
         meant = [module, *(f"{module}.{name}" for name in names)]
+        if source.capabilities.hosts:
+            meant = [name for name in meant if not any(f"{name}.".startswith(f"{own}.") for own in _FOR_HOSTS)]
         refused = next(((name, why) for name in meant if (why := refusal(name))), None)
         top = module.partition(".")[0]
         if refused:
@@ -67,12 +73,17 @@ def _with_fallback(source: Source) -> set[tuple[int, str]]:
     }
 
 
-def no_hosts(source: Source) -> Iterator[Remark]:
-    """The tool asks for no host: no sandbox grants any yet."""
-    if source.capabilities.hosts:
-        hosts = ", ".join(source.capabilities.hosts)
-        message = f"the tool wants to reach {hosts}, and no sandbox grants hosts yet; take the data as a parameter"
-        yield Remark(0, message)
+def exact_hosts(source: Source) -> Iterator[Remark]:
+    """Each declared host is one exact name, with a port or `http://` if it needs one; keys need a host."""
+    capabilities = source.capabilities
+    for read, names in ((read_host, capabilities.hosts), (read_key_name, capabilities.keys)):
+        for name in names:
+            try:
+                read(name)
+            except ValueError as error:
+                yield Remark(0, str(error))
+    if capabilities.keys and not capabilities.hosts:
+        yield Remark(0, "keys are declared without a host that they belong to")
 
 
 _BUILTINS = frozenset(dir(builtins)) | {

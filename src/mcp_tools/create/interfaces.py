@@ -90,9 +90,9 @@ class Test:
 
     arguments: dict[str, Json]
     expected: Json
-    origin: Literal["examiner", "agreement", "docstring"]
+    origin: Literal["examiner", "agreement", "docstring", "recorded"]
     """`examiner`: written from the definition alone. `agreement`: another implementation gave the same. `docstring`:
-    the writer's own example."""
+    the writer's own example. `recorded`: the result that recorded responses of hosts gave."""
     raises: bool = False
     """Whether such arguments must be refused with an error; then nothing is expected."""
     because: str = ""

@@ -12,6 +12,7 @@ from mcp_tools.create.interfaces import Proposal, TrialCall
 from mcp_tools.create.sample_files import with_files
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import ArgumentsError
+from mcp_tools.hosts import Carry, recorded
 from mcp_tools.library.arguments import surely_fits, validate_arguments
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import imported
@@ -39,6 +40,8 @@ class ProposalRunner:
         self._sandbox = sandbox
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._seconds = 0.0
+        self.exchanges: tuple[Json, ...] = ()
+        """What the hosts answered in the question's own call."""
 
     async def describe(self, function: DocumentedFunction) -> Tool | Problem:
         """The tool that a function makes, with its schemas."""
@@ -69,11 +72,26 @@ class ProposalRunner:
         return outcome
 
     async def try_run(self, tool: Tool, call: TrialCall) -> Outcome | None:
-        """Like `run`, but None for a new call whose arguments do not fit the schema, or once the time is used up."""
+        """Like `run`, but None for a call that cannot be tried.
+
+        That is a new one whose arguments do not fit the schema, one after the time is used up, and one that asks a host
+        for what is not recorded.
+        """
         is_known = (tool.source, call.key) in self._outcomes
         if not is_known and (self._seconds > _TRIAL_SECONDS or misfits(tool, call.arguments)):
             return None
-        return await self.run(tool, call)
+        outcome = await self.run(tool, call)
+        return None if is_unrecorded(outcome) else outcome
+
+    async def run_first(self, name: str, call: TrialCall, seconds: float, carry: Carry | None) -> Outcome:
+        """Makes the question's own call, whose requests are carried and whose files stay.
+
+        The responses that it gets are all that later calls get.
+        """
+        code, write = self.proposal.code, self.proposal.write
+        outcome = await self.run_fresh(code, name, call, seconds, write=write, carry=carry)
+        self.exchanges = outcome.exchanges
+        return outcome
 
     async def run_fresh(
         self,
@@ -81,13 +99,17 @@ class ProposalRunner:
         name: str,
         call: TrialCall,
         seconds: float = _CALL_SECONDS,
+        *,
         write: Path | None = None,
+        carry: Carry | None = None,
         needs: Needs | None = None,
     ) -> Outcome:
         """Makes a call of any source, whether or not an equal one was made; only in `write` its files stay.
 
         It may import the tools that the proposal needs, or others if they are given.
         """
+        if carry is None and self.proposal.capabilities.hosts:
+            carry = recorded(self.exchanges)
         source, needs = with_files(source, call.files), needs or self.proposal.needs
         packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
         read = (*self.proposal.files, *self.proposal.data)
@@ -102,11 +124,16 @@ class ProposalRunner:
             packages=packages,
             limits=limits,
         )
-        return await self._sandbox.run(job)
+        return await self._sandbox.run(job, carry=carry)
 
     def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:
         """Takes an outcome for what a call of this source gives."""
         self._outcomes[source, call.key] = outcome
+
+
+def is_unrecorded(outcome: Outcome) -> bool:
+    """True if the call asked a host for what is not recorded: it says nothing about the tool."""
+    return outcome.problem is not None and outcome.problem.kind == "not_recorded"
 
 
 def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:

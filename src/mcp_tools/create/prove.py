@@ -37,6 +37,7 @@ from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.trial import Draft
 from mcp_tools.errors import AlitaError, LibraryError
 from mcp_tools.header import with_header
+from mcp_tools.hosts import EXCHANGES, Carry
 from mcp_tools.library.arguments import validate_result
 from mcp_tools.library.dependencies import Needs, needs_of
 from mcp_tools.prompt import prompts_hash
@@ -65,7 +66,13 @@ class NotProvedError(AlitaError):
 
 
 async def prove(
-    proposal: Proposal, *, examiner: Examiner, sandbox: Sandbox, library: ToolStore, tell: Tell
+    proposal: Proposal,
+    *,
+    examiner: Examiner,
+    sandbox: Sandbox,
+    library: ToolStore,
+    tell: Tell,
+    carry: Carry | None = None,
 ) -> Creation:
     """Proves the proposed tool and keeps it, or says why not; the question is answered either way.
 
@@ -75,6 +82,7 @@ async def prove(
         sandbox: Where everything runs.
         library: Where a tool that does the same may be, and where the new one is kept.
         tell: Is told what happens.
+        carry: Answers the requests of the question's own call. All other calls get the responses that it got.
 
     Returns:
         The tool as it is kept, or an equivalent one of the library; else the result, with the reason why none is kept.
@@ -95,7 +103,7 @@ async def prove(
         arguments = without_absent(arguments, tool.input_schema)
     tell(function.spec)
     call, seconds = TrialCall(arguments), proposal.capabilities.seconds or Limits().wall_seconds
-    first = await runner.run_fresh(proposal.code, function.spec.name, call, seconds, proposal.write)
+    first = await runner.run_first(function.spec.name, call, seconds, carry)
     runner.remember(proposal.code, call, first)
     tell(first)
 
@@ -143,6 +151,9 @@ async def _proved(
     problems = [*[*crashed.values()][:_CRASHES_TOLD], *failures]
     tested = [test.arguments for test in suite]
     suite = [*(test for test in examples if test.arguments not in tested), *suite]
+    if runner.exchanges and all(test.arguments != draft.arguments for test in suite):
+        because = "what its hosts answered when it was made"
+        suite.append(Test(draft.arguments, first.value, "recorded", because=because))
     calls = [*(test.call for test in suite if not test.raises), TrialCall(draft.arguments), *varied]
 
     # Repair.
@@ -154,7 +165,7 @@ async def _proved(
 
     # Proof.
     outcomes = [await runner.try_run(draft.tool, call) for call in calls]
-    _require_none([*problems, *_wrong_results(draft.tool, outcomes)])
+    _require_none([*problems, *_wrong_results(draft.tool, outcomes, runner)])
     slowest = max(outcome.seconds for outcome in outcomes if outcome is not None and outcome.ok)
     tried, survivors = await _try_mutants(draft.tool, suite, slowest, runner)
     killed = tried - len(survivors)
@@ -168,6 +179,7 @@ async def _proved(
         **draft.tool.provenance,
         "asked": None if proposal.files else remembered(proposal.question, draft.arguments, final),
         "tests": [test.as_json() for test in suite],
+        **({EXCHANGES: [*runner.exchanges]} if runner.exchanges else {}),
         "evidence": {"tests": len(suite), "runs": runner.runs, "mutants": tried, "killed": killed},
         "model": proposal.model,
         "examiner": examiner.name,
@@ -275,16 +287,18 @@ async def _examiners_tests(
         raise tests
     tests = [test for test in tests if usable(test.files) and not misfits(draft.tool, test.arguments)]
     tests = [test for test in tests if test.raises or not validate_result(draft.tool, test.expected)]
-    if all(test.raises or test.arguments == draft.arguments for test in tests):
+    if all(test.raises or test.arguments == draft.arguments for test in tests) and not runner.exchanges:
         _require_none(["the examiner found no test with other arguments than the question's"])
     return tests
 
 
-def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None]) -> list[str]:
-    """What is wrong with the results of all calls, of which two must differ."""
+def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: ProposalRunner) -> list[str]:
+    """What is wrong with the results of all calls. Two must differ, unless hosts answered only one call."""
     good = [outcome.value for outcome in outcomes if outcome is not None and outcome.ok]
     misfit = [f"a result is not what it promises: {text}" for value in good for text in validate_result(tool, value)]
     problems = [*dict.fromkeys(misfit)]
+    if runner.exchanges:
+        return problems
     if len(good) < 2:
         why = next((o.problem.message for o in outcomes if o is not None and o.problem is not None), "")
         problems.append(f"it fails with all other arguments that were tried: {why:.300}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,13 @@ class Needs:
         """The packages that they import."""
         found = (package for tool in self.tools for package in imported(tool.source, tool.capabilities.packages))
         return tuple(dict.fromkeys(found))
+
+    def version_of(self, tool: Tool) -> str:
+        """The hash of a tool's source, and of all sources that run with it."""
+        if not self.tools:
+            return tool.source_hash
+        hashes = [tool.source_hash, *sorted(one.source_hash for one in self.tools)]
+        return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
     def and_packages(self, packages: Iterable[str]) -> tuple[str, ...]:
         """Packages of the code itself and theirs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ from collections.abc import Container, Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
+from mcp_tools.errors import AlitaError
+from mcp_tools.hosts import KEPT_BYTES, Carry, HostRequest, NotRecordedError, without_cookies
 from mcp_tools.sandbox.inside.imported import MOST_NAMES
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
@@ -24,6 +27,9 @@ _ENVELOPE = 100_000
 _LAST_LINE = 1 << 31
 _MOST_CALLS = 10**10
 """No process makes more calls in its time."""
+_REQUESTS_AT_ONCE = 8
+_MOST_UNREAD = 64_000_000
+"""Bytes of responses that code may leave unread."""
 _FORGED = "the code wrote into the sandbox's result channel: return the value instead"
 
 
@@ -34,7 +40,7 @@ class WatchedCall:
         TypeError, ValueError, RecursionError: The arguments are not JSON.
     """
 
-    def __init__(self, zygote: Zygote, number: int, job: Job, what: str) -> None:
+    def __init__(self, zygote: Zygote, number: int, job: Job, what: str, carry: Carry | None = None) -> None:
         self._zygote = zygote
         self._number = number
         self._limits = job.limits
@@ -44,8 +50,19 @@ class WatchedCall:
         self._forged = False
         self._modules = job.modules.keys()
         self._called: tuple[CallCount, ...] = ()
+        self._carry = carry
+        self._carrying: dict[int, asyncio.Task[None]] = {}
+        self._clock: asyncio.Timeout | None = None
+        self._left = job.limits.wall_seconds  # of its time, without what was carried
+        self._since = time.monotonic()
+        self._requests = 0
+        self._exchanges: list[Json] = []
+        self._room = KEPT_BYTES
+        self._unrecorded = ""
+        self._error: Exception | None = None
+        """A bug of whoever carries."""
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
-        data = json.dumps({**request, "what": what, "limits": asdict(job.limits)}).encode()
+        data = json.dumps({**request, "what": what, "hosts": carry is not None, "limits": asdict(job.limits)}).encode()
         largest = job.limits.result_bytes + _ENVELOPE
         self._pipes = Pipes(self._take, self._break, largest, self._changed)
         self._pipes.start(job.limits.output_bytes)
@@ -58,7 +75,7 @@ class WatchedCall:
         started = time.monotonic()
         problem = None
         try:
-            async with asyncio.timeout(self._limits.wall_seconds):
+            async with asyncio.timeout(self._limits.wall_seconds) as self._clock:
                 await self._settled.wait()
         except TimeoutError:
             problem = Problem("wall_time", passed("wall_time", self._limits))
@@ -69,13 +86,18 @@ class WatchedCall:
                 self._zygote.release(self._number)
             else:
                 self._zygote.kill(self._number)
+            await self._stop_carrying()
             self._pipes.close()
+        if self._error is not None:
+            raise self._error
         trusted = not (self._gone.done() and self._gone.result().lost) and not self._forged
         report = self._report or {}
         if problem is None and (self._forged or not report):
             problem = Problem("result", _FORGED) if self._forged else self._death()
         elif problem is None and not report["ok"]:
             problem = Problem(**report["problem"])
+        if self._unrecorded:
+            problem = Problem("not_recorded", self._unrecorded)
         outcome = Outcome(
             ok=problem is None,
             isolation=isolation,
@@ -86,11 +108,15 @@ class WatchedCall:
             cut=self._pipes.cut,
             seconds=time.monotonic() - started,
             called=self._called,
+            requests=self._requests,
+            exchanges=tuple(self._exchanges) if self._room >= 0 else (),
         )
         return outcome, trusted and (problem is None or problem.kind != "sandbox")
 
     def _take(self, body: bytes) -> None:
         report = decoded(body)
+        if self._carry is not None and isinstance(report, dict) and report.keys() == {"ask", "request"}:
+            return self._begin(report["ask"], report["request"], self._carry)
         keys = report.keys() - {"called"} if isinstance(report, dict) else set()
         right = (keys == {"ok", "value"} and report["ok"] is True) or (
             keys == {"ok", "problem"} and report["ok"] is False and is_problem(report["problem"])
@@ -100,6 +126,55 @@ class WatchedCall:
         self._called = call_counts(report.get("called", {}), self._modules)
         self._report = report
         self._changed()
+        return None
+
+    def _begin(self, number: Json, request: Json, carry: Carry) -> None:
+        """Begins to carry a request; meanwhile the clock of the call stands still."""
+        if type(number) is not int or number in self._carrying or self._report is not None:
+            raise FrameError(_FORGED)
+        if len(self._carrying) >= _REQUESTS_AT_ONCE or self._pipes.messages.unsent > _MOST_UNREAD:
+            raise FrameError(_FORGED)
+        if not self._carrying:
+            self._left -= time.monotonic() - self._since
+            self._set_clock(None)
+        self._carrying[number] = asyncio.create_task(self._answer(number, request, carry))
+
+    async def _answer(self, number: int, asked: Json, carry: Carry) -> None:
+        message: dict[str, Json] = {"error": "the request failed"}
+        try:
+            request = HostRequest.read(asked)
+            response = await carry(request)
+            self._requests += 1
+            exchange = {"request": request.as_json(), "response": without_cookies(response)}
+            self._room -= len(json.dumps(exchange))
+            if self._room >= 0:
+                self._exchanges.append(exchange)
+            message = {"value": response}
+        except NotRecordedError as error:
+            self._unrecorded = self._unrecorded or error.message
+            message = {"error": error.message}
+        except AlitaError as error:
+            message = {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - a bug: raised by `watch`
+            self._error = error
+            self._settled.set()
+        finally:
+            self._carrying.pop(number, None)
+            if not self._carrying:
+                self._since = time.monotonic()
+                self._set_clock(asyncio.get_running_loop().time() + max(self._left, 0.0))
+        self._pipes.messages.send({"answer": number, **message})
+
+    def _set_clock(self, when: float | None) -> None:
+        if self._clock is not None and not self._clock.expired():
+            with contextlib.suppress(RuntimeError):  # the call has ended
+                self._clock.reschedule(when)
+
+    async def _stop_carrying(self) -> None:
+        tasks = [*self._carrying.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _break(self, _: str) -> None:
         self._forged = True

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol
 
+from mcp_tools.hosts import Carry
 from mcp_tools.tool import CallCount, Json, Tool
 
 
@@ -75,6 +76,7 @@ ProblemKind = Literal[
     "exit",  # sys.exit, os._exit or a signal ended the call without a result
     "quota",  # the call wrote more than its folders may hold
     "denied",  # the sandbox refused a file, the network or a process
+    "not_recorded",  # the code asked a host for something whose response is not recorded
     "sandbox",  # the sandbox itself failed
 ]
 
@@ -128,6 +130,10 @@ class Outcome:
     """Wall time of the call, from outside: nothing that runs inside can change it."""
     called: tuple[CallCount, ...] = ()
     """Calls of tools among the modules, as the process counted them; none of one that was killed."""
+    requests: int = 0
+    """Requests to hosts that were answered."""
+    exchanges: tuple[Json, ...] = ()
+    """These requests with their responses, as `mcp_tools.hosts.recorded` takes them; none if they are large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +205,10 @@ class Session(Protocol):
     def import_from(self, folder: Path) -> None:
         """Makes the packages of a folder importable from the next block on; the session may read it."""
 
-    async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
+    async def run(self, code: str, *, limits: Limits, hosts: bool = False) -> SessionOutcome:
         """Runs a block of code; blocks wait for each other.
+
+        With `hosts`, requests of `urllib.request` become calls of the host's function `fetch`, also in later blocks.
 
         A block that takes too long is interrupted, so that variables stay; where that does not help, its process is
         ended. The limits on memory and files hold from the first block of a process on; processor time has none.
@@ -220,8 +228,11 @@ class Sandbox(Protocol):
     def isolation(self) -> Isolation:
         """What is in force."""
 
-    async def run(self, job: Job) -> Outcome:
-        """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
+    async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
+        """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`.
+
+        `carry` answers the requests that the code makes with `urllib.request`. Without it, there is no network.
+        """
 
     async def describe(
         self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None

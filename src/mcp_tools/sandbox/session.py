@@ -78,7 +78,7 @@ class LiveSession:
         """Makes the packages of a folder importable from the next block on; see `Session`."""
         self._paths = [str(folder), *(path for path in self._paths if path != str(folder))]
 
-    async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
+    async def run(self, code: str, *, limits: Limits, hosts: bool = False) -> SessionOutcome:
         """Runs a block of code; see `Session`."""
         async with self._turn:
             process, fresh = self._process, False
@@ -91,7 +91,8 @@ class LiveSession:
             self._blocks += 1
             modules, self._unknown = self._unknown, {}
             try:
-                outcome = await process.run(self._blocks, code, modules, self._paths, limits)
+                block = {"run": self._blocks, "code": code, "modules": modules, "paths": self._paths, "hosts": hosts}
+                outcome = await process.run(block, limits)
             finally:
                 if not process.trusted and self._held is not None:
                     self._sandbox.retire(*self._held)
@@ -189,19 +190,17 @@ class _Process:
         """Whether it can run no more blocks."""
         return self._killed or self._gone.done()
 
-    async def run(
-        self, number: int, code: str, modules: dict[str, str], paths: Sequence[str], limits: Limits
-    ) -> SessionOutcome:
+    async def run(self, message: dict[str, Any], limits: Limits) -> SessionOutcome:
         """Runs a block of code."""
-        block = self._block = _Block(number, limits)
-        self._modules |= modules.keys()
+        block = self._block = _Block(message["run"], limits)
+        self._modules |= message["modules"].keys()
         self._pipes.start(limits.output_bytes)
         self._set_clock(block, run=True)
         try:
             either: list[asyncio.Future[Any]] = [self._zygote.resume(self._call), self._gone]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             self._look(block)
-            self._pipes.messages.send({"run": number, "code": code, "modules": modules, "paths": paths})
+            self._pipes.messages.send(message)
             block.begun = True
             await block.settled.wait()
         except asyncio.CancelledError:

@@ -13,6 +13,7 @@ from typing import Self
 from mcp_tools.environments.lock import PackageError
 from mcp_tools.environments.store import Environments
 from mcp_tools.errors import IsolationError, UserError
+from mcp_tools.hosts import Carry
 from mcp_tools.packages import is_provided
 from mcp_tools.sandbox.call import WatchedCall
 from mcp_tools.sandbox.environment import Environment, GrantError, packages_of
@@ -71,9 +72,9 @@ class WarmSandbox:
         """
         await self._zygote(Environment())
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         """Runs one call; see `Sandbox`."""
-        return await self._run(job, "call")
+        return await self._run(job, "call", carry)
 
     async def describe(
         self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None
@@ -154,7 +155,7 @@ class WarmSandbox:
                     f"the granted path {grant.path!r} led to {first!r} and is now a link to {grant.real!r}"
                 )
 
-    async def _run(self, job: Job, what: str) -> Outcome:
+    async def _run(self, job: Job, what: str, carry: Carry | None = None) -> Outcome:
         try:
             environment = Environment.of(job, await self._built(job))
             self._check(environment)
@@ -168,7 +169,7 @@ class WarmSandbox:
             except GrantError as error:
                 return self._refusal("denied", str(error))
             try:
-                call = WatchedCall(zygote, self.next_call(), job, what)
+                call = WatchedCall(zygote, self.next_call(), job, what, carry)
             except (TypeError, ValueError, RecursionError) as error:
                 return self._refusal("arguments", f"the arguments are not JSON: {error}")
             outcome, trusted = await call.watch(self.isolation)

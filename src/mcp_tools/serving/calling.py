@@ -20,9 +20,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError
+from mcp_tools.hosts import HostError
 from mcp_tools.library.arguments import read_arguments, validate_arguments
 from mcp_tools.library.dependencies import needs_of
-from mcp_tools.run import limits_of, run_tool
+from mcp_tools.run import Carried, limits_of, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.catalogue import Catalogue, page_of
@@ -57,10 +58,16 @@ class Runner:
     """Runs tools of the library in the sandbox, and says what came of it in the words of MCP."""
 
     def __init__(
-        self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, outputs: ServedOutputs | None = None
+        self,
+        catalogue: Catalogue,
+        sandbox: Sandbox,
+        limits: ServerLimits,
+        outputs: ServedOutputs | None = None,
+        carried: Carried | None = None,
     ) -> None:
         self.sandbox = sandbox
         self.outputs = outputs
+        self._carried = carried
         self._catalogue = catalogue
         self._limits = limits
 
@@ -89,13 +96,24 @@ class Runner:
             if not isinstance(answer, tuple):
                 return answer
             read = answer
-        async with (
-            files_of_call(self.outputs, tool.capabilities.write) as (folder, made),
-            heartbeat(call, tool.name, limits_of(tool, self._limits.call).wall_seconds),
-        ):
-            outcome = await run_tool(
-                tool, arguments, self.sandbox, read=read, write=folder, limits=self._limits.call, needs=needs
-            )
+        limits = self._limits.call
+        try:
+            async with (
+                files_of_call(self.outputs, tool.capabilities.write) as (folder, made),
+                heartbeat(call, tool.name, limits_of(tool, limits).wall_seconds),
+            ):
+                outcome = await run_tool(
+                    tool,
+                    arguments,
+                    self.sandbox,
+                    read=read,
+                    write=folder,
+                    limits=limits,
+                    needs=needs,
+                    carried=self._carried,
+                )
+        except HostError as error:
+            return error_reply("denied", error.message)
         problem, meta = outcome.problem, outcome_meta(outcome)
         self._catalogue.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
         self._catalogue.library.record_calls(outcome.called)

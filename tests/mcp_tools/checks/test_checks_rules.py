@@ -62,7 +62,13 @@ FAULTY = {
     "pickle": Case("allowed-imports", tool(head="import pickle"), "json"),
     "relative import": Case("allowed-imports", tool(head="from . import other"), "stands alone"),
     "late import": Case("allowed-imports", tool("import ctypes\nreturn n"), "native code"),
-    "host": Case("no-hosts", tool(), "api.example.org", Capabilities(hosts=("api.example.org",))),
+    "urllib.request": Case("allowed-imports", tool(head="from urllib import request"), "network"),
+    "pattern of hosts": Case("exact-hosts", tool(), "exact name", Capabilities(hosts=("*.example.org",))),
+    "key without a host": Case("exact-hosts", tool(), "without a host", Capabilities(keys=("WEATHER",))),
+    "name of a key": Case("exact-hosts", tool(), "name of a key", Capabilities(hosts=("a.example",), keys=("a}",))),
+    "socket with hosts": Case(
+        "allowed-imports", tool(head="import http.client"), "no network", Capabilities(hosts=("a.example",))
+    ),
     "missing import": Case("undefined-name", tool("return sqrt(n)"), "import it or define it"),
     "comprehension variable after": Case("undefined-name", tool("x = [i for i in range(n)]\nreturn i + len(x)"), "'i'"),
     "class name in method": Case(
@@ -118,6 +124,12 @@ HONEST = {
 def test_honest_code_raises_no_alarm(source: str) -> None:
     """Not one finding."""
     assert check(source).findings == ()
+
+
+def test_a_tool_with_hosts_may_import_what_sends_requests() -> None:
+    source = tool(head="import urllib.request\nfrom urllib.request import urlopen")
+    assert rules(check(source)) == ["allowed-imports"]
+    assert check(source, capabilities=Capabilities(hosts=("a.example:8443",), keys=("WEATHER",))).ok
 
 
 def test_the_wanted_function_must_be_there_under_its_name() -> None:

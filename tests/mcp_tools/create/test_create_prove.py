@@ -17,6 +17,7 @@ from mcp_tools.approve import run_tests
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
+from mcp_tools.hosts import Carry
 from mcp_tools.library.library import Library
 from mcp_tools.packages import file_packages
 from mcp_tools.run import run_tool
@@ -469,7 +470,7 @@ class Recording:
         self._sandbox = sandbox
         self.ran: list[tuple[str, str, tuple[Path, ...]]] = []
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         self.ran.append((job.source, json.dumps(job.arguments), job.read))
         return await self._sandbox.run(job)
 

@@ -28,7 +28,7 @@ def test_the_definition_is_an_mcp_tool() -> None:
 
 
 def test_hints_say_what_is_enforced_and_not_what_the_file_claims() -> None:
-    """A tool only computes and reads, so all four hints are told; one that may reach a host is in an open world."""
+    """A tool only computes and reads, so all four hints are told; one that may reach a host may change something."""
     assert definition_of(TOOL)["annotations"] == {
         "readOnlyHint": True,
         "destructiveHint": False,
@@ -37,7 +37,7 @@ def test_hints_say_what_is_enforced_and_not_what_the_file_claims() -> None:
     }
     online = dataclasses.replace(TOOL, provenance={"capabilities": {"hosts": ["example.org"]}})
     hints = definition_of(online)["annotations"]
-    assert (hints["openWorldHint"], hints["idempotentHint"], hints["readOnlyHint"]) == (True, False, True)
+    assert hints == {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 
 
 def test_the_hash_covers_what_clients_see_and_nothing_else() -> None:

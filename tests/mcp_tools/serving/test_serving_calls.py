@@ -14,6 +14,7 @@ from desk import Desk, error_of, text_of, tool
 from mcp.shared.exceptions import MCPError
 
 from mcp_tools.errors import IsolationError
+from mcp_tools.hosts import Carry
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.serving.client_call import ServerLimits
@@ -102,7 +103,7 @@ class Broken:
         self.isolation = sandbox.isolation
         self._failure = failure
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         raise self._failure
 
 

@@ -20,13 +20,15 @@ from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings import UNSET, require_header_text
 from agent.configuration.settings_sources import KEYS, require_known, variables
-from agent.configuration.stored_keys import StoredKeys
+from agent.configuration.stored_keys import OF_HOST, StoredKeys
 from agent.errors import SettingsError, UsageError
+from agent.store.redact import SHORTEST_SECRET
 from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 from mcp_tools.errors import os_errors_as
+from mcp_tools.hosts import read_host, read_key_name
 from mcp_tools.small_files import SETTINGS, read_small, toml_of
 from mcp_tools.text import one_line
 
@@ -175,13 +177,29 @@ Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="Name of the key's
 
 
 @keys_app.command("set")
-def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> Result:
+def set_key(
+    name: Name = "OPENAI_API_KEY",
+    host: Annotated[
+        str | None, opt("--host HOST", "A key for created tools, sent to this host alone: {key:NAME} in their code.")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> Result:
     """Asks for a key without showing it, or reads it from a pipe, and stores it."""
+    if host is not None:
+        return _set_host_key(name, host)
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in options.settings().models.values() if model.key}
     if name not in known:  # it would be kept in vain
         usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
         raise UsageError(f"No service uses a key named {name!r}.", remedy=f"One of: {usual}")
+    keys = _keys()
+    place = keys.keep(name, _typed_key(name))
+    told = "the keyring" if place == "keyring" else keys.path
+    wins = f"\nThe exported variable {name} takes precedence over it." if os.environ.get(name) else ""
+    return done(f"Stored in {told}.{wins}", variable=name, place=place)
+
+
+def _typed_key(name: str) -> str:
     typed = typer.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
     value = str(typed).strip()
     if not value:
@@ -190,11 +208,30 @@ def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> R
         require_header_text(value)
     except ValueError as problem:
         raise UsageError(f"This is not a valid key: {problem}.", remedy=f"alita keys set {name}") from None
+    return value
+
+
+def _set_host_key(name: str, host: str) -> Result:
+    try:
+        name, of = read_key_name(name), read_host(host.lower())
+    except ValueError as problem:
+        raise UsageError(f"{problem}.", remedy="alita keys set WEATHER --host api.example.com") from None
+    if of.scheme != "https" and not of.is_local:
+        raise UsageError(f"A key is sent over https only, and {of} is not.", remedy=f"Use --host {of.name}")
+    value = _typed_key(name)
+    if len(value) < SHORTEST_SECRET:  # it could not be masked
+        raise UsageError(f"A key for a host has at least {SHORTEST_SECRET} characters.")
     keys = _keys()
-    place = keys.keep(name, value)
+    place = keys.keep(f"{name}{OF_HOST}{of}", value)
+    for other in _of_hosts(keys, name) - {f"{name}{OF_HOST}{of}"}:
+        keys.drop(other)
     told = "the keyring" if place == "keyring" else keys.path
-    wins = f"\nThe exported variable {name} takes precedence over it." if os.environ.get(name) else ""
-    return done(f"Stored in {told}.{wins}", variable=name, place=place)
+    return done(f"Stored in {told}: {name}, for {of} alone.", name=name, host=str(of), place=place)
+
+
+def _of_hosts(keys: StoredKeys, name: str) -> set[str]:
+    """What the file calls the keys of hosts with this name."""
+    return {kept for kept in keys.places() if kept.startswith(f"{name}{OF_HOST}")}
 
 
 @keys_app.command("list")
@@ -202,15 +239,20 @@ def list_keys(as_json: options.AsJson = False) -> Result:
     """Lists which keys are stored, and where. The keys are not shown."""
     keys = _keys()
     places = keys.places()
-    form = [{"variable": name, "place": place} for name, place in places.items()]
-    rows = [(name, "keyring" if place == "keyring" else str(keys.path)) for name, place in places.items()]
+    form, rows = [], []
+    for kept, place in places.items():
+        name, _, host = kept.partition(OF_HOST)
+        form.append({"variable": name, "place": place} | ({"host": host} if host else {}))
+        rows.append((name, host, "keyring" if place == "keyring" else str(keys.path)))
     return listing(form, rows, "No key is stored. Store one with: alita keys set OPENAI_API_KEY")
 
 
 @keys_app.command("delete")
 def delete_key(name: Name, as_json: options.AsJson = False) -> Result:
     """Deletes a stored key."""
-    if not _keys().drop(name):
+    keys = _keys()
+    dropped = [kept for kept in (name, *_of_hosts(keys, name)) if keys.drop(kept)]
+    if not dropped:
         raise UsageError(f"No key is stored for {name}.", remedy="alita keys list")
     return done(f"Deleted the key of {name}.", deleted=name)
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import closing
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -133,6 +134,8 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
     try:
         await importing
         from agent.cli.serving import ServedAlita
+        from agent.consent.hosts import HostConsent, HostGrants
+        from agent.recorders.journaled_hosts import carried
         from agent.store.redact import Redactor
         from mcp_tools.library.library import Library
         from mcp_tools.server import build_server, serve_stdio
@@ -145,8 +148,16 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings), own.extra if own else None
             outputs = ServedOutputs(settings.data_dir / "served")
+            consent = HostConsent(settings.hosts, HostGrants(settings.data_dir), None)
             server = build_server(
-                library, sandbox, offered=tools, agent=agent, audit=audit, extra=extra, outputs=outputs
+                library,
+                sandbox,
+                offered=tools,
+                agent=agent,
+                audit=audit,
+                extra=extra,
+                outputs=outputs,
+                carried=partial(carried, settings, consent),
             )
             gc.freeze()
             gc.enable()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,26 +16,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
-from agent.cli.confirmations import is_confirmed, is_terminal
+from agent.cli.confirmations import ask_about_host, has_keyboard, is_confirmed, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
 from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
+from agent.consent.hosts import HostConsent, HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
+from agent.recorders.journaled_hosts import carried
 from agent.resources import open_for
 from mcp_tools.approve import Tests, as_written, needed_by, review, run_tests, tests_of, tools_in
 from mcp_tools.approve import approve as approve_tool
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError, os_errors_as
 from mcp_tools.header import declared
+from mcp_tools.hosts import HostError, read_host
 from mcp_tools.library.dependencies import module_names, needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
 from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json, Status, Tool
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -154,16 +158,21 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
         warn_of_isolation(settings, sandbox.isolation)
         made = Outputs(Path(opened.enter_context(tempfile.TemporaryDirectory()), OUTPUTS))
         folder = made.make() if out is not None else None
+        carrying = partial(carried, settings, _host_consent(settings))
         started = time.perf_counter()
         try:
             if isinstance(tool, str):
-                outcome = await run_source(tool, arguments, sandbox, read=read, write=folder, needs=needs)
+                outcome = await run_source(
+                    tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
+                )
             else:
-                outcome = await run_tool(tool, arguments, sandbox, read=read, write=folder, needs=needs)
+                outcome = await run_tool(
+                    tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
+                )
                 library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
             library.record_calls(outcome.called)
-        except (ArgumentsError, RefusedSourceError) as error:
-            kind = "arguments" if isinstance(error, ArgumentsError) else "checks"
+        except (ArgumentsError, RefusedSourceError, HostError) as error:
+            kind = {ArgumentsError: "arguments", RefusedSourceError: "checks"}.get(type(error), "denied")
             return _result(time.perf_counter() - started, sandbox.isolation, error=(kind, str(error)))
         if out is not None:
             await copy_files(made.written_since({}), out)
@@ -246,11 +255,52 @@ def approve(
 
 
 @app.command()
+def hosts(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The tool's name.", autocompletion=tool_names)
+    ] = None,
+    allow: Annotated[bool, opt("--allow", "Allow the tool all hosts and keys that it declares, unasked.")] = False,
+    forget: Annotated[bool, opt("--forget", "Take back what the tool was allowed.")] = False,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Lists the hosts that you allowed tools to reach unasked, allows those of a tool, or takes them back."""
+    settings = options.settings()
+    grants = HostGrants(settings.data_dir)
+    if (allow or forget) and (name is None or (allow and forget)):
+        raise UsageError("Name one tool, with --allow or --forget.", remedy="alita tools hosts NAME --allow")
+    if name is not None and forget:
+        return done(f"{name}: {count_of(grants.forget(name), 'host')} taken back.", forgotten=name)
+    if name is not None and allow:
+        tool = _library(settings).get(name)
+        may = tool.capabilities
+        if tool.status is not Status.VERIFIED or not may.hosts:
+            why = "declares no hosts" if not may.hosts else "is not approved"
+            raise UsageError(f"{name} {why}.", remedy=f"alita tools approve {name}")
+        source = exits.run(needed_by(_library(settings), tool)).version_of(tool)
+        kept = [
+            HostGrant(tool=name, source=source, host=str(read_host(host)), keys=may.keys, writes=True)
+            for host in may.hosts
+        ]
+        grants.keep(kept)
+        return done(f"{name} may reach {', '.join(may.hosts)} unasked.", allowed=[one.model_dump() for one in kept])
+    found = [one for one in grants.all if name in (None, one.tool)]
+    rows = [(one.tool, one.host, "reads and writes" if one.writes else "reads", ", ".join(one.keys)) for one in found]
+    return listing([one.model_dump() for one in found], rows, "No tool may reach a host unasked.")
+
+
+@app.command()
 def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
     """Deletes a tool. Its files are kept with the library's old versions."""
     library = _library(options.settings())
     library.delete(name)
     return done(f"Deleted {name} from {library.folder}.", deleted=name)
+
+
+def _host_consent(settings: Settings) -> HostConsent:
+    """Decides which hosts tools may reach outside of a run: on a terminal, the user is asked."""
+    ask = (lambda asked: ask_about_host(asked, print_note)) if has_keyboard() else None
+    return HostConsent(settings.hosts, HostGrants(settings.data_dir), ask)
 
 
 def _library(settings: Settings) -> Library:
@@ -301,6 +351,7 @@ async def _approve_all(
         print_note("Every tool is already approved.")
     async with AsyncExitStack() as stack:
         opened: list[Sandbox] = []
+        carrying = partial(carried, settings, _host_consent(settings))
 
         async def sandbox() -> Sandbox:
             if not opened:
@@ -309,7 +360,7 @@ async def _approve_all(
 
         for name in _needed_first(library, names):
             try:
-                found = await review(library, name, sandbox, read)
+                found = await review(library, name, sandbox, read, carrying)
                 _show(found)
                 _require_consent(found)
                 approve_tool(library, found)
@@ -360,7 +411,8 @@ def _show(seen: Review) -> None:
         "read files that a call grants": may.read,
         f"import {', '.join(may.packages)}": may.packages,
         f"call {', '.join(may.tools)}": may.tools,
-        f"speak to {', '.join(may.hosts)}": may.hosts,
+        f"send requests to {', '.join(may.hosts)}": may.hosts,
+        f"send them the keys {', '.join(may.keys)}": may.keys,
         f"take {may.seconds or 0:g} seconds": may.seconds,
         f"use {may.memory_mb} MiB of memory": may.memory_mb,
     }
@@ -368,3 +420,5 @@ def _show(seen: Review) -> None:
         print_note(f"  {'may':<10}  {wanted}")
     if seen.tests.passed:
         print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
+    if seen.tests.not_run:
+        print_note(f"  {'':<10}  {len(seen.tests.not_run)} not run: what their hosts answer is not recorded")

@@ -80,6 +80,10 @@ def _encoded(value: Any, limit: int) -> bytes:
 
 
 def _value(job: Job) -> Any:
+    if job.get("hosts"):
+        from .network import asker, open_hosts
+
+        open_hosts(asker())
     try:
         code = compile(job["source"], TOOL_FILE, "exec", dont_inherit=True)
     except UNCOMPILED as error:

@@ -22,6 +22,7 @@ import threading
 from binascii import b2a_base64
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from functools import partial
 from inspect import signature
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
@@ -65,6 +66,7 @@ class Session:
         self._numbers = itertools.count(1)
         self._places = threading.BoundedSemaphore(CALLS_AT_ONCE)
         self._running = 0  # the block under way
+        self._reaches_hosts = False
         self._namespace = ModuleType("__main__")
         self._namespace.__dict__.update({name: _function(name, form, self._ask) for name, form in start["functions"]})
         self._namespace.__dict__["print"] = self._print
@@ -150,6 +152,11 @@ class Session:
         if any(stream is None or stream.closed for stream in (sys.__stdout__, sys.__stderr__)):
             make_streams()
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        if message["hosts"] and not self._reaches_hosts:
+            from .network import open_hosts
+
+            open_hosts(partial(self._ask, "fetch"))
+            self._reaches_hosts = True
         signal.signal(signal.SIGINT, self._interrupted)
         problem, value, data = None, "", None
         self._printed.clear()

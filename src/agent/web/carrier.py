@@ -1,0 +1,329 @@
+"""Carries requests of tools and programs to the hosts that they declare, and puts stored keys in."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import functools
+import html
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, urljoin
+
+from agent import alita_version
+from agent.web.guard import AddressGuard, read_address
+from agent.web.page import WebProblem
+from agent.web.proxy import proxy_for
+from agent.web.response import foreign_errors
+from mcp_tools.hosts import KEY, Host, HostError, HostRequest, read_host, written
+from mcp_tools.network import NetworkError, network_client
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+MOST_REQUESTS = 50
+"""Requests of one call of a tool, or of one program."""
+MOST_BYTES = 10_000_000
+"""Bytes of one response, unpacked; all responses of a call may have five times as many."""
+SECONDS = 30.0
+"""Time limit of one request, redirects included; all requests of a call may take four times as long."""
+REDIRECTS = 10
+SHORTEST_SECRET = 8
+"""Characters from which on a key is looked for in requests; shorter ones are placeholders such as `ollama`."""
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_OF_CONNECTION = frozenset(
+    {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+    | {"content-encoding", "content-length"}
+)
+_FOR_FIRST_HOST = frozenset({"authorization", "cookie"})
+
+
+@dataclass(frozen=True, slots=True)
+class HostKey:
+    """A stored key and the one host that gets it."""
+
+    name: str
+    host: Host
+    value: str = field(repr=False)
+
+
+Refusal = Callable[[Host, HostRequest, tuple[str, ...]], Awaitable[str]]
+"""Says why a host may not get a request that takes keys along; empty if it may."""
+Record = Callable[[dict[str, Json], Callable[[], Awaitable[Json]]], Awaitable[Json]]
+"""Gives what was recorded for a request, or performs it and records the response."""
+
+
+async def _unrecorded(_: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> Json:
+    return await perform()
+
+
+def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
+    """The keys that belong to a host, by name, from all stored keys; one whose host cannot be read is left out."""
+    found = {}
+    for place, value in stored.items():
+        name, mark, host = place.partition("@")
+        if mark and value:
+            try:
+                found[name] = HostKey(name, read_host(host), value)
+            except ValueError:
+                continue
+    return found
+
+
+class Carrier:
+    """Carries the requests of one call, or of one program.
+
+    Each hop of a redirect is judged as a request of its own: only declared hosts, and only addresses that the guard
+    allows. A key is put in for its own host alone, and masked in all that comes back.
+
+    Args:
+        guard: Says which addresses may be connected to.
+        hosts: The declared hosts.
+        keys: The declared keys that are stored.
+        refusal: Asked before each hop.
+        secrets: Texts that no request may carry away.
+        record: Records each exchange.
+        tls: What certificates are checked against; by default what the system trusts.
+        seconds: Time limit of one request.
+    """
+
+    def __init__(
+        self,
+        guard: AddressGuard,
+        hosts: Iterable[Host],
+        keys: Iterable[HostKey],
+        refusal: Refusal,
+        *,
+        secrets: Sequence[str] = (),
+        record: Record | None = None,
+        tls: ssl.SSLContext | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._guard = guard
+        self._hosts = frozenset(hosts)
+        self._keys = {key.name: key for key in keys}
+        self._mask = _Mask(self._keys.values())
+        self._refusal = refusal
+        self._secrets = tuple(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+        self._record = record or _unrecorded
+        self._tls = tls
+        self._limit = seconds
+        self._requests = 0
+        self._bytes_left = 5 * MOST_BYTES
+        self._seconds_left = 4 * seconds
+        self._transport: httpx2.AsyncBaseTransport | None = None
+        self._is_closed = False
+
+    async def carry(self, request: HostRequest) -> Json:
+        """Carry a request out; the response is as in `mcp_tools.hosts.Carry`.
+
+        Raises:
+            HostError: It may not be made, or a limit is reached.
+            WebProblem: It gave nothing.
+        """
+        self._requests += 1
+        if self._is_closed:
+            raise HostError("the call has ended: no request is made for it")
+        if self._requests > MOST_REQUESTS:
+            raise HostError(f"one call may make {MOST_REQUESTS} requests")
+        self._require_no_secret(request)  # before anything of it is recorded
+        return await self._record(request.as_json(), lambda: self._exchange(request))
+
+    async def aclose(self) -> None:
+        """Close the connections; later requests are refused."""
+        self._is_closed = True
+        if self._transport is not None:
+            await self._transport.aclose()
+
+    async def _exchange(self, request: HostRequest) -> Json:
+        hop, used = request, frozenset(_key_names(request))
+        left = self._limit
+        for _ in range(REDIRECTS + 1):
+            address, host = self._judged(hop.url)
+            keys = self._keys_of(hop, host)
+            if why := await self._refusal(host, hop, tuple(sorted(keys))):
+                raise HostError(why)
+            began = time.monotonic()
+            try:
+                response = await self._send(hop, address, keys, min(left, self._seconds_left))
+            except WebProblem as problem:  # its message may quote the address, with the key in it
+                raise WebProblem(problem.reason, self._mask.text(problem.message), remedy="") from None
+            finally:
+                spent = time.monotonic() - began
+                left, self._seconds_left = left - spent, self._seconds_left - spent
+            target = dict(map(tuple, response["headers"])).get("location", "")
+            if response["status"] not in (301, 302, 303, 307, 308) or not target:
+                return response
+            hop = self._redirected(hop, host, response["status"], str(address), target, used)
+        raise HostError(f"{one_line(request.url, 200)} redirects without end")
+
+    def _require_no_secret(self, request: HostRequest) -> None:
+        texts = (request.url, *(value for _, value in request.headers), request.body.decode("utf-8", "replace"))
+        if any(form in text for secret in self._secrets for form in _forms(secret) for text in texts):
+            raise HostError("the request carries a key of the user in clear; write {key:NAME} for a stored key")
+
+    def _judged(self, url: str) -> tuple[httpx2.URL, Host]:
+        try:
+            address = read_address(url)
+        except WebProblem as problem:
+            raise HostError(self._mask.text(problem.message)) from None
+        port = address.port or (443 if address.scheme == "https" else 80)
+        host = Host(address.scheme, address.raw_host.decode("ascii").lower(), port)
+        if host not in self._hosts:
+            known = ", ".join(map(str, sorted(self._hosts))) or "none"
+            raise HostError(f"{host} is not a declared host; declared: {known}")
+        return address, host
+
+    def _keys_of(self, request: HostRequest, host: Host) -> dict[str, HostKey]:
+        """The keys that a request asks for.
+
+        Raises:
+            HostError: A key is unknown, belongs to another host, or is in the wrong place.
+        """
+        head = request.url.partition("?")[0]
+        if KEY.search(head) or KEY.search(request.body.decode("utf-8", "replace")):
+            raise HostError("a key may stand in a header or in the query of the address, nowhere else")
+        found = {}
+        for name in _key_names(request):
+            key = self._keys.get(name)
+            if key is None:
+                raise HostError(
+                    f"the key {name} is not declared, or not stored; the user stores it with: "
+                    f"alita keys set {name} --host {host}"
+                )
+            if key.host != host:
+                raise HostError(f"the key {name} belongs to {key.host}, not to {host}")
+            if host.scheme != "https" and (not host.is_local or proxy_for(host.scheme, host.name)):
+                raise HostError(f"the key {name} is sent over https only")
+            found[name] = key
+        return found
+
+    def _redirected(
+        self, hop: HostRequest, host: Host, status: int, address: str, target: str, used: frozenset[str]
+    ) -> HostRequest:
+        """The next request after a redirect; to another host it takes no key and no credentials along."""
+        try:
+            url = urljoin(address, target.strip()).partition("#")[0]
+        except ValueError:
+            raise HostError(f"{host} redirects to what is no address") from None
+        _, new = self._judged(url)
+        if set(KEY.findall(url)) - used:
+            raise HostError(f"{host} redirects to an address that asks for a key")
+        headers = hop.headers
+        if new != host:
+            headers = tuple(
+                (name, value) for name, value in headers if name not in _FOR_FIRST_HOST and not KEY.search(value)
+            )
+        if status == 303 or (status in (301, 302) and hop.method == "POST"):
+            headers = tuple(pair for pair in headers if not pair[0].startswith("content-"))
+            return HostRequest("HEAD" if hop.method == "HEAD" else "GET", url, headers)
+        return HostRequest(hop.method, url, headers, hop.body)
+
+    async def _send(
+        self, hop: HostRequest, address: httpx2.URL, keys: Mapping[str, HostKey], seconds: float
+    ) -> dict[str, Json]:
+        import httpx2
+
+        shown = one_line(str(address), 200)
+        if seconds <= 0:
+            raise HostError("the requests of this call have used up their time")
+
+        head, mark, query = str(address).partition("?")
+        query = KEY.sub(lambda found: quote(keys[found[1]].value, safe=""), query)
+        headers = [
+            (name.encode(), KEY.sub(lambda found: keys[found[1]].value, value).encode("latin-1"))
+            for name, value in hop.headers
+        ]
+        headers.append((b"accept-encoding", b"gzip, deflate"))
+        if "user-agent" not in dict(hop.headers):
+            headers.append((b"user-agent", f"alita/{alita_version()}".encode()))
+        limits = httpx2.Timeout(seconds, connect=min(seconds, 10.0)).as_dict()
+        with foreign_errors(shown, seconds):
+            request = httpx2.Request(
+                hop.method,
+                f"{head}{mark}{query}",
+                headers=headers,
+                content=hop.body or None,
+                extensions={"timeout": limits},
+            )
+            async with asyncio.timeout(seconds):
+                response = await self._opened().handle_async_request(request)
+                try:
+                    body = await self._body(response, shown)
+                finally:
+                    await response.aclose()
+        pairs = [
+            (self._mask.text(name.decode("latin-1")).lower(), value.decode("latin-1"))
+            for name, value in response.headers.raw
+        ]
+        kept = [[*map(self._mask.text, pair)] for pair in pairs if pair[0] not in _OF_CONNECTION]
+        url = self._mask.text(str(address))
+        return {"status": response.status_code, "url": url, "headers": kept, **written(self._mask.bytes(body))}
+
+    async def _body(self, response: httpx2.Response, shown: str) -> bytes:
+        body = bytearray()
+        async for piece in response.aiter_bytes(65_536):
+            body += piece
+            self._bytes_left -= len(piece)
+            if len(body) > MOST_BYTES or self._bytes_left < 0:
+                raise HostError(f"the response of {shown} is too large: at most {MOST_BYTES:,} bytes are read")
+        return bytes(body)
+
+    def _opened(self) -> httpx2.AsyncBaseTransport:
+        if self._transport is None:
+            from agent.web.transport import Routed
+
+            self._transport = Routed(self._guard, self._tls or _trusted())
+        return self._transport
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """What the system trusts; reading it takes longer than most requests."""
+    import httpx2
+
+    try:
+        return network_client(httpx2.create_ssl_context)
+    except NetworkError as error:
+        raise WebProblem("connection", error.message, remedy=error.remedy) from None
+
+
+def _key_names(request: HostRequest) -> list[str]:
+    texts = (request.url.partition("?")[2], *(value for _, value in request.headers))
+    return [name for text in texts for name in KEY.findall(text)]
+
+
+def _forms(secret: str) -> list[str]:
+    """A key as it may be written in an address, in JSON, in HTML and in base64, longest first."""
+    encoded, quoted = base64.b64encode(secret.encode()).decode(), json.dumps(secret)[1:-1]
+    percent = [quote(secret, safe=""), quote(secret), quote_plus(secret)]
+    percent += [_PERCENT.sub(lambda found: found[0].lower(), one) for one in percent]
+    ways = {secret, *percent, quoted, quoted.replace("/", "\\/"), html.escape(secret), encoded, encoded.rstrip("=")}
+    return sorted(ways, key=len, reverse=True)
+
+
+class _Mask:
+    """Puts the placeholder in place of each key."""
+
+    def __init__(self, keys: Iterable[HostKey]) -> None:
+        self._texts = [(form, f"{{key:{key.name}}}") for key in keys for form in _forms(key.value)]
+        codecs = ("utf-8", "utf-16-le", "utf-16-be")
+        self._bytes = [(form.encode(codec), name.encode(codec)) for form, name in self._texts for codec in codecs]
+
+    def text(self, text: str) -> str:
+        for form, name in self._texts:
+            text = text.replace(form, name)
+        return text
+
+    def bytes(self, data: bytes) -> bytes:
+        for form, name in self._bytes:
+            data = data.replace(form, name)
+        return data
