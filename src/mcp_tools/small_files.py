@@ -12,6 +12,7 @@ import math
 import os
 import stat
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_tools.tool import Json
@@ -47,6 +48,30 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
     if max(found.st_size, len(content)) > limit:  # a file of /proc tells no size
         raise OSError(errno.EFBIG, f"It has more than {limit:,} bytes", str(path))
     return content
+
+
+def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the regular files below a folder, by their names below it; links and special files are left out.
+
+    A file with a second name is a link, too: whoever opened it might be led elsewhere.
+    """
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(found.st_mode):
+                        waiting.append(Path(entry.path))
+                    elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                        yield os.path.relpath(entry.path, folder), found
+        except OSError:  # not there, closed to us, or too deep
+            continue
+
+
+def is_text(name: str) -> bool:
+    """True if the name of a file is valid Unicode."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def leads_out(path: Path, folder: Path) -> bool:

@@ -71,7 +71,7 @@ class House:
 
         async def confirm(asked: Any) -> UserReply | bool:
             self.asked.append(asked)
-            return self.reply
+            return self.reply() if callable(self.reply) else self.reply
 
         self.server.default, self.told = reply, []
         self.desk.confirm = confirm if approve else None
@@ -105,6 +105,13 @@ async def test_a_block_in_the_code_or_an_import_of_a_known_package_declares_it_t
     assert house.asked == [PackagesToInstall(("emoji",), ("emoji 1.0",), (), 0)]
     block = '# /// script\n# dependencies = ["emoji>=1"]\n# ///\n'
     assert (await house.ask(program(code=block + PROGRAM))).text == "HEY"
+
+
+async def test_packages_that_cannot_be_fetched_end_the_step_and_not_the_run(house: House, tmp_path: Path) -> None:
+    house.reply = lambda: not shutil.rmtree(tmp_path / "wheels")  # gone by the time it is fetched
+    answer = await house.ask(program("emoji"), ("run_python", {"code": "print(6 * 7)", "final_answer": "{}"}))
+    assert "The packages are not there: emoji cannot be fetched" in house.told[0]
+    assert answer.text == "42"
 
 
 @pytest.mark.parametrize(

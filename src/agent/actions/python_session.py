@@ -45,7 +45,6 @@ from agent.web.page import SOURCES, WebProblem
 from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
 from mcp_tools.header import declared
 from mcp_tools.hosts import Carry, HostRequest
-from mcp_tools.hosts import HostError as RefusedRequest
 from mcp_tools.library.dependencies import Needs, needs_of, tools_imported
 from mcp_tools.packages import import_name, is_provided
 from mcp_tools.sandbox.inside.scratch import is_full
@@ -161,6 +160,7 @@ class PythonSession:
         It may import the tools, and the modules of servers, whose functions are no tools of the library.
 
         Raises:
+            ModelFixableError: The packages cannot be had.
             StoppedError: The run's time is over.
             IsolationError: The sandbox is broken.
         """
@@ -175,9 +175,11 @@ class PythonSession:
                 session.offer(name, source)
             self._live.tools |= tools.keys()
             if packages and self._environments is not None:
-                session.import_from(await self._environments.ready(packages))
+                session.import_from(await self._built(self._environments, packages))
             before = self._outputs.snapshot() if self._outputs is not None else {}
-            of_copy = Outputs(self._copy.folder).snapshot() if self._copy is not None else {}
+            of_copy = {}
+            if self._copy is not None:  # many files may be in it
+                of_copy = await asyncio.to_thread(Outputs(self._copy.folder).snapshot)
             async with self._budget.within():
                 left = self._budget.seconds_left
                 seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
@@ -190,7 +192,7 @@ class PythonSession:
             if self._outputs is not None and outcome.problem is not None and outcome.problem.kind == "quota":
                 # a folder that cannot be looked through would end every further program
                 self._outputs.remove_new_folders({*before, *(file.name for file in written)})
-            self._remove_new_in_copy(of_copy)
+            await asyncio.to_thread(self._remove_new_in_copy, of_copy)
             return {
                 "outcome": as_plain(outcome),
                 "asked": list(self._asked),
@@ -207,6 +209,12 @@ class PythonSession:
                     await answer(name, arguments)
         self.written = [OutputFile(**file) for file in recorded.get("written", [])]
         return from_plain(SessionOutcome, recorded["outcome"])
+
+    async def _built(self, environments: Environments, packages: Sequence[str]) -> Path:
+        try:
+            return await environments.ready(packages)
+        except AlitaError as error:  # it ends the step, not the run
+            raise ModelFixableError(f"The packages are not there: {error}") from error
 
     def _opened(self, files: Sequence[Path], modules: Mapping[str, str], functions: Sequence[str]) -> Session:
         self._live.host = self._host
@@ -319,7 +327,7 @@ async def run_in_session(state: State, context: Context) -> Update:
                 packages=packages,
                 carry=carry,
             )
-    except (StoppedError, RefusedRequest) as stopped:
+    except (StoppedError, ModelFixableError) as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
     printed = outcome.stdout.strip()
     text = printed or _plain(outcome.value)

@@ -7,8 +7,7 @@ import contextlib
 import os
 import re
 import shutil
-import stat
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -21,6 +20,7 @@ from mcp_tools.errors import os_errors_as
 from mcp_tools.prompt import data_block
 from mcp_tools.sandbox.inside.scratch import remove
 from mcp_tools.sandbox.protocol import OUTPUT_BYTES, OUTPUT_FILES
+from mcp_tools.small_files import is_text, plain_files
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Outputs:
 
     def snapshot(self) -> dict[str, tuple[int, int]]:
         """Return size and time of change of each file."""
-        return {name: (found.st_size, found.st_mtime_ns) for name, found in self._files()}
+        return {name: (found.st_size, found.st_mtime_ns) for name, found in plain_files(self.folder)}
 
     def written_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
         """Return the files that are new or changed, by name."""
@@ -58,8 +58,11 @@ class Outputs:
         return [OutputFile(name, str(self.folder / name), now[name][0]) for name in changed]
 
     def kept_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
-        """Return the files that are new or changed; none are kept if they are more than the folder may hold."""
-        files = self.written_since(before)
+        """Return the files that are new or changed; none are kept if they are more than the folder may hold.
+
+        A file whose name is no text is not among them: nothing could show it.
+        """
+        files = [file for file in self.written_since(before) if is_text(file.name)]
         if files and self.is_full:
             self.remove(files)
             return []
@@ -85,20 +88,6 @@ class Outputs:
         """True if it holds more than programs may leave in it."""
         sizes = [size for size, _ in self.snapshot().values()]
         return len(sizes) > OUTPUT_FILES or sum(sizes) > OUTPUT_BYTES
-
-    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
-        waiting = [self.folder]
-        while waiting:
-            try:
-                with os.scandir(waiting.pop()) as entries:
-                    for entry in entries:
-                        found = entry.stat(follow_symlinks=False)
-                        if stat.S_ISDIR(found.st_mode):
-                            waiting.append(Path(entry.path))
-                        elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-                            yield os.path.relpath(entry.path, self.folder), found
-            except OSError:  # not there, or closed to us
-                continue
 
 
 async def copied(

@@ -121,6 +121,7 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
     if answer:
         found += [("tools made", ", ".join(answer.tools_created)), ("tools used", ", ".join(answer.tools_used))]
         found.append(("set apart", "; ".join(answer.set_apart)))
+        found += [("output", f"{file.path} ({file.size:,} bytes)") for file in answer.outputs]
     found.append(("forked from", run.parent or ""))
     return [(name, value) for name, value in found if value]
 

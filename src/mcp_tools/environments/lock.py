@@ -150,8 +150,10 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
     if not (uv := shutil.which("uv", path=beside) or shutil.which("uv")):
         raise PackageIndexError("uv is not installed, which fetches packages.", remedy="pip install uv")
     own = {"UV_CACHE_DIR": str(cache), "UV_NO_CONFIG": "0", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
-    command = [uv, "--quiet", *arguments, "--python", sys.executable]
-    process = await child.start(command, env=child.environment(*_VARIABLES) | own, stderr=child.PIPE)
+    own |= {"UV_PYTHON": sys.executable, "UV_LINK_MODE": "hardlink"}  # links into the cache would not outlive it
+    process = await child.start(
+        [uv, "--quiet", *arguments], env=child.environment(*_VARIABLES) | own, stderr=child.PIPE
+    )
     try:
         _, errors = await asyncio.wait_for(process.communicate(), seconds)
     except TimeoutError:

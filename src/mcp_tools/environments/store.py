@@ -20,6 +20,7 @@ from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.environments.known import known_packages, near_miss
 from mcp_tools.environments.lock import (
     MAX_LOCK_BYTES,
+    RESOLVE_SECONDS,
     Lock,
     PackageError,
     PackageIndexError,
@@ -32,10 +33,13 @@ from mcp_tools.errors import UserError, os_errors_as
 from mcp_tools.json_file import JsonFile
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES
 from mcp_tools.small_files import read_small
+from mcp_tools.text import one_line
 
 BUILD_SECONDS = 600.0
 MAX_BYTES = 2_000_000_000
 """Of one environment's wheels."""
+_COMPILER_KIB = 2_000_000
+"""The memory of each process that compiles packages: what a stranger's source may take."""
 _READY = ".ready"
 """The file that says that an environment is whole; its time of change is that of its last use."""
 
@@ -169,8 +173,16 @@ class Environments:
             self.built.mkdir(mode=0o755, parents=True, exist_ok=True)
         return self.built
 
-    def remove_unused(self, days: float) -> list[Path]:
-        """Remove environments that no call used for so many days, and what broken builds left."""
+    async def remove_unused(self, days: float) -> list[Path]:
+        """Remove environments that no call used for so many days, what broken builds left, and uv's downloads."""
+        removed = await asyncio.to_thread(self._remove_unused, days)
+        if (cache := self.folder / "cache").exists():
+            said = await run_uv(["cache", "clean"], cache=cache, seconds=RESOLVE_SECONDS)
+            if said is not None:
+                raise UserError(f"{cache} cannot be emptied: {one_line(said, 200)}", remedy="Delete the folder.")
+        return removed
+
+    def _remove_unused(self, days: float) -> list[Path]:
         removed = []
         for place in self.built.glob("*"):
             if place.is_dir() and not place.is_symlink():
@@ -247,7 +259,8 @@ def _finish(draft: Path, place: Path) -> None:
 
 async def _compile(folder: Path) -> None:
     """Has packages compiled by a process that goes on when we end: the first call need not wait for it."""
-    command = ["sh", "-c", 'nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
+    limits = f"ulimit -v {_COMPILER_KIB}; ulimit -t {BUILD_SECONDS:.0f}"
+    command = ["sh", "-c", f'{limits}; nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
     process = await child.start([*command, child.executable(), str(folder)], env=child.environment())
     await process.wait()
 

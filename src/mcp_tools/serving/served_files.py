@@ -6,22 +6,22 @@ import asyncio
 import base64
 import contextlib
 import mimetypes
-import os
 import shutil
-import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote
 
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import UserError, os_errors_as
 from mcp_tools.sandbox.inside.scratch import remove
-from mcp_tools.small_files import read_small
+from mcp_tools.small_files import is_text, plain_files, read_small
 from mcp_tools.tool import Json
 
 MAX_FILES = 50
+MAX_KEPT = 4_000_000_000
+"""Bytes of files that were too large to embed."""
 _EMBEDDED_BYTES, _EMBEDDED_TOTAL = 1_000_000, 2_000_000
 _KEPT_SECONDS = 7 * 86_400
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -31,7 +31,7 @@ class ServedOutputs:
     """The folder into which served tools write, one call at a time, so that each result has its own files.
 
     Args:
-        folder: Where files are kept that are too large to embed, for a week.
+        folder: Where files are kept that are too large to embed: for a week, and the newest 4 GB.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,18 +68,33 @@ class ServedOutputs:
                     shutil.rmtree(old, ignore_errors=True)
             return Path(tempfile.mkdtemp(prefix="calls-", dir=self._folder))
 
+    def _room_for(self, size: int) -> Path:
+        """Make a folder for files that are kept; the oldest ones go if there would be too many bytes."""
+        kept = [
+            (folder.lstat().st_mtime, sum(found.st_size for _, found in plain_files(folder)), folder)
+            for folder in self._folder.glob("kept-*")
+        ]
+        total = size + sum(held for _, held, _ in kept)
+        for _, held, folder in sorted(kept):
+            if total <= MAX_KEPT:
+                break
+            shutil.rmtree(folder, ignore_errors=True)
+            total -= held
+        return Path(tempfile.mkdtemp(prefix="kept-", dir=self._folder))
+
     def _collected(self, current: Path) -> list[dict[str, Json]]:
         """The content blocks of what a call left, which is taken out of its folder."""
         content: list[dict[str, Json]] = []
         kept: Path | None = None
         embedded = 0
-        for name, size in sorted(_files(current))[:MAX_FILES]:
+        files = sorted((name, found.st_size) for name, found in plain_files(current) if is_text(name))
+        for name, size in files[:MAX_FILES]:
             path = current / name
             if size <= _EMBEDDED_BYTES and embedded + size <= _EMBEDDED_TOTAL:
                 embedded += size
                 content.append(_embedded(name, read_small(path, _EMBEDDED_BYTES)))
                 continue
-            kept = kept or Path(tempfile.mkdtemp(prefix="kept-", dir=self._folder))
+            kept = kept or self._room_for(sum(size for _, size in files))
             target = kept / name
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
@@ -121,15 +136,3 @@ def _embedded(name: str, data: bytes) -> dict[str, Json]:
 def _type(name: str) -> dict[str, Json]:
     kind = mimetypes.guess_type(name)[0]
     return {"mimeType": kind} if kind else {}
-
-
-def _files(folder: Path) -> Iterator[tuple[str, int]]:
-    """The plain files below a folder; links and special files are none."""
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            with contextlib.suppress(OSError, UnicodeEncodeError):  # too long a path, or a name that is no text
-                found = path.lstat()
-                str(path).encode()
-                if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-                    yield str(path.relative_to(folder)), found.st_size

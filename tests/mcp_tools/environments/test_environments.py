@@ -170,8 +170,10 @@ async def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing(environme
 async def test_unused_environments_are_removed(environments: Environments) -> None:
     environments.allow(await environments.plan(["loud-words"]))
     place = await environments.ready(["loud-words"])
-    assert environments.remove_unused(days=1) == []
-    assert environments.remove_unused(days=0) == [place.parent]
+    assert await environments.remove_unused(days=1) == []
+    assert [*(environments.folder / "cache").rglob("*.whl"), *(environments.folder / "cache").rglob("*.py")] == []
+    assert (place / "loud_words.py").exists()  # what was built does not need what was fetched
+    assert await environments.remove_unused(days=0) == [place.parent]
     assert (await environments.ready(["loud-words"])).exists()
 
 
@@ -283,7 +285,7 @@ async def test_an_environment_that_is_half_removed_is_built_anew(environments: E
     (place / "loud_words.py").unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shutil.rmtree", lambda *_, **__: None)  # as if it was killed here
-        environments.remove_unused(days=0)
+        await environments.remove_unused(days=0)
     assert (await environments.ready(["loud-words"]) / "loud_words.py").exists()
 
 

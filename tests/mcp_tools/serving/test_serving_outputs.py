@@ -54,6 +54,17 @@ async def test_a_large_file_is_a_link_and_what_is_no_plain_file_is_nothing(desk:
     assert (again.structured_content or {})["stdout"] == "[]\n"
 
 
+async def test_of_large_files_the_newest_are_kept(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_tools.serving.served_files.MAX_KEPT", 3_000_000)
+    source = "open('big', 'w').write('x' * 1_100_000); print('done')"
+    async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
+        for _ in range(4):
+            result = await client.call_tool("run_code", {"source": source, "writes_files": True})
+    kept = list((tmp_path / "served").glob("kept-*/big"))
+    assert len(kept) == 2
+    assert Path(urlsplit(str(parts(result)[0][1].uri)).path) in kept
+
+
 async def test_odd_names_and_deep_folders_spoil_no_later_call(desk: Desk, tmp_path: Path) -> None:
     source = "import os\nopen(b'\\xff', 'w').close()\nopen('fine', 'w').close()\n"
     source += "for _ in range(30):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n    open('f' * 250, 'w')\n"

@@ -63,7 +63,7 @@ def prune(
     as_json: options.AsJson = False,
 ) -> Result:
     """Removes installed packages that were not used for a while; they are installed again when they are needed."""
-    removed = _environments().remove_unused(days)
+    removed = exits.run(_environments().remove_unused(days))
     return done(f"Removed {count_of(len(removed), 'environment')}.", removed=[str(path) for path in removed])
 
 
