@@ -86,7 +86,7 @@ SHELLS = [
 ]
 CASES = {
     "commands": ([""], {command.name for command in COMMANDS}),
-    "what a command leads to": (["tools", ""], {"list", "show", "search", "run", "check", "approve", "delete"}),
+    "what a command leads to": (["packages", ""], {"list", "allow", "forget", "prune"}),
     "the beginning of a tool": (["tools", "show", "fib"], {"fibonacci"}),
     "a second tool": (["tools", "approve", "fibonacci", "f"], {"fibonacci", "fizz_buzz"}),
     "runs": (["runs", "show", ""], {"261121-104055-k3f9"}),
