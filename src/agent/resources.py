@@ -42,9 +42,9 @@ MOST_PYTHONS = 4
 
 def environments_of(settings: Settings, tell: Callable[[str], None]) -> Environments:
     """The packages that programs and tools of this user may have."""
-    from mcp_tools.environments.store import Environments
+    from mcp_tools.environments.store import FOLDER, Environments
 
-    return Environments(settings.data_dir / "environments", tell)
+    return Environments(settings.data_dir / FOLDER, tell)
 
 
 async def open_for(settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Sandbox:

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -23,6 +23,7 @@ from agent.configuration.settings import COPY, EARLIER, FOLDER, FOLLOWS, HOME, N
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
 from agent.consent.hosts import HostGrants
+from agent.consent.policy import Policy
 from agent.context import Context
 from agent.conversation import Transcript, UserFile, programs_in, variables_of
 from agent.errors import AlitaError, StoppedError, StorageError
@@ -297,6 +298,7 @@ class Running:
             packages=self.settings.packages,
             hosts=self.settings.hosts,
             host_grants=HostGrants(self.settings.data_dir) if live else None,
+            policy=partial(Policy.read, self.settings.config_dir) if live else None,
             say=self._refused,
         )
         workspace = Workspace((journal.home if self._is_first else self._home) / WORKSPACE)
@@ -339,7 +341,14 @@ class Running:
             apart=self._apart,
             guard=guard,
             web=web,
-            hosts=JournaledHosts(self.settings if live else None, journal, consent, budget),
+            hosts=JournaledHosts(
+                self.settings if live else None,
+                journal,
+                consent,
+                budget,
+                guard,
+                is_closed="search" in self.settings.without,
+            ),
             browser=JournaledBrowser(self.settings, self._home / PICTURES, journal, budget, self.tell, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
@@ -562,7 +571,7 @@ class Running:
                 self._keep_transcript(answer)
             await self._opened.aclose()
             if self.live:
-                ended = replace(self.run, status=answer.status, answer=answer)
+                ended = replace(self.run, status=answer.status, answer=self.redactor.values(answer))
                 await asyncio.to_thread(save_run, self.settings.runs_dir, ended)
         except StorageError as problem:
             self.tell(Note(f"the run was not saved: {problem.message}"))

@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -85,16 +86,17 @@ async def review(
 ) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
 
-    The tests of a tool that reads files may read those of `read`. Those of an edited source may ask its hosts, through
-    `carried`, for what is not recorded; it is recorded then.
+    The tests of a tool that reads files may read those of `read`. `carried` permits them; those of an edited source may
+    ask its hosts through it for what is not recorded, which is recorded then.
 
     Raises:
         UnknownToolError: There is no such tool.
         LibraryError: Its files are damaged beyond that, or no schema can be derived.
+        AlitaError: `carried` does not permit what it needs.
     """
     standing = library.standing(name)
     is_edited = isinstance(standing, Flaw)
-    tool = await _rederived(library, standing, open_sandbox) if isinstance(standing, Flaw) else standing
+    tool = await _rederived(library, standing, open_sandbox, carried) if isinstance(standing, Flaw) else standing
     needs, lacking = Needs(), ""
     try:
         needs = await needed_by(library, tool)
@@ -106,7 +108,7 @@ async def review(
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors), *filter(None, [lacking])]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
-        tests = await run_tests(tool, await open_sandbox(), read, needs, carried if is_edited else None)
+        tests = await run_tests(tool, await open_sandbox(), read, needs, carried, asks_hosts=is_edited)
         if tests.exchanges:
             kept = [*_exchanges(tool), *tests.exchanges]
             tool = replace(tool, provenance={**tool.provenance, EXCHANGES: kept})
@@ -168,14 +170,15 @@ def as_written(library: Library, name: str) -> Tool:
     return tool
 
 
-async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
+async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open, carried: Carried | None) -> Tool:
     name = flaw.name
     tool = as_written(library, name)
     _require_none(_check_obstacles(tool), library, name)
     needs = await needed_by(library, tool)
     sandbox = await open_sandbox()
     packages = needs.and_packages(imported(tool.source, tool.capabilities.packages))
-    described = await sandbox.describe(tool.source, name, packages=packages, modules=needs.modules)
+    async with carried(tool, needs) if carried else nullcontext():
+        described = await sandbox.describe(tool.source, name, packages=packages, modules=needs.modules)
     if isinstance(described, Problem):
         raise LibraryError(
             f"no schema can be derived from {name}.py: {described.message}", remedy=f"correct {library.path(name)}"
@@ -211,10 +214,13 @@ async def run_tests(
     read: Sequence[Path] = (),
     needs: Needs = Needs(),  # noqa: B008 - frozen
     carried: Carried | None = None,
+    *,
+    asks_hosts: bool = True,
 ) -> Tests:
     """Runs the tests of a tool, which may read what is granted if the tool reads files.
 
-    Its hosts are asked through `carried` for what is not recorded. Without it, such tests are not run.
+    Each is permitted by `carried`, through which its hosts are asked for what is not recorded, if they may be asked.
+    Otherwise such tests are not run.
     """
     done, room = Tests(), KEPT_BYTES - len(json.dumps(_exchanges(tool)))
     granted = tuple(path.absolute() for path in read) if tool.capabilities.read else ()
@@ -231,8 +237,9 @@ async def run_tests(
             limits=limits_of(tool, Limits()),
         )
         carry = recorded(_exchanges(tool)) if tool.capabilities.hosts else None
-        outcome = await sandbox.run(job, carry=carry)
-        if is_unrecorded(outcome) and carried is not None:
+        async with carried(tool, needs) if carried else nullcontext():
+            outcome = await sandbox.run(job, carry=carry)
+        if is_unrecorded(outcome) and carried is not None and asks_hosts:
             async with carried(tool, needs) as carry:
                 outcome = await sandbox.run(job, carry=carry)
             size = len(json.dumps(outcome.exchanges))

@@ -6,10 +6,12 @@
     │   ├── IsolationError     the machine offers no acceptable isolation, or a layer failed       (exit 2)
     │   ├── LibraryError       the tool library cannot be read or written                          (exit 1)
     │   ├── UnknownToolError   no tool of that name                                                   (exit 2)
+    │   ├── PolicyError        the user's policy file is wrong                                        (exit 2)
     │   ├── ServersFileError   a settings file of external servers, or one entry, cannot be used       (exit 2)
     │   └── ServerError        an external server cannot be started, reached or understood             (exit 1)
     ├── ModelFixableError  the model can fix it: the message goes back to the model as an observation
-    │   └── ArgumentsError     arguments that do not fit a tool's inputSchema
+    │   ├── ArgumentsError     arguments that do not fit a tool's inputSchema
+    │   └── NotPermittedError  a call needs what it may not use
     └── (anything else)    a bug: its traceback is saved in the trace, and it is raised again
 
 `agent.errors` continues this tree for models, runs and settings.
@@ -66,6 +68,12 @@ class UnknownToolError(UserError):
     exit_code = 2
 
 
+class PolicyError(UserError):
+    """The user's policy file cannot be read, or a rule in it is wrong: what needs a capability does not run."""
+
+    exit_code = 2
+
+
 class ServersFileError(UserError):
     """A settings file of external servers, or one entry of it, cannot be used as it is."""
 
@@ -89,6 +97,10 @@ class ModelFixableError(AlitaError):
 
 class ArgumentsError(ModelFixableError):
     """Arguments that do not fit a tool's inputSchema; the message names each misfit."""
+
+
+class NotPermittedError(ModelFixableError):
+    """A call needs what the user's policy, or the user, does not permit."""
 
 
 class StoppedError(AlitaError):

@@ -81,7 +81,9 @@ def read_host(text: str) -> Host:
     found = _HOST.fullmatch(text)
     scheme, name, port = (found[1] or "https", found[2], found[3]) if found else ("", "", "")
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{text!r:.80} is not a host: write one exact name such as api.example.com or localhost:8000")
+        raise ValueError(
+            f"{text!r:.80} is not a host: write one exact name in lower case, such as api.example.com or localhost:8000"
+        )
     number = int(port) if port else _PORTS[scheme]
     if not 0 < number < 65_536:
         raise ValueError(f"{text!r:.80} has no possible port")
@@ -184,9 +186,9 @@ Carry = Callable[[HostRequest], Awaitable[Json]]
 `AlitaError` that it raises becomes an error in the code that asked."""
 
 
-def without_cookies(response: Json) -> Json:
-    """A response as it is kept with a tool, which others may get: without what signs its user in."""
-    return {**response, "headers": [pair for pair in response["headers"] if pair[0] != "set-cookie"]}
+def without_cookies(exchanged: Json) -> Json:
+    """A request or response as it is kept with a tool, which others may get: without what signs its user in."""
+    return {**exchanged, "headers": [pair for pair in exchanged["headers"] if pair[0] not in ("cookie", "set-cookie")]}
 
 
 def recorded(exchanges: Json) -> Carry:
@@ -222,8 +224,8 @@ def _is_text(value: Json) -> bool:
 
 
 def _key(request: dict[str, Json]) -> str:
-    """Equal for requests that get the same response: the name of the client does not matter."""
+    """Equal for requests that get the same response: the name of the client, and cookies, do not matter."""
     headers = request.get("headers")
     pairs = headers if isinstance(headers, list) else []
-    own = [pair for pair in pairs if isinstance(pair, list) and pair[:1] != ["user-agent"]]
+    own = [pair for pair in pairs if isinstance(pair, list) and pair[:1] not in (["user-agent"], ["cookie"])]
     return json.dumps([request.get("method"), request.get("url"), own, request.get("body")], sort_keys=True)

@@ -6,8 +6,9 @@ import ast
 import functools
 import importlib.util
 import re
+import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
@@ -23,6 +24,20 @@ IMPORT_NAMES = {
     "pymupdf": "fitz",
     "biopython": "Bio",
     "python-chess": "chess",
+    "python-stdnum": "stdnum",
+    "python-barcode": "barcode",
+    "python-slugify": "slugify",
+    "python-igraph": "igraph",
+    "pycryptodome": "Crypto",
+    "pyjwt": "jwt",
+    "pyshp": "shapefile",
+    "pynacl": "nacl",
+    "umap-learn": "umap",
+    "imbalanced-learn": "imblearn",
+    "zxing-cpp": "zxingcpp",
+    "odfpy": "odf",
+    "levenshtein": "Levenshtein",
+    "gitpython": "git",
 }
 """What a distribution is imported as, where that is not its own name."""
 
@@ -56,8 +71,11 @@ def _is_there(module: str) -> bool:
 
 def import_name(package: str) -> str:
     """What a distribution is imported as, from its name or a requirement such as `numpy>=2`: the top module."""
-    name = _name_of(package)
-    return IMPORT_NAMES.get(re.sub(r"[-_.]+", "-", name).lower(), name.replace("-", "_").partition(".")[0])
+    return IMPORT_NAMES.get(_normal(package), _name_of(package).replace("-", "_").partition(".")[0])
+
+
+def _normal(requirement: str) -> str:
+    return re.sub(r"[-_.]+", "-", _name_of(requirement)).lower()
 
 
 def _name_of(requirement: str) -> str:
@@ -98,11 +116,21 @@ def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
     if not packages:
         return ()
     tops, names = _imports(source)
-    wanted = {package for package in packages if import_name(package) in tops}
+    wanted = {package for package in packages if import_name(package) in tops} | unplaced(tops, packages)
     for package, functions in _BEHIND.items():
         if package in wanted:
             wanted |= {name for function, behind in functions.items() if function in names for name in behind}
     return tuple(package for package in packages if package in wanted)
+
+
+def unplaced(modules: Collection[str], packages: Iterable[str]) -> set[str]:
+    """The packages that may bring a module of another name than their own: both have no other explanation."""
+    packages = [*packages]
+    known = {"", *sys.stdlib_module_names, *map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES, *packages))}
+    if known.issuperset(modules):
+        return set()
+    named = {*IMPORT_NAMES, *BASE_PACKAGES, *FILE_PACKAGES}
+    return {one for one in packages if _normal(one) not in named and import_name(one) not in modules}
 
 
 def needed(declared: Iterable[str], sources: Iterable[str]) -> tuple[str, ...]:

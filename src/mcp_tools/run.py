@@ -19,7 +19,8 @@ from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
 Carried = Callable[[Tool, Needs], AbstractAsyncContextManager[Carry | None]]
-"""Opens the carrier for one call of a tool and of what it imports; it reaches the hosts that the tool declares."""
+"""Permits one call of a tool and of what it imports, and opens what carries its requests to the hosts that the tool
+declares. It raises an `AlitaError` if the user does not permit the call."""
 
 
 class RefusedSourceError(ModelFixableError):
@@ -50,6 +51,7 @@ async def run_tool(
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.
         HostError: A host that it declares cannot be read.
+        AlitaError: `carried` does not permit the call.
     """
     validate_arguments(tool.name, tool.input_schema, arguments)
     granted = tuple(path.absolute() for path in read)
@@ -102,6 +104,7 @@ async def run_source(
         RefusedSourceError: It does not pass the checks.
         ArgumentsError: The arguments do not fit the function.
         HostError: A host that it declares cannot be read.
+        AlitaError: `carried` does not permit the call.
     """
     header = declared(source)
     packages = (*header.packages, *(file_packages() if read else ()))
@@ -112,7 +115,9 @@ async def run_source(
     entry = Source(source).entry
     assert entry is not None, "the checks let only sources with a public function pass"
     packages = needs.and_packages(imported(source, capabilities.packages))
-    described = await sandbox.describe(source, entry.name, packages=packages, modules=needs.modules)
+    draft = Tool(entry.name, "", {}, {}, source, provenance={"capabilities": asdict(capabilities)})
+    async with carried(draft, needs) if carried else nullcontext():
+        described = await sandbox.describe(source, entry.name, packages=packages, modules=needs.modules)
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
     tool = described.as_tool(source, {"capabilities": asdict(capabilities)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.configuration.settings_sources import read_settings
+from agent.configuration.stored_keys import StoredKeys
 from agent.errors import ModelAuthError, ModelUnknownError, ModelUnreachableError, StorageError, UsageError
 from agent.events import ModelCalled, StepStarted, ToolCalled, ToolRegistered
 from agent.store.own_runs import OwnRuns
@@ -135,6 +136,18 @@ async def test_a_wrong_key_is_told_and_stands_nowhere(desk, openai_server):
     written = [path.read_bytes() for path in desk.home.rglob("*") if path.is_file()]
     assert written
     assert not any(key.encode() in content for content in written)
+
+
+async def test_a_key_in_an_error_of_others_stands_nowhere(desk, openai_server):
+    """Nor is it shown: a server behind the endpoint may know another key of the user."""
+    StoredKeys(desk.home / "config").keep("WEATHER@a.example", "weather-4711-s3cret")
+    openai_server.fail(404, "the route for weather-4711-s3cret is gone")
+    with pytest.raises(ModelUnknownError) as told:
+        await desk.ask(QUESTION, model="tiny-1", base_url=openai_server.url, api_key="k")
+    assert "4711" not in str(told.value)
+    files = [path for path in desk.home.rglob("*") if path.is_file() and path.name != "keys.json"]
+    assert any(path.name == "run.json" for path in files)
+    assert not any(b"weather-4711" in path.read_bytes() for path in files)
 
 
 BAD = {

@@ -107,6 +107,15 @@ async def test_a_block_in_the_code_or_an_import_of_a_known_package_declares_it_t
     assert (await house.ask(program(code=block + PROGRAM))).text == "HEY"
 
 
+async def test_a_declared_package_may_bring_a_module_of_any_name(house: House, tmp_path: Path) -> None:
+    write_wheel(tmp_path / "wheels", "loud-words", files={"shouty.py": "def shout(text):\n    return text.upper()\n"})
+    code = with_declared(TOOL.replace("emoji", "shouty"), ["loud-words"])
+    answer = await house.ask(("create_tool", {"code": code, "arguments": {"text": "hey"}, "final_answer": "{}"}))
+    assert (answer.text, answer.tools_created) == ("HEY", ("shout_text",)), house.told
+    house.question = QUESTION.replace("hey", "ho")
+    assert (await house.ask()).text == "HO"
+
+
 async def test_packages_that_cannot_be_fetched_end_the_step_and_not_the_run(house: House, tmp_path: Path) -> None:
     house.reply = lambda: not shutil.rmtree(tmp_path / "wheels")  # gone by the time it is fetched
     answer = await house.ask(program("emoji"), ("run_python", {"code": "print(6 * 7)", "final_answer": "{}"}))
@@ -150,7 +159,10 @@ async def test_the_index_is_asked_of_an_unknown_name_only_if_the_user_agrees(hou
     await house.ask(program("my-secret-4711", code="pass"))
     assert "my-secret-4711 may not be installed: the user does not allow it" in house.told[0]
     await house.ask(program("my-secret-4711", code="pass"), packages="auto")
-    assert "few people use it; to allow it: alita packages allow my-secret-4711" in house.told[0]
+    assert (
+        "few people use it: take a well-known package instead; to allow it: alita packages allow my-secret-4711"
+        in house.told[0]
+    )
     assert "my-secret" not in house.desk.notes
 
 

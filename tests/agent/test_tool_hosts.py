@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,9 +132,10 @@ async def test_a_tool_is_proved_with_what_its_host_answered_and_approved_without
         "hosts": [house.web.url],
         "final_answer": "{}",
     }
-    answer = await house.ask(("create_tool", call), tests=TESTS)
+    answer = await house.ask(("create_tool", call), tests=TESTS, approval="ask")
     assert (answer.text, answer.tools_created) == ("21", ("degrees_now",)), house.told
     assert house.web.paths() == ["/t?q=Oxmere"]
+    assert f"it may send requests to {house.web.url} (the setting hosts (ask))" in house.asked[1].checks
     kept = house.desk.library.get("degrees_now")
     assert kept.capabilities.hosts == (house.web.url,)
     assert f'# hosts = ["{house.web.url}"]' in kept.source
@@ -183,10 +185,9 @@ async def test_a_kept_tool_is_asked_about_until_it_is_allowed_for_good(house: Ho
         (False, {}, "GET http://127.0.0.1:{port} is not allowed: the user does not allow it"),
         (UserReply(False, "use the table"), {}, "the user says: use the table"),
         (True, {"hosts": "never"}, "the setting hosts is never"),
-        (True, {"approve": False}, "nobody can be asked here; to allow it: ask on a terminal"),
-        (True, {"without": "search"}, "no host is reached in this run"),
+        (True, {"approve": False}, "nobody can be asked here; to allow it: add to "),
     ],
-    ids=["no", "no because", "never", "nobody", "without the web"],
+    ids=["no", "no because", "never", "nobody"],
 )
 async def test_what_is_not_allowed_is_not_asked_for_and_the_model_is_told(
     house: House, reply: Any, flags: dict[str, Any], said: str
@@ -196,6 +197,36 @@ async def test_what_is_not_allowed_is_not_asked_for_and_the_model_is_told(
     assert answer.text == "given up"
     assert said.format(port=house.web.port) in house.told[0]
     assert house.web.requests == []
+
+
+@pytest.mark.parametrize("way", ["program", "imported tool", "tool", "new tool"])
+async def test_a_run_without_searches_reaches_no_host_in_any_way(house: House, way: str) -> None:
+    keep_tool(house, is_asked=False)
+    code = "from degrees_now import degrees_now\nprint(degrees_now('Oxmere'))"
+    given = {"code": source_for(house.web).replace("degrees_now", "degrees_then"), "arguments": {"place": "Oxmere"}}
+    call = {
+        "program": house.run(),
+        "imported tool": house.run(code),
+        "tool": ("degrees_now", {"place": "Oxmere", "final_answer": "{}"}),
+        "new tool": ("create_tool", {**given, "hosts": [house.web.url], "final_answer": "{}"}),
+    }[way]
+    answer = await house.ask(call, without="search")
+    assert answer.text == "given up"
+    assert f"{house.web.url} cannot be reached: this run goes without searches" in house.told[0]
+    assert (house.asked, house.web.requests) == ([], [])
+    assert (await house.desk.replay(answer.run_id)).steps == answer.steps
+
+
+async def test_in_a_benchmark_no_copy_of_its_answers_is_reached(house: House) -> None:
+    house.web.page("/leak", "rows of gaia-benchmark/GAIA")
+    leaked = house.run(house.program.replace("/t?q=Oxmere", "/leak"))
+    asking = house.run(house.program.replace("/t?q=Oxmere", "/t?q=gaia-benchmark"))
+    answer = await house.ask(leaked, asking, leak_guard=True)
+    assert answer.text == "given up"
+    assert "/leak is not shown" in house.told[0]
+    assert "gaia-benchmark is not opened" in house.told[1]
+    assert house.web.paths() == ["/leak"]
+    assert "rows of" not in "".join(path.read_text() for path in house.desk.home.rglob("journal.jsonl"))
 
 
 async def test_a_program_reaches_what_it_declares_alone(house: House) -> None:
@@ -211,7 +242,7 @@ async def test_a_program_reaches_what_it_declares_alone(house: House) -> None:
     assert "Name the hosts in `hosts`" in sixth
     assert (first, fifth) == ("21", "21")
     assert "This program declares no hosts" in second
-    assert f"{house.web.url} is not a declared host; declared: api.example.com" in third
+    assert f"{house.web.url} is not a declared host; declare it as " in third
     assert "is not a host: write one exact name" in fourth
     assert (len(house.web.requests), len(house.asked)) == (2, 1)
     assert (await house.desk.replay(answer.run_id)).steps == answer.steps
@@ -329,7 +360,7 @@ DOUBLED = '''def doubled_degrees(place: str) -> int:
     ("hosts", "said"),
     [
         ([], "network is not granted"),
-        (["api.example.com"], "{url} is not a declared host; declared: api.example.com"),
+        (["api.example.com"], "is not a declared host; declare it as '{url}' (declared: https://api.example.com)"),
         (["{url}"], ""),
     ],
     ids=["none", "another", "the same"],
@@ -408,6 +439,85 @@ async def test_a_run_that_resumes_repeats_no_request(house: House) -> None:
     assert (resumed.text, house.told) == ("given up", ["21\n22"])
     assert house.web.paths() == ["/t?q=Oxmere", "/slow", "/slow"]
     assert len(house.asked) == 1
+
+
+async def test_a_run_that_resumes_sends_nothing_twice_that_may_change_something(house: House) -> None:
+    """What was cut off may have been done: the code is told, and may send it once more."""
+    released = threading.Event()
+
+    def slow(_: Asked) -> Answer:
+        released.wait(20)
+        return Answer(200, "late")
+
+    house.web.route("/order", slow)
+    house.web.route("/quick", lambda _: Answer(200, "done"))
+    code = f"""
+from urllib.request import Request, urlopen
+for path in ("/quick", "/quick", "/order", "/order"):
+    try:
+        print(urlopen(Request("{house.web.url}" + path, b"x", method="POST")).read().decode())
+    except OSError as error:
+        print(error)
+"""
+
+    async def cut_off(alita: Any) -> Any:
+        asking = asyncio.create_task(alita.ask(QUESTION))
+        while "/order" not in house.web.paths():  # noqa: ASYNC110 - the server is in another thread
+            await asyncio.sleep(0.05)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        return alita.newest
+
+    stopped = await house.ask(house.run(code, final_answer=""), work=cut_off)
+    released.set()
+    await house.desk.resume(stopped.run_id)
+    _, first, second, *third, last, _ = house.told[0].splitlines()
+    assert (first, second, last) == ("done", "done", "late")
+    assert "POST may have been sent before the run was cut off, and is not sent again" in " ".join(third)
+    assert house.web.paths() == ["/quick", "/quick", "/order", "/order"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_reached"),
+    [
+        ("{'X-Own': 'one'}", True),
+        ("{'Authorization': 'Bearer abc', 'Accept': 'text/csv'}", True),
+        ("{'X-Own': open(PATH).read().strip()}", False),
+        ("{'User-Agent': open(PATH).read().strip()}", False),
+        ("{'X-' + open(PATH).read().strip(): 'one'}", False),
+    ],
+    ids=["written", "usual", "value", "client", "name"],
+)
+async def test_by_setting_no_header_takes_along_what_the_program_does_not_say(
+    house: House, tmp_path: Path, headers: str, is_reached: bool
+) -> None:
+    attached = tmp_path / "a.txt"
+    attached.write_text("Quillfeather4711\n")
+    code = (
+        f"from urllib.request import Request, urlopen\nPATH = {str(attached)!r}\n"
+        f"print(urlopen(Request('{house.web.url}/t?q=Oxmere', headers={headers})).read().decode())"
+    )
+    house.web.route("/t", lambda _: Answer(200, "21"))
+    await house.ask(house.run(code, final_answer=""), hosts="auto", approve=False, files=[attached])
+    assert bool(house.web.requests) == is_reached, house.told
+    if not is_reached:
+        assert "nobody can be asked here" in house.told[0]
+
+
+@pytest.mark.parametrize("place", ["Oxmere", "Quillfeather4711"], ids=["asked for", "attached"])
+async def test_by_setting_no_tool_takes_along_what_the_user_attached(house: House, tmp_path: Path, place: str) -> None:
+    """Unless the user allowed it that host for good."""
+    keep_tool(house, is_asked=False)
+    attached = tmp_path / "a.txt"
+    attached.write_text("Quillfeather4711\n")
+    call = "degrees_now", {"place": place, "final_answer": "{}"}
+    answer = await house.ask(call, hosts="auto", approve=False, files=[attached])
+    assert (answer.text == "21", bool(house.web.requests)) == ((True, True) if place == "Oxmere" else (False, False))
+    if place != "Oxmere":
+        assert "nobody can be asked here; to allow it: alita tools hosts degrees_now --allow" in house.told[0]
+        house.reply = UserReply(True, scope="always")
+        assert (await house.ask(call, hosts="auto", files=[attached])).text == "21"
+        assert (await house.ask(call, hosts="auto", approve=False, files=[attached])).text == "21"
 
 
 async def test_by_setting_nothing_is_reached_that_only_foreign_text_asks_for(house: House) -> None:

@@ -15,7 +15,7 @@ from mcp_tools.checks.check import check
 from mcp_tools.definition import canonical
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.approvals import ApprovedHashes
-from mcp_tools.library.dependencies import module_names, needs_of
+from mcp_tools.library.dependencies import Needs, module_names, needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.backends import open_sandbox
@@ -196,3 +196,12 @@ async def test_a_tool_imports_only_declared_tools(tools: tuple[str, ...], ok: bo
     source = f'def first(n: int) -> int:\n    """Compute."""\n    from {name} import {name}\n\n    return {name}(n)\n'
     rules = {finding.rule for finding in check(source, capabilities=Capabilities(tools=tools)).findings}
     assert ("allowed-imports" in rules) != ok
+
+
+async def test_a_version_is_of_each_source_under_its_name() -> None:
+    """Two imported tools that change places are another version: what the user allowed for good was for the old one."""
+    caller, one, two = (Tool(name, "", {}, {}, source) for name, source in (("c", "c"), ("a", "1"), ("b", "2")))
+    swapped = (replace(one, source=two.source), replace(two, source=one.source))
+    assert Needs((one, two)).version_of(caller) == Needs((two, one)).version_of(caller)
+    assert Needs((one, two)).version_of(caller) != Needs(swapped).version_of(caller)
+    assert Needs().version_of(caller) == caller.source_hash

@@ -46,9 +46,11 @@ def server() -> None:
 
     async def run() -> None:
         servers = Servers([expand(entry, os.environ, Path.cwd())], os.environ)
-        async with asyncio.timeout(60):  # a busy machine takes its time to start it
-            while not await servers.search("add", 5):
-                await asyncio.sleep(0.1)
+        for _ in range(600):  # a busy machine takes its time to start it
+            if await servers.search("add", 5):
+                break
+            await asyncio.sleep(0.1)
+        assert await servers.search("add", 5), servers.notes()
         await servers.aclose()
 
     asyncio.run(run())

@@ -42,7 +42,14 @@ from agent.store.journal import Journal, made_by
 from agent.strategy import Update
 from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
-from mcp_tools.errors import AlitaError, LibraryError, ModelFixableError, StoppedError, UnknownToolError
+from mcp_tools.errors import (
+    AlitaError,
+    LibraryError,
+    ModelFixableError,
+    NotPermittedError,
+    StoppedError,
+    UnknownToolError,
+)
 from mcp_tools.header import declared
 from mcp_tools.hosts import Carry, HostRequest
 from mcp_tools.library.dependencies import Needs, needs_of, tools_imported
@@ -154,8 +161,11 @@ class PythonSession:
         servers: Mapping[str, str] | None = None,
         packages: Sequence[str] = (),
         carry: Carry | None = None,
+        seconds: float | None = None,
     ) -> SessionOutcome:
         """Runs a block, with packages that the user allowed; `carry` answers its requests to hosts.
+
+        `seconds`: the time that it declares, if that is more than usual.
 
         It may import the tools, and the modules of servers, whose functions are no tools of the library.
 
@@ -182,8 +192,8 @@ class PythonSession:
                 of_copy = await asyncio.to_thread(Outputs(self._copy.folder).snapshot)
             async with self._budget.within():
                 left = self._budget.seconds_left
-                seconds = LIMITS.wall_seconds if left is None else max(0.5, min(LIMITS.wall_seconds, left))
-                limits = replace(LIMITS, wall_seconds=seconds)
+                most = max(LIMITS.wall_seconds, seconds or 0)
+                limits = replace(LIMITS, wall_seconds=most if left is None else max(0.5, min(most, left)))
                 outcome = await session.run(code, limits=limits, hosts=carry is not None)
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=outcome.fresh or not was_there), False
@@ -293,6 +303,12 @@ _SEARCHED_TOOLS = 3 * _FOUND_TOOLS
 """Drafts may be among them."""
 _LONGEST_TEXT = 2_000_000
 _LONGEST_PATH = 1_000
+_USUAL = frozenset({"accept", "authorization", "content-type", "cookie", "user-agent"})
+"""Headers that clients name themselves."""
+_OF_CLIENTS = re.compile(
+    r"user-agent: (?:Python-urllib|python-requests|python-httpx)/[\d.]{1,10}|accept: (?:\*/\*|application/json)|"
+    r"content-type: (?:application/json|application/x-www-form-urlencoded|text/plain)(?:; ?charset=utf-8)?"
+)
 _NO_NETWORK = "Name the hosts in `hosts`, and use urllib.request, requests or httpx."
 _LOST = "The session was started anew: variables of earlier programs are gone."
 
@@ -310,13 +326,13 @@ async def run_in_session(state: State, context: Context) -> Update:
         packages = needs.and_packages(packages_of(decision.code, {**own, **needs.modules, **servers}))
     except LibraryError as wrong:
         return {"steps": [step(state, ok=False, finding=f"Not run: {wrong}")]}
-    if may.hosts and "search" in state.get("without", []):
-        return {"steps": [step(state, ok=False, finding="Not run: no host is reached in this run.")]}
+    if (may.memory_mb or 0) > LIMITS.memory_mb:
+        refused = f"Not run: a program has {LIMITS.memory_mb:,} MiB of memory; a tool may declare more."
+        return {"steps": [step(state, ok=False, finding=refused)]}
     packages = tuple(one for one in packages if not is_provided(one))
-    if packages and (why := await context.consent.refusal_of_packages(packages)):
-        return {"steps": [step(state, ok=False, finding=f"Not run: {why}")]}
+    who = HostToReach("", "", "", imports=tuple(needs.modules))
     try:
-        async with context.hosts.of_code(HostToReach("", "", ""), may, doubts_of(state, context)) as carry:
+        async with context.hosts.of_code(who, may, packages, doubts_of(state, context)) as carry:
             outcome = await context.python.run(
                 decision.code,
                 files=granted(state, context),
@@ -326,7 +342,10 @@ async def run_in_session(state: State, context: Context) -> Update:
                 answer=host.answer,
                 packages=packages,
                 carry=carry,
+                seconds=may.seconds,
             )
+    except NotPermittedError as refused:
+        return {"steps": [step(state, ok=False, finding=f"Not run: {refused.message}")]}
     except (StoppedError, ModelFixableError) as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
     printed = outcome.stdout.strip()
@@ -396,16 +415,21 @@ def doubts_of(state: State, context: Context, *, programs: bool = True) -> Calla
     """Says whether foreign text may be what asks for a request, or the request may carry the user's own away."""
 
     def doubts(request: HostRequest) -> bool:
-        origins, body = origins_of(state, context), request.body.decode("utf-8", "replace")
-        verdict = of_address(request.url, origins)
-        if verdict == FINE and body:
-            verdict = of_typed(body, request.url, origins)
+        origins, text = origins_of(state, context), context.python.text
+        sent = [request.body.decode("utf-8", "replace"), *_own_in_headers(request, text)]
+        typed = (of_typed(one, request.url, origins) for one in sent)
+        verdict = next((one for one in (of_address(request.url, origins), *typed) if one != FINE), FINE)
         if programs:
-            values = [request.url, *([body] if body else [])]
-            verdict = of_program(verdict, values, context.python.text, origins)
+            verdict = of_program(verdict, [request.url, *filter(None, sent)], text, origins)
         return verdict != FINE
 
     return doubts
+
+
+def _own_in_headers(request: HostRequest, text: ProgramText) -> list[str]:
+    """What a program puts into headers: values, and names that do not stand in its text; not what clients send."""
+    own = [pair for pair in request.headers if not _OF_CLIENTS.fullmatch(": ".join(pair))]
+    return [value for _, value in own] + [name for name, _ in own if name not in _USUAL and not text.holds_name(name)]
 
 
 def _unseen(code: str, state: State, context: Context) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.actions.server_tools import ALL_TOOLS, FOLDED, arranged, external_of
 from agent.answer import OutputFile
@@ -20,7 +21,7 @@ from agent.state import State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
-from mcp_tools.errors import ArgumentsError, LibraryError
+from mcp_tools.errors import ArgumentsError, LibraryError, NotPermittedError
 from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.prompt import data_block
@@ -28,6 +29,9 @@ from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool, call_text
+
+if TYPE_CHECKING:
+    from agent.recorders.journaled_hosts import Doubts
 
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
@@ -83,9 +87,17 @@ class CallResult:
 
 
 async def call_tool(
-    context: Context, tool: Tool, arguments: dict[str, Json], *, read: Sequence[Path] = ()
+    context: Context,
+    tool: Tool,
+    arguments: dict[str, Json],
+    *,
+    read: Sequence[Path] = (),
+    doubts: Doubts | None = None,
 ) -> CallResult:
-    """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on."""
+    """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on.
+
+    Of its requests to hosts, those that `doubts` names are asked about.
+    """
     shown = call_text(tool.name, arguments)
     granted = read if tool.capabilities.read else ()
 
@@ -96,14 +108,14 @@ async def call_tool(
         return CallResult(False, None, f"{shown} was not called: {lacking}")
 
     async def run(folder: Path | None) -> Outcome:
-        carried = context.hosts.of_tool
+        carried = partial(context.hosts.of_tool, doubts)
         return await run_tool(
             tool, arguments, context.sandbox, read=granted, write=folder, needs=needs, carried=carried
         )
 
     try:
         outcome, files = await with_outputs(context, tool.capabilities.write, run)
-    except (ArgumentsError, HostError) as misfit:
+    except (ArgumentsError, HostError, NotPermittedError) as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
     problem = outcome.problem

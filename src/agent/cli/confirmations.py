@@ -22,6 +22,7 @@ from mcp_tools.text import count_of, printable
 if TYPE_CHECKING:
     from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
+    from agent.consent.capabilities import CapabilityToUse
     from agent.consent.consent import Asked, PackagesToInstall, ToolToApprove, UserReply
     from agent.consent.external_tools import ConfiguredServers
     from agent.consent.hosts import HostToReach
@@ -188,6 +189,7 @@ async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
 
     Of a long tool or call, the beginning is shown at first; `m` shows the rest.
     """
+    from agent.consent.capabilities import CapabilityToUse
     from agent.consent.consent import PackagesToInstall, ToolToApprove
     from agent.consent.hosts import HostToReach
 
@@ -195,8 +197,8 @@ async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
         return await _ask_whether_kept(asked, screen, always=always)
     if isinstance(asked, PackagesToInstall):
         return await _ask_about_packages(asked, screen)
-    if isinstance(asked, HostToReach):
-        return await ask_about_host(asked, screen.note, spoken=screen.spoken)
+    if isinstance(asked, HostToReach | CapabilityToUse):
+        return await ask_about_call(asked, screen.note, spoken=screen.spoken)
     call = str(asked.arguments.get("action") or json.dumps(asked.arguments))
     what = asked.tool or (call.partition("(")[0] if asked.name == "use_tool" else asked.name)
     screen.note(f"\n{_escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {_escaped(call[:MAX_CALL])}")
@@ -239,11 +241,23 @@ async def _ask_about_packages(asked: PackagesToInstall, screen: Screen) -> UserR
     return await _reply(await choose("Allow it from now on?", CHOICES, spoken=screen.spoken))
 
 
+async def ask_about_call(
+    asked: HostToReach | CapabilityToUse, note: Callable[[str], None], *, spoken: bool = False
+) -> UserReply:
+    """Ask whether a tool or program may reach a host, or use what else it declares."""
+    from agent.consent.hosts import HostToReach
+
+    if isinstance(asked, HostToReach):
+        return await ask_about_host(asked, note, spoken=spoken)
+    note(f"\n{_escaped(_caller(asked.tool))} wants to {_escaped(' and '.join(asked.uses))}.")
+    return await _reply(await choose("Allow it?", CHOICES, spoken=spoken))
+
+
 async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spoken: bool = False) -> UserReply:
     """Ask whether a tool or program may reach a host."""
     from agent.consent.hosts import NEW_TOOL
 
-    who = "A program" if not asked.tool else "The new tool" if asked.tool == NEW_TOOL else f"The tool {asked.tool}"
+    who = _caller(asked.tool)
     who += ", which you did not approve," if asked.is_doubtful and asked.tool not in ("", NEW_TOOL) else ""
     keys = f", with the key {', '.join(asked.keys)}" if asked.keys else ""
     note(f"\n{_escaped(who)} wants to send a request to {_escaped(asked.host)} ({asked.method}{_escaped(keys)}).")
@@ -254,6 +268,12 @@ async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spo
     if chosen == "a":
         note(f"To take it back: alita tools hosts {asked.tool} --forget")
     return await _reply(chosen)
+
+
+def _caller(tool: str) -> str:
+    from agent.consent.hosts import NEW_TOOL
+
+    return "A program" if not tool else "The new tool" if tool == NEW_TOOL else f"The tool {tool}"
 
 
 async def _reply(chosen: str) -> UserReply:

@@ -42,6 +42,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("traces", "runs:traces_app", "show a run's steps and calls, in the terminal or as HTML"),
     Command("tools", "tools:app", "list, show, search, run, check, approve and delete tools"),
     Command("packages", "packages:app", "list, allow, forget and prune packages of programs and tools"),
+    Command("policy", "policy:app", "show the rules for what tools may use, and what decides about one"),
     Command("files", "files:app", "show a file as the agent reads it"),
     Command("mcp", "mcp:app", "connect to MCP servers; install alita in other programs"),
     Command("serve", "serve:app", "serve the tools to MCP clients"),

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
+from agent.consent.capabilities import CallConsent, CapabilityToUse, Need, Permit, needs_in
 from agent.consent.grants import Grants
-from agent.consent.hosts import HostConsent, HostGrants, HostToReach
+from agent.consent.hosts import HostGrants, HostToReach
 from agent.consent.named_paths import MAX_PATH, REFUSAL
+from agent.consent.policy import Policy, ReadPolicy
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.errors import AlitaError
@@ -100,7 +102,7 @@ class UserReply:
     """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
 
 
-Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach
+Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach | CapabilityToUse
 Confirm = Callable[[Asked], Awaitable[UserReply | bool]]
 """Asks the user. True and False are short for replies without a reason."""
 NOT_APPROVED = "it was not approved"
@@ -131,13 +133,17 @@ class Consent:
     """Of requests to declared hosts; see `HostConsent`."""
     host_grants: HostGrants | None = None
     """The hosts that the user allowed for good; None in a replay."""
+    policy: ReadPolicy | None = None
+    """Reads the user's policy; None in a replay."""
     say: Callable[[str], None] = lambda _: None
     """Passes the reason of a refused call on as a message of the user."""
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
         self._of_tools: dict[str, str] = {}
-        self._of_hosts = HostConsent(self.hosts, self.host_grants, None if self.confirm is None else self._reply)
+        policy = self.policy or (lambda: Policy(Path()))
+        ask = None if self.confirm is None else self._reply
+        self._of_calls = CallConsent(self.hosts, self.host_grants, policy, self.environments, ask)
 
     async def _reply(self, asked: Asked) -> UserReply:
         """Ask the user. Without one, the reply is no."""
@@ -178,6 +184,7 @@ class Consent:
         if self.approval is None:
             return ""
         if tool.source_hash not in self._of_tools:
+            self._of_calls.concerns(needs_in(tool.capabilities), is_new=False)  # a wrong policy is no recorded reply
 
             async def perform() -> Json:
                 reason = await self._decided(tool)
@@ -191,7 +198,10 @@ class Consent:
 
     async def _decided(self, tool: Tool) -> str:
         if self.approval == "ask" and self.confirm is not None:
-            reply = await self._reply(proposal_of(tool))
+            needs = needs_in(tool.capabilities, tool.capabilities.packages)
+            who = HostToReach(tool.name, "", "", source=tool.source_hash, imports=tool.capabilities.tools)
+            uses = self._of_calls.explained(who, needs, is_new=False)
+            reply = await self._reply(proposal_of(tool, uses))
             return (
                 "" if reply.allowed else f"{NOT_APPROVED}; {USER_SAID}{reply.reason}" if reply.reason else NOT_APPROVED
             )
@@ -201,21 +211,24 @@ class Consent:
             "ask": "approval is set to ask, and nobody could be asked; --approve auto keeps it",
         }[self.approval or "auto"]
 
-    async def refusal_of_packages(self, packages: Sequence[str]) -> str:
-        """Why packages are not installed for this run; empty if they are there or may be. The journal holds it."""
-        wanted = sorted({*packages})
+    async def refusal_of_packages(self, packages: Sequence[str], *, asks: bool = False) -> str:
+        """Why packages are not installed for this run; empty if they are there or may be. The journal holds it.
+
+        `asks`: the user is asked, whatever the setting says.
+        """
+        wanted, mode = sorted({*packages}), "ask" if asks else self.packages
 
         async def perform() -> Json:
             assert self.environments is not None
             try:
                 unknown = self.environments.unknown(wanted)
                 names = PackagesToInstall(tuple(wanted), (), unknown, 0)
-                if unknown and (why := await self._refused_packages(names)):
+                if unknown and (why := await self._refused_packages(names, mode)):
                     return why
                 plan = await self.environments.plan(wanted)
                 new = tuple(map(str, plan.new))
                 asked = PackagesToInstall(plan.wanted, new, plan.unknown, plan.size)
-                if new and (why := await self._refused_packages(asked)):
+                if new and (why := await self._refused_packages(asked, mode)):
                     return why
                 if plan.new:
                     await asyncio.to_thread(self.environments.allow, plan)
@@ -227,14 +240,14 @@ class Consent:
             return ""
         return str(await self.journal.call("packages", {"packages": wanted}, perform))
 
-    async def _refused_packages(self, asked: PackagesToInstall) -> str:
+    async def _refused_packages(self, asked: PackagesToInstall, mode: str) -> str:
         """Why packages are not looked up, or not installed: a name that few use may be made up, or carry a secret."""
         why = f"{', '.join(asked.releases or asked.unknown)} may not be installed: "
         how = f"to allow it: alita packages allow {shlex.join(asked.wanted)}"  # `>` would write a file
-        if self.packages == "never":
+        if mode == "never":
             return f"{why}the setting packages is never"
-        if self.packages == "auto":
-            return f"{why}few people use it; {how}" if asked.unknown else ""
+        if mode == "auto":
+            return f"{why}few people use it: take a well-known package instead; {how}" if asked.unknown else ""
         if self.confirm is None:
             return f"{why}nobody can be asked here; {how}"
         reply = await self._reply(asked)
@@ -242,11 +255,35 @@ class Consent:
             return ""
         return f"{why}the user does not allow it" + (f"; {USER_SAID}{reply.reason}" if reply.reason else "")
 
+    async def permit(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> Permit:
+        """Decide about a call before it is made; see `CallConsent.permit`. The journal holds it.
+
+        Raises:
+            PolicyError: The policy file is wrong.
+        """
+        request: dict[str, Json] = {"tool": who.tool, "needs": [[*need] for need in needs], "new": is_new}
+        if not self._of_calls.concerns(needs, is_new=is_new) and not (needs and self.journal.holds("permit", request)):
+            return Permit()
+
+        async def perform() -> Json:
+            found = await self._of_calls.permit(who, needs, is_new=is_new)
+            return {"refusal": found.refusal, "packages": [*found.packages], "asks": found.asks}
+
+        said = await self.journal.call("permit", request, perform)
+        return Permit(said["refusal"], tuple(said["packages"]), said["asks"])
+
+    @property
+    def may_allow_hosts(self) -> bool:
+        """True if a request to a host may be allowed unasked, so that it matters who asks for it."""
+        return self._of_calls.hosts.may_allow
+
     async def refusal_of_host(self, asked: HostToReach) -> str:
         """Why a declared host is not reached; empty if it may be. The journal holds it."""
         request: dict[str, Json] = {"tool": asked.tool, "host": asked.host, "keys": [*asked.keys]}
         request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
-        return str(await self.journal.call("hosts", request, lambda: self._of_hosts.refusal(asked)))
+        request |= {"foreign": True} if asked.is_foreign else {}
+        self._of_calls.concerns([("hosts", asked.host)], is_new=False)  # a wrong policy is no recorded reply
+        return str(await self.journal.call("hosts", request, lambda: self._of_calls.hosts.refusal(asked)))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
         """Why an external tool is not called; empty where it may be."""
@@ -271,8 +308,8 @@ class Consent:
         return ""
 
 
-def proposal_of(tool: Tool) -> ToolToApprove:
-    """What someone is shown who decides about a tool."""
+def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
+    """What someone is shown who decides about a tool; `uses`: what it may use, with what decides about each."""
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
     by_examiner = sum(test.get("origin") != "docstring" for test in tests)
@@ -281,6 +318,7 @@ def proposal_of(tool: Tool) -> ToolToApprove:
         checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
     if "mutants" in evidence:
         checks.append(f"the tests caught {evidence['killed']} of {evidence['mutants']} deliberate bugs")
+    checks += [f"it may {use} ({decider})" for use, decider in uses]
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
     return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks))
 

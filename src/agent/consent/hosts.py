@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
+from agent.consent.policy import addition
 from mcp_tools.errors import LibraryError, os_errors_as
 from mcp_tools.hosts import READING
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
     from agent.consent.consent import ApprovalMode, UserReply
+    from agent.consent.policy import ReadPolicy, Value, Verdict
 
 FILE = "hosts.json"
 NEW_TOOL = "the new tool"
@@ -36,7 +38,18 @@ class HostToReach:
     source: str = ""
     """The hash of the tool's source and of what it imports, if the user may allow it for good."""
     is_doubtful: bool = False
-    """True if `auto` does not cover it: the tool is not approved, or foreign text may be what asks for it."""
+    """True if neither `auto` nor a rule allows it: nobody approved the tool."""
+    is_foreign: bool = False
+    """True if foreign text may be what asks for it: `auto` and rules with `*` do not allow it."""
+    is_new: bool = False
+    """True while the user is about to approve it: no rule lends it a key."""
+    imports: tuple[str, ...] = field(default=(), compare=False)
+    """The tools that it imports, by name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that rules are held against: its own, which is empty for a program and a new tool, and theirs."""
+        return ("" if self.tool == NEW_TOOL else self.tool, *self.imports)
 
     @property
     def is_writing(self) -> bool:
@@ -113,26 +126,38 @@ class HostConsent:
     Args:
         mode: `auto` allows declared hosts. Keys, and what is doubtful, are asked about all the same.
         grants: The hosts that the user allowed for good.
+        policy: Reads the user's policy. Its first rule that fits comes before the mode; `deny` before the grants, too.
         ask: Asks the user; None where nobody can be asked.
     """
 
-    def __init__(self, mode: ApprovalMode, grants: HostGrants | None, ask: Ask | None) -> None:
-        self._mode, self._grants, self._ask = mode, grants, ask
+    def __init__(self, mode: ApprovalMode, grants: HostGrants | None, policy: ReadPolicy, ask: Ask | None) -> None:
+        self._mode, self._grants, self._policy, self._ask = mode, grants, policy, ask
         self._replies: dict[tuple[object, ...], UserReply] = {}
         self._turn = asyncio.Lock()
 
     async def refusal(self, asked: HostToReach) -> str:
-        """Why a host may not be reached; empty if it may be."""
+        """Why a host may not be reached; empty if it may be.
+
+        Raises:
+            PolicyError: The policy file is wrong.
+        """
         keys = f" with the key {', '.join(asked.keys)}" if asked.keys else ""
         why = f"{asked.method} {asked.host}{keys} is not allowed: "
-        if self._mode == "never":
+        rules = self._rules(asked)
+        if denying := next((rule for rule in rules if rule is not None and rule.decision == "deny"), None):
+            return f"{why}{denying} denies it"
+        if all(rule is not None and rule.decision == "allow" for rule in rules):
+            return ""
+        is_asked = any(rule is not None and rule.decision == "ask" for rule in rules)
+        if self._mode == "never" and not is_asked:
             return f"{why}the setting hosts is never"
         if self._grants is not None and await asyncio.to_thread(self._grants.cover, asked):
             return ""
-        if self._mode == "auto" and not asked.keys and not asked.is_doubtful:
+        if self._mode == "auto" and not is_asked and not asked.keys and not (asked.is_doubtful or asked.is_foreign):
             return ""
         if self._ask is None:
-            how = f"alita tools hosts {asked.tool} --allow" if asked.source else "ask on a terminal"
+            rule = f"add to {self._policy().path.name}: {addition(asked.tool, _needs(asked))}"
+            how = f"alita tools hosts {asked.tool} --allow" if asked.source else rule
             return f"{why}nobody can be asked here; to allow it: {how}"
         key = (asked.tool, asked.source, asked.host, asked.keys, asked.is_writing)
         async with self._turn:  # threads that ask for the same host ask the user once
@@ -143,6 +168,29 @@ class HostConsent:
             return f"{why}the user does not allow it" + (f"; the user says: {reply.reason}" if reply.reason else "")
         return ""
 
+    def _rules(self, asked: HostToReach) -> list[Verdict | None]:
+        """The rules that decide about the host and about each key."""
+        policy, needs = self._policy(), _needs(asked)
+        lends = {"hosts": not asked.is_doubtful, "keys": not asked.is_doubtful and not asked.is_new}
+        return [
+            policy.decide(asked.names, *need, may_allow=lends[need[0]], is_exact=asked.is_foreign) for need in needs
+        ]
+
+    @property
+    def may_allow(self) -> bool:
+        """True if a request may be allowed unasked, so that it matters who asks for it."""
+        return self._mode == "auto" or self._policy().speaks_of("hosts")
+
+    def decider(self, who: HostToReach, need: tuple[str, object]) -> str:
+        """The name of what decides about a host or key without a rule."""
+        kind, value = need
+        if any(
+            (one.tool, one.source) == (who.tool, who.source) and value in ((one.host,) if kind == "hosts" else one.keys)
+            for one in (self._grants.all if self._grants is not None else [])
+        ):
+            return "allowed for good"
+        return f"the setting hosts ({self._mode})"
+
     async def _reply(self, asked: HostToReach, ask: Ask) -> UserReply:
         reply = await ask(asked)
         if reply.allowed and reply.scope == "always" and asked.source and self._grants is not None:
@@ -151,3 +199,7 @@ class HostConsent:
             )
             await asyncio.to_thread(self._grants.keep, [kept])
         return reply
+
+
+def _needs(asked: HostToReach) -> list[tuple[str, Value]]:
+    return [("hosts", asked.host), *(("keys", key) for key in asked.keys)]

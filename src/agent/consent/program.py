@@ -88,6 +88,10 @@ class ProgramText:
         """True if a value stands in the text, or is one of those that a loop of the text goes through."""
         return value in self._values
 
+    def holds_name(self, name: str) -> bool:
+        """True if a name stands in the text, in capitals or not."""
+        return any(len(value) == len(name) and value.lower() == name for value in self._values)
+
     def _add(self, bag: Bag) -> None:
         for value in map(str, bag):
             parts = (part.strip() for line in value.splitlines() for part in (line, *line.split(), *line.split(",")))

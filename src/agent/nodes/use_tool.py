@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.actions.python_session import doubts_of
 from agent.actions.server_tools import FOLDED, SERVER_TOOL, definition, external_named
 from agent.actions.tools import call_external, call_tool, ruling_on
 from agent.consent.permission import unless_wanted
@@ -34,7 +35,8 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
             tool = await context.library.get(decision.tool)
         except (UnknownToolError, LibraryError) as gone:
             return failed(state, context, str(gone), gone.message)
-        result = await call_tool(context, tool, with_paths(decision.arguments, state), read=granted(state, context))
+        arguments, doubts = with_paths(decision.arguments, state), doubts_of(state, context, programs=False)
+        result = await call_tool(context, tool, arguments, read=granted(state, context), doubts=doubts)
     pictures, told = await seen_pictures(result.places, context, state["question"], is_read=False)
     note = " ".join(filter(None, [kept_whole(state, context, result.text), listing(result.files)]))
     finding = f"{result.finding}\n{told}" if told else result.finding

@@ -1,16 +1,25 @@
-"""The hosts that a run's tools and programs reach: each exchange is recorded, and a replay makes none."""
+"""Calls of tools and programs: permitted first, then their requests to hosts, which are recorded and replayed."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.configuration.stored_keys import OF_HOST
-from agent.consent.hosts import HostConsent, HostToReach
+from agent.consent.capabilities import AskUser, CallConsent, needs_in
+from agent.consent.hosts import HostGrants, HostToReach
+from agent.consent.policy import Policy
+from mcp_tools.environments.store import FOLDER as ENVIRONMENTS
+from mcp_tools.environments.store import Environments, granting
+from mcp_tools.errors import NotPermittedError
 from mcp_tools.hosts import Carry, Host, HostError, HostRequest, read_host
 from mcp_tools.library.dependencies import Needs
+from mcp_tools.packages import imported, is_provided
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 if TYPE_CHECKING:
@@ -18,7 +27,8 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.consent.consent import Consent
     from agent.store.journal import Journal
-    from agent.web.carrier import Record
+    from agent.web.carrier import Record, Sends
+    from agent.web.leak_guard import LeakGuard
 
 KIND = "host"
 Doubts = Callable[[HostRequest], bool]
@@ -29,7 +39,21 @@ def whoever_is(tool: Tool, needs: Needs) -> HostToReach:
     """The tool as the user is asked about it, without host and method."""
     is_approved = tool.status is Status.VERIFIED
     source = needs.version_of(tool) if is_approved else ""
-    return HostToReach(tool.name, "", "", source=source, is_doubtful=not is_approved)
+    imports = tuple(needs.modules)
+    return HostToReach(tool.name, "", "", source=source, is_doubtful=not is_approved, imports=imports)
+
+
+def packages_of_call(tool: Tool, needs: Needs) -> tuple[str, ...]:
+    """The packages that a call imports, with those of the tools that it imports; a program has all that it declares."""
+    if not tool.name:
+        return needs.and_packages(tool.capabilities.packages)
+    return needs.and_packages(imported(tool.source, tool.capabilities.packages))
+
+
+def in_force(tool: Tool) -> Capabilities:
+    """The capabilities that count: time and memory only of an approved tool."""
+    may = tool.capabilities
+    return may if tool.status is Status.VERIFIED else replace(may, seconds=None, memory_mb=None)
 
 
 @asynccontextmanager
@@ -40,10 +64,11 @@ async def carrying(
     refusal_of: Callable[[HostToReach], Awaitable[str]],
     record: Record | None = None,
     doubts: Doubts | None = None,
+    leaks: LeakGuard | None = None,
 ) -> AsyncIterator[Carry | None]:
     """What carries the requests of one call or program, with the user's keys and guard; None if it needs no hosts.
 
-    With `doubts`, requests of which it says so are asked about even where the setting is `auto`.
+    With `doubts`, requests of which it says so are asked about even where others are allowed unasked.
 
     Raises:
         HostError: A declared host cannot be read.
@@ -56,8 +81,8 @@ async def carrying(
 
     async def refusal(host: Host, request: HostRequest, keys: tuple[str, ...]) -> str:
         asked = replace(who, host=str(host), method=request.method, keys=keys)
-        if doubts is not None and settings.hosts == "auto":
-            asked = replace(asked, is_doubtful=doubts(request))
+        if doubts is not None:
+            asked = replace(asked, is_foreign=doubts(request))
         return await refusal_of(asked)
 
     hosts = _declared_hosts(needs)
@@ -69,6 +94,7 @@ async def carrying(
         refusal,
         secrets=settings.secrets,
         record=record,
+        leaks=leaks,
     )
     async with aclosing(carrier):
         yield carrier.carry
@@ -81,21 +107,61 @@ def _declared_hosts(needs: Capabilities) -> list[Host]:
         raise HostError(f"a declared host is wrong: {error}") from None
 
 
-def carried(
-    settings: Settings, consent: HostConsent, tool: Tool, needs: Needs
-) -> AbstractAsyncContextManager[Carry | None]:
-    """What carries the requests of one call of a tool outside of a run; see `carrying`."""
-    return carrying(settings, whoever_is(tool, needs), tool.capabilities, consent.refusal)
+def call_consent(settings: Settings, ask: AskUser | None, tell: Callable[[str], None]) -> CallConsent:
+    """Decides about calls outside of a run; `ask` asks the user, `tell` reports downloads."""
+    policy = partial(Policy.read, settings.config_dir)
+    environments = Environments(settings.data_dir / ENVIRONMENTS, tell)
+    return CallConsent(settings.hosts, HostGrants(settings.data_dir), policy, environments, ask)
+
+
+@asynccontextmanager
+async def carried(
+    settings: Settings, consent: CallConsent, tool: Tool, needs: Needs, *, is_new: bool = False
+) -> AsyncIterator[Carry | None]:
+    """Permits one call of a tool outside of a run, and carries its requests; see `carrying`.
+
+    A tool without a name is a program. `is_new`: nobody has approved the tool yet.
+
+    Raises:
+        NotPermittedError: It needs what it may not use.
+        PolicyError: The policy file is wrong.
+    """
+    who, wanted = (
+        replace(whoever_is(tool, needs), is_new=is_new),
+        needs_in(in_force(tool), packages_of_call(tool, needs)),
+    )
+    packages: tuple[str, ...] = ()
+    if consent.concerns(wanted, is_new=is_new):
+        permit = await consent.permit(who, wanted, is_new=is_new)
+        if permit.refusal:
+            raise NotPermittedError(permit.refusal)
+        packages = permit.packages
+    with granting(packages):
+        async with carrying(settings, who, tool.capabilities, consent.hosts.refusal) as carry:
+            yield carry
 
 
 class JournaledHosts:
     """The hosts of one run; None in place of settings for a replay, in which nothing is carried."""
 
-    def __init__(self, settings: Settings | None, journal: Journal, consent: Consent, budget: Budget) -> None:
+    def __init__(
+        self,
+        settings: Settings | None,
+        journal: Journal,
+        consent: Consent,
+        budget: Budget,
+        leaks: LeakGuard | None = None,
+        *,
+        is_closed: bool = False,
+    ) -> None:
         self._settings = settings
         self._journal = journal
         self._consent = consent
         self._budget = budget
+        self._leaks = leaks
+        self._is_closed = is_closed
+        self._numbers: Counter[str] = Counter()
+        """Counts of each request, so that equal ones are told apart when a run is resumed."""
 
     async def stored_keys(self) -> str:
         """Tell the model which keys are stored, and for which hosts; empty if there are none."""
@@ -110,22 +176,66 @@ class JournaledHosts:
 
         return str(await self._journal.call(KIND, request, tell))
 
-    def of_tool(self, tool: Tool, needs: Needs) -> AbstractAsyncContextManager[Carry | None]:
-        """What carries the requests of one call of a tool; see `carrying`."""
-        return self.of_code(whoever_is(tool, needs), tool.capabilities)
+    def of_tool(self, doubts: Doubts | None, tool: Tool, needs: Needs) -> AbstractAsyncContextManager[Carry | None]:
+        """Permits one call of a tool, and carries its requests; see `of_code`."""
+        may, packages = in_force(tool), packages_of_call(tool, needs)
+        return self.of_code(whoever_is(tool, needs), may, packages, doubts, is_new=False)
 
-    def of_code(
-        self, who: HostToReach, needs: Capabilities, doubts: Doubts | None = None
-    ) -> AbstractAsyncContextManager[Carry | None]:
-        """What carries the requests of some code; see `carrying`."""
-        if self._settings is None:
-            _declared_hosts(needs)  # what was refused when it was recorded is refused again
-            return nullcontext()
-        return carrying(self._settings, who, needs, self._consent.refusal_of_host, self._record, doubts)
+    @asynccontextmanager
+    async def of_code(
+        self,
+        who: HostToReach,
+        may: Capabilities,
+        packages: Sequence[str],
+        doubts: Doubts | None = None,
+        *,
+        is_new: bool = True,
+    ) -> AsyncIterator[Carry | None]:
+        """Permits a program or a call, and carries its requests. Packages of new code are installed.
 
-    async def _record(self, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> Json:
+        A run without searches reaches no host.
+
+        Raises:
+            NotPermittedError: It needs what it may not use.
+            PolicyError: The policy file is wrong.
+            HostError: A declared host cannot be read, or none is reached in this run.
+        """
+        if may.hosts and self._is_closed:
+            raise HostError(f"{', '.join(may.hosts)} cannot be reached: this run goes without searches")
+        permit = await self._consent.permit(who, needs_in(may, packages), is_new=is_new)
+        if permit.refusal:
+            raise NotPermittedError(permit.refusal)
+        with granting(permit.packages):
+            fetched = [one for one in packages if not is_provided(one)] if is_new else []
+            if fetched and (why := await self._consent.refusal_of_packages(fetched, asks=permit.asks)):
+                raise NotPermittedError(why)
+            if self._settings is None:
+                _declared_hosts(may)  # what was refused when it was recorded is refused again
+                yield None
+                return
+            judge = doubts if may.hosts and self._consent.may_allow_hosts else None
+            refusal = self._consent.refusal_of_host
+            carry = carrying(self._settings, who, may, refusal, self._record, judge, self._leaks)
+            async with carry as carrier:
+                yield carrier
+
+    async def _record(self, request: dict[str, Json], perform: Callable[[Sends], Awaitable[Json]]) -> Json:
+        self._numbers[text := json.dumps(request, sort_keys=True)] += 1
+        mark: dict[str, Json] = {"sent": request, "number": self._numbers[text]}
+
+        async def note() -> bool:
+            return True
+
+        async def sends() -> None:
+            await self._journal.call(KIND, mark, note)
+            if not self._journal.is_live:
+                raise HostError(
+                    f"this {request['method']} may have been sent before the run was cut off, and is not sent again; "
+                    "look there whether it was done, or send it once more"
+                )
+
         async def in_time() -> Json:
             async with self._budget.within():
-                return await perform()
+                return await perform(sends)
 
         return await self._journal.call(KIND, {"request": request}, in_time)

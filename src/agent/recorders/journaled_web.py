@@ -22,7 +22,7 @@ from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
 from agent.web.address import links_by_form
-from agent.web.page import Page, PageReader, Result, WebProblem
+from agent.web.page import LEAK_REMEDY, Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KIND = "web"
-_LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 
 
 class JournaledWeb:
@@ -123,7 +122,7 @@ class JournaledWeb:
             hits: list[Result] = await begun
             return hits
         if self._guard is not None and self._guard.blocks_query(query):
-            raise WebProblem("leak", f"{query!r} is not searched for.", remedy=_LEAK_REMEDY)
+            raise WebProblem("leak", f"{query!r} is not searched for.", remedy=LEAK_REMEDY)
         started = time.monotonic()
         told: list[WebSearched] = []
 
@@ -186,7 +185,7 @@ class JournaledWeb:
             WebProblem: It could not be had, or is a known leak.
         """
         if self._leaks(url):
-            raise WebProblem("leak", f"{url} is not opened.", remedy=_LEAK_REMEDY)
+            raise WebProblem("leak", f"{url} is not opened.", remedy=LEAK_REMEDY)
         output, _ = await self._journal.recorded(
             KIND,
             {"read": url},
@@ -196,7 +195,7 @@ class JournaledWeb:
         _raise_problem(output)
         page = from_plain(Page, output)
         if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.whole}"):
-            raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
+            raise WebProblem("leak", f"{page.url} is not shown.", remedy=LEAK_REMEDY)
         return page
 
     def _leaks(self, url: str, text: str = "") -> bool:

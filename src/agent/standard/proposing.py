@@ -11,6 +11,7 @@ from agent.actions.creation import short_path, tell_creation
 from agent.actions.python_session import doubts_of, packages_of
 from agent.actions.tools import shown_tool
 from agent.answer import OutputFile
+from agent.consent.capabilities import needs_in, use_of
 from agent.consent.consent import USER_SAID
 from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.context import Context
@@ -24,11 +25,11 @@ from agent.steps import decision_of, failed, step, value_text
 from agent.strategy import Update
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
-from mcp_tools.errors import LibraryError, StoppedError
+from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
 from mcp_tools.header import declared
 from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of, tools_imported
-from mcp_tools.packages import file_packages, is_provided
+from mcp_tools.packages import file_packages
 from mcp_tools.text import one_line
 
 _MEND = "Mend code or docstring, or say as objection why a test is wrong, and propose it again; or answer."
@@ -46,9 +47,6 @@ async def propose_tool(state: State, context: Context) -> Update:
         needs, own = await needs_of(names, get), packages_of(decision.code, names)
     except LibraryError as wrong:
         return failed(state, context, f"No tool could be created: {wrong}", f"no tool: {wrong}")
-    fetched = [one for one in needs.and_packages(own) if not is_provided(one)]
-    if fetched and (why := await context.consent.refusal_of_packages(fetched)):
-        return failed(state, context, f"No tool could be created: {why}", f"no tool: {why}")
     packages = (*(file_packages() if files else ()), *own)
     proposal = Proposal(
         question=state["question"],
@@ -67,13 +65,15 @@ async def propose_tool(state: State, context: Context) -> Update:
         creation, outputs = await with_outputs(
             context, wanted.write, lambda folder: _prove(proposal, state, context, folder)
         )
-    except (ModelError, ModelOutputError, StoppedError, HostError) as failure:
+    except (ModelError, ModelOutputError, StoppedError, HostError, NotPermittedError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")
     if creation.tool is None:
         return _not_kept(state, context, creation, outputs)
     tool = creation.tool
     if creation.choice == "create":
         context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
+        if uses := needs_in(tool.capabilities, tool.capabilities.packages):
+            context.emit(Note(f"{tool.name} may {'; '.join(map(use_of, uses))}"))
     else:
         context.emit(Note(f"the library already has it: {tool.name}"))
     shown = value_text(creation.value)
@@ -96,8 +96,10 @@ async def propose_tool(state: State, context: Context) -> Update:
 
 async def _prove(proposal: Proposal, state: State, context: Context, folder: Path | None) -> Creation:
     assert context.examiner is not None
-    who, doubts = HostToReach(NEW_TOOL, "", ""), doubts_of(state, context, programs=False)
-    async with context.hosts.of_code(who, proposal.capabilities, doubts) as carry:
+    who = HostToReach(NEW_TOOL, "", "", imports=tuple(proposal.needs.modules))
+    doubts = doubts_of(state, context, programs=False)
+    packages = proposal.needs.and_packages(proposal.capabilities.packages)
+    async with context.hosts.of_code(who, proposal.capabilities, packages, doubts) as carry:
         return await prove(
             replace(proposal, write=folder),
             examiner=context.examiner,

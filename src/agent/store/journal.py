@@ -137,7 +137,7 @@ class StepFinding:
 class Journal:
     """Performs calls and records them, or gives back what was recorded.
 
-    What `call` returns is always what stands in the journal, keys removed, so that the next request of a
+    What `call` returns or raises is always what stands in the journal, keys removed, so that the next request of a
     replay is the next request of the run. Create one with `create`, `resume`, `replay` or `fork`.
     """
 
@@ -242,6 +242,7 @@ class Journal:
         try:
             output = self._redactor.json(as_plain(await perform()))
         except AlitaError as raised:
+            raised.message, raised.remedy = map(self._redactor.text, (raised.message, raised.remedy))
             error = raised
         self.is_live = True
         self._seq += 1
@@ -252,7 +253,7 @@ class Journal:
             "kind": kind,
             "key": key,
             "nth": nth,
-            "request": stored,
+            "request": self._redactor.json(stored),  # its short texts; the key is of what was asked
             **result,
             "seconds": round(time.perf_counter() - started, 6),
             "at": round(at, 3),
@@ -301,7 +302,7 @@ class Journal:
     def keep_transcript(self, transcript: dict[str, Json]) -> None:
         """Append the conversation as the model saw it; what the journal holds already is referred to."""
         stored, fresh = self._blobs.put(transcript)
-        self._write([*fresh, {"transcript": stored}])
+        self._write([*fresh, {"transcript": self._redactor.json(stored)}])
 
     @property
     def transcript(self) -> dict[str, Json] | None:
@@ -351,8 +352,8 @@ class Journal:
         usage = getattr(error, "usage", None)
         return {
             "type": type(error).__name__,
-            "message": self._redactor.text(error.message),
-            "remedy": self._redactor.text(error.remedy),
+            "message": error.message,
+            "remedy": error.remedy,
             **({"usage": asdict(usage)} if usage is not None else {}),
             **({"reason": error.reason} if isinstance(error, WebProblem) else {}),
         }

@@ -15,17 +15,18 @@ SHORTEST_SECRET = 8
 """Shorter values are placeholders such as `none`; replacing them would mangle ordinary text."""
 
 _KEY_SHAPES = re.compile(
-    r"\bsk-[A-Za-z0-9_-]{20,}"  # OpenAI and those who copy it
-    r"|\bhf_[A-Za-z0-9]{20,}"
-    r"|\bfc-[0-9a-f]{32}\b"  # Firecrawl
-    r"|\btvly-[A-Za-z0-9_-]{20,}"
-    r"|\bAIza[0-9A-Za-z_-]{35}"  # Google
-    r"|\bgh[pousr]_[A-Za-z0-9]{36,}"
+    r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:"  # in JSON, a line end before a key is written with a letter
+    r"sk-[A-Za-z0-9_-]{20,}"  # OpenAI and those who copy it
+    r"|hf_[A-Za-z0-9]{20,}"
+    r"|fc-[0-9a-f]{32}\b"  # Firecrawl
+    r"|tvly-[A-Za-z0-9_-]{20,}"
+    r"|AIza[0-9A-Za-z_-]{35}"  # Google
+    r"|gh[pousr]_[A-Za-z0-9]{36,})"
 )
 
 _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
 """One of them is in whatever the shapes match; looking for them takes a hundredth of the time."""
-_KEY_BEGUN = re.compile(r"[A-Za-z0-9_-]+\Z")
+_KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_-]+\Z")
 """What may be the beginning of a key, the rest of which has yet to come."""
 _Value = TypeVar("_Value")
 

@@ -10,16 +10,18 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, urljoin
 
 from agent import alita_version
+from agent.configuration.settings import require_header_text
 from agent.web.guard import AddressGuard, read_address
-from agent.web.page import WebProblem
+from agent.web.page import LEAK_REMEDY, WebProblem
 from agent.web.proxy import proxy_for
-from agent.web.response import foreign_errors
-from mcp_tools.hosts import KEY, Host, HostError, HostRequest, read_host, written
+from agent.web.response import charset_of, decoded, foreign_errors
+from mcp_tools.hosts import KEY, READING, Host, HostError, HostRequest, read_host, written
 from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
+
+    from agent.web.leak_guard import LeakGuard
 
 MOST_REQUESTS = 50
 """Requests of one call of a tool, or of one program."""
@@ -43,6 +47,7 @@ _OF_CONNECTION = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
     | {"content-encoding", "content-length"}
 )
+_UNPACKED = frozenset({"", "identity", "gzip", "deflate"})
 _FOR_FIRST_HOST = frozenset({"authorization", "cookie"})
 
 
@@ -57,24 +62,31 @@ class HostKey:
 
 Refusal = Callable[[Host, HostRequest, tuple[str, ...]], Awaitable[str]]
 """Says why a host may not get a request that takes keys along; empty if it may."""
-Record = Callable[[dict[str, Json], Callable[[], Awaitable[Json]]], Awaitable[Json]]
+Sends = Callable[[], Awaitable[None]]
+"""Called right before a request goes out that may change something; raises HostError if it may not go out."""
+Record = Callable[[dict[str, Json], Callable[[Sends], Awaitable[Json]]], Awaitable[Json]]
 """Gives what was recorded for a request, or performs it and records the response."""
 
 
-async def _unrecorded(_: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> Json:
-    return await perform()
+async def _unrecorded(_: dict[str, Json], perform: Callable[[Sends], Awaitable[Json]]) -> Json:
+    async def sends() -> None:
+        return None
+
+    return await perform(sends)
 
 
 def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
-    """The keys that belong to a host, by name, from all stored keys; one whose host cannot be read is left out."""
+    """The keys that belong to a host, by name, from all stored keys.
+
+    One whose host cannot be read, or that could not be sent or masked, is left out: the file was edited by hand.
+    """
     found = {}
     for place, value in stored.items():
         name, mark, host = place.partition("@")
-        if mark and value:
-            try:
+        if mark and len(value) >= SHORTEST_SECRET:
+            with suppress(ValueError):
+                require_header_text(value)
                 found[name] = HostKey(name, read_host(host), value)
-            except ValueError:
-                continue
     return found
 
 
@@ -91,6 +103,7 @@ class Carrier:
         refusal: Asked before each hop.
         secrets: Texts that no request may carry away.
         record: Records each exchange.
+        leaks: Keeps known copies of a benchmark's answers from the code.
         tls: What certificates are checked against; by default what the system trusts.
         seconds: Time limit of one request.
     """
@@ -104,6 +117,7 @@ class Carrier:
         *,
         secrets: Sequence[str] = (),
         record: Record | None = None,
+        leaks: LeakGuard | None = None,
         tls: ssl.SSLContext | None = None,
         seconds: float = SECONDS,
     ) -> None:
@@ -114,6 +128,7 @@ class Carrier:
         self._refusal = refusal
         self._secrets = tuple(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
         self._record = record or _unrecorded
+        self._leaks = leaks
         self._tls = tls
         self._limit = seconds
         self._requests = 0
@@ -133,9 +148,9 @@ class Carrier:
         if self._is_closed:
             raise HostError("the call has ended: no request is made for it")
         if self._requests > MOST_REQUESTS:
-            raise HostError(f"one call may make {MOST_REQUESTS} requests")
+            raise HostError(f"one call may make {MOST_REQUESTS} requests, and made them: ask for more at once")
         self._require_no_secret(request)  # before anything of it is recorded
-        return await self._record(request.as_json(), lambda: self._exchange(request))
+        return await self._record(request.as_json(), lambda sends: self._exchange(request, sends))
 
     async def aclose(self) -> None:
         """Close the connections; later requests are refused."""
@@ -143,22 +158,27 @@ class Carrier:
         if self._transport is not None:
             await self._transport.aclose()
 
-    async def _exchange(self, request: HostRequest) -> Json:
+    async def _exchange(self, request: HostRequest, sends: Sends) -> Json:
         hop, used = request, frozenset(_key_names(request))
         left = self._limit
         for _ in range(REDIRECTS + 1):
             address, host = self._judged(hop.url)
             keys = self._keys_of(hop, host)
+            self._require_no_leak(hop)
             if why := await self._refusal(host, hop, tuple(sorted(keys))):
                 raise HostError(why)
+            if hop.method not in READING:
+                await sends()
             began = time.monotonic()
             try:
-                response = await self._send(hop, address, keys, min(left, self._seconds_left))
+                response = await self._send(hop, address, keys, round(max(min(left, self._seconds_left), 0.1), 1))
             except WebProblem as problem:  # its message may quote the address, with the key in it
                 raise WebProblem(problem.reason, self._mask.text(problem.message), remedy="") from None
             finally:
                 spent = time.monotonic() - began
                 left, self._seconds_left = left - spent, self._seconds_left - spent
+            if self._leaks is not None and await self._leaks.blocks_page(response["url"], _text_of(response)):
+                raise WebProblem("leak", f"{one_line(response['url'], 200)} is not shown.", remedy=LEAK_REMEDY)
             target = dict(map(tuple, response["headers"])).get("location", "")
             if response["status"] not in (301, 302, 303, 307, 308) or not target:
                 return response
@@ -170,6 +190,11 @@ class Carrier:
         if any(form in text for secret in self._secrets for form in _forms(secret) for text in texts):
             raise HostError("the request carries a key of the user in clear; write {key:NAME} for a stored key")
 
+    def _require_no_leak(self, hop: HostRequest) -> None:
+        guard = self._leaks
+        if guard is not None and (guard.blocks(hop.url) or guard.blocks_query(hop.body.decode("utf-8", "replace"))):
+            raise WebProblem("leak", f"{one_line(hop.url, 200)} is not opened.", remedy=LEAK_REMEDY)
+
     def _judged(self, url: str) -> tuple[httpx2.URL, Host]:
         try:
             address = read_address(url)
@@ -178,8 +203,8 @@ class Carrier:
         port = address.port or (443 if address.scheme == "https" else 80)
         host = Host(address.scheme, address.raw_host.decode("ascii").lower(), port)
         if host not in self._hosts:
-            known = ", ".join(map(str, sorted(self._hosts))) or "none"
-            raise HostError(f"{host} is not a declared host; declared: {known}")
+            known = ", ".join(f"{one.scheme}://{str(one).removeprefix('http://')}" for one in sorted(self._hosts))
+            raise HostError(f"{host} is not a declared host; declare it as {str(host)!r} (declared: {known or 'none'})")
         return address, host
 
     def _keys_of(self, request: HostRequest, host: Host) -> dict[str, HostKey]:
@@ -233,8 +258,8 @@ class Carrier:
         import httpx2
 
         shown = one_line(str(address), 200)
-        if seconds <= 0:
-            raise HostError("the requests of this call have used up their time")
+        if self._seconds_left <= 0:
+            raise HostError(f"the requests of one call may take {4 * self._limit:g} s, and took them")
 
         head, mark, query = str(address).partition("?")
         query = KEY.sub(lambda found: quote(keys[found[1]].value, safe=""), query)
@@ -269,12 +294,17 @@ class Carrier:
         return {"status": response.status_code, "url": url, "headers": kept, **written(self._mask.bytes(body))}
 
     async def _body(self, response: httpx2.Response, shown: str) -> bytes:
+        packed = {one.strip().lower() for one in response.headers.get("content-encoding", "").split(",")}
+        if strange := ", ".join(sorted(packed - _UNPACKED)):  # what stays packed can be neither masked nor read
+            raise HostError(f"the response of {shown} is packed as {one_line(strange)}, which was not asked for")
         body = bytearray()
         async for piece in response.aiter_bytes(65_536):
             body += piece
             self._bytes_left -= len(piece)
-            if len(body) > MOST_BYTES or self._bytes_left < 0:
+            if len(body) > MOST_BYTES:
                 raise HostError(f"the response of {shown} is too large: at most {MOST_BYTES:,} bytes are read")
+            if self._bytes_left < 0:
+                raise HostError(f"the responses of one call are too large: at most {5 * MOST_BYTES:,} bytes are read")
         return bytes(body)
 
     def _opened(self) -> httpx2.AsyncBaseTransport:
@@ -296,18 +326,35 @@ def _trusted() -> ssl.SSLContext:
         raise WebProblem("connection", error.message, remedy=error.remedy) from None
 
 
+def _text_of(response: dict[str, Json]) -> str:
+    """All that a response says, its headers too."""
+    text, headers = response["body"], dict(map(tuple, response["headers"]))
+    if response["binary"]:
+        body = base64.b64decode(text)
+        text = decoded(body, charset_of(body, headers.get("content-type", "")))
+    return "\n".join([text, *headers.values()])
+
+
 def _key_names(request: HostRequest) -> list[str]:
     texts = (request.url.partition("?")[2], *(value for _, value in request.headers))
     return [name for text in texts for name in KEY.findall(text)]
 
 
 def _forms(secret: str) -> list[str]:
-    """A key as it may be written in an address, in JSON, in HTML and in base64, longest first."""
-    encoded, quoted = base64.b64encode(secret.encode()).decode(), json.dumps(secret)[1:-1]
+    """A key as it may be written in an address, in JSON, in HTML, in hex and in base64, longest first."""
+    plain, quoted = secret.encode(), json.dumps(secret)[1:-1]
     percent = [quote(secret, safe=""), quote(secret), quote_plus(secret)]
     percent += [_PERCENT.sub(lambda found: found[0].lower(), one) for one in percent]
-    ways = {secret, *percent, quoted, quoted.replace("/", "\\/"), html.escape(secret), encoded, encoded.rstrip("=")}
-    return sorted(ways, key=len, reverse=True)
+    percent += [quote(one, safe="") for one in percent]  # an address in an address
+    in_html = [re.sub(signs, lambda found: f"\\u{ord(found[0]):04x}", quoted) for signs in ("[<>&'=]", "[<>&'=+/]")]
+    written = [quoted, *in_html, quoted.replace("/", "\\/"), html.escape(secret), plain.hex(), plain.hex().upper()]
+    for before in range(3):  # bytes before the key: in the middle of what is encoded, other letters stand for it
+        encoded = base64.b64encode(b"0" * before + plain)
+        inner = encoded[(4 * before + 2) // 3 : 4 * ((before + len(plain)) // 3)]
+        written += [one.decode() for one in (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))]
+    whole = base64.b64encode(plain).decode()
+    ways = {secret, *percent, *written, whole, whole.rstrip("=")}
+    return sorted(filter(None, ways), key=len, reverse=True)
 
 
 class _Mask:

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from agent.events import Event, LeakBlocked
 from agent.web.address import split_address
+from mcp_tools.text import one_line
 
 PASSAGE = 12  # words in a row that two texts do not share by chance
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
@@ -108,5 +109,5 @@ class LeakGuard:
         """
         found = _known_leaks()[1].search(query)
         if found is not None:
-            self._tell(LeakBlocked(query, f"it asks for {found[0].lower()!r}"))
+            self._tell(LeakBlocked(one_line(query, 500), f"it asks for {found[0].lower()!r}"))
         return found is not None

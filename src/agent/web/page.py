@@ -32,6 +32,7 @@ Reason: TypeAlias = Literal[
 ]
 
 
+LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 SOURCES = {"web": "", "wikipedia": "wikipedia", "arxiv": "arxiv"}
 """What a model may search, and the engine that is then asked; empty for all in their order."""
 

@@ -231,6 +231,7 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         return WebProblem("tls", f"{shown} offers no secure connection: {why}.", remedy=elsewhere)
     if any(isinstance(one, socket.gaierror) for one in causes):
         return WebProblem("dns", f"The host of {shown} does not exist.", remedy=f"Check the spelling. {elsewhere}")
+    causes = [one for one in causes if not isinstance(one, LookupError)] or causes  # what a stream has inside
     said = one_line(str(causes[-1]) or type(causes[-1]).__name__, 200)
     return WebProblem("connection", f"The connection to {shown} failed: {said}.", remedy=later)
 

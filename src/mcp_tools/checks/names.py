@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from mcp_tools.checks.source import Remark, Source
 from mcp_tools.hosts import read_host, read_key_name
-from mcp_tools.packages import BASE_PACKAGES, import_name, imports
+from mcp_tools.packages import BASE_PACKAGES, import_name, imports, unplaced
 from mcp_tools.text import words
 
 _NO_NETWORK = "a tool has no network; take the data as a parameter, or declare hosts and use urllib.request"
@@ -44,6 +44,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
     """Imports are of the standard library, base and declared packages and tools; none is for network or processes."""
     packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
     packages |= {*source.capabilities.tools} - {source.entry.name if source.entry else ""}
+    told: set[str] = set()
     for line, module, names in imports(source.tree):
         meant = [module, *(f"{module}.{name}" for name in names)]
         if source.capabilities.hosts:
@@ -54,12 +55,15 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
             yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
         elif not top:
             yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
-        elif top not in sys.stdlib_module_names and top not in packages and (line, top) not in _with_fallback(source):
+        elif not (top in {*sys.stdlib_module_names, *packages, *told} or (line, top) in _with_fallback(source)):
+            told.add(top)
             others = ", ".join(sorted(packages))
-            yield Remark(
-                line,
-                f"{module!r} is not available; a tool may import the standard library, tools of the library, {others}",
-            )
+            if not unplaced([top], source.capabilities.packages):
+                yield Remark(
+                    line,
+                    f"{module!r} is not available: declare the package that brings it, by its name on the index; "
+                    f"otherwise a tool may import the standard library, tools of the library, {others}",
+                )
 
 
 def _with_fallback(source: Source) -> set[tuple[int, str]]:

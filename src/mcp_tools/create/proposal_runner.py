@@ -113,7 +113,8 @@ class ProposalRunner:
         source, needs = with_files(source, call.files), needs or self.proposal.needs
         packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
         read = (*self.proposal.files, *self.proposal.data)
-        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
+        memory = self.proposal.capabilities.memory_mb or Limits().memory_mb
+        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds), memory_mb=memory)
         job = Job(
             source,
             name,

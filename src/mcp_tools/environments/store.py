@@ -9,7 +9,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -35,6 +37,8 @@ from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES
 from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
+FOLDER = "environments"
+"""Its name in the user's data folder."""
 BUILD_SECONDS = 600.0
 MAX_BYTES = 2_000_000_000
 """Of one environment's wheels."""
@@ -42,6 +46,19 @@ _COMPILER_KIB = 2_000_000
 """The memory of each process that compiles packages: what a stranger's source may take."""
 _READY = ".ready"
 """The file that says that an environment is whole; its time of change is that of its last use."""
+
+
+_GRANTED: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
+
+
+@contextmanager
+def granting(names: Collection[str]) -> Iterator[None]:
+    """Allow packages meanwhile, for what this task does: a rule of the user's policy allows them for one call."""
+    token = _GRANTED.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _GRANTED.reset(token)
 
 
 class NotAllowedError(PackageError):
@@ -101,10 +118,10 @@ class Environments:
         Raises:
             PackageError: One is no name.
         """
-        names = {_name(normalised(one)) for one in requirements}
+        names = {package_name(one) for one in requirements}
         for name in names:
             self._require_known(name)
-        return tuple(sorted(name for name in names if name not in known_packages() and name not in self.allowed))
+        return tuple(sorted(name for name in names if name not in known_packages() and name not in self._permitted))
 
     async def plan(self, requirements: Iterable[str]) -> Plan:
         """Resolve packages, or take the lock that they had before.
@@ -117,7 +134,7 @@ class Environments:
         for one in wanted:
             self._require_known(_name(one))
         lock = await self._lock(wanted)
-        allowed = {*self.allowed, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
+        allowed = {*self._permitted, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
         new = tuple(release for release in lock.releases if release.name not in allowed)
         return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
 
@@ -130,6 +147,10 @@ class Environments:
     def allowed(self) -> list[str]:
         """The names that the user allowed."""
         return self._allowed.remembered()["packages"]
+
+    @property
+    def _permitted(self) -> frozenset[str]:
+        return _GRANTED.get().union(self.allowed)
 
     def forget(self, names: Iterable[str]) -> None:
         """Ask about these packages again."""
@@ -195,7 +216,7 @@ class Environments:
         return removed
 
     def _require_known(self, name: str) -> None:
-        if (known := near_miss(name)) and name not in self.allowed:
+        if (known := near_miss(name)) and name not in self._permitted:
             raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
 
     async def _lock(self, wanted: Sequence[str]) -> Lock:
@@ -263,6 +284,15 @@ async def _compile(folder: Path) -> None:
     command = ["sh", "-c", f'{limits}; nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
     process = await child.start([*command, child.executable(), str(folder)], env=child.environment())
     await process.wait()
+
+
+def package_name(requirement: str) -> str:
+    """The name of a package, as locks write it, in a requirement such as `SciPy[all]>=1.11`.
+
+    Raises:
+        PackageError: It is no name with versions.
+    """
+    return _name(normalised(requirement))
 
 
 def _name(requirement: str) -> str:

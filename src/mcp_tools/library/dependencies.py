@@ -39,10 +39,10 @@ class Needs:
         return tuple(dict.fromkeys(found))
 
     def version_of(self, tool: Tool) -> str:
-        """The hash of a tool's source, and of all sources that run with it."""
+        """The hash of a tool's source, and of all sources that run with it, each under its name."""
         if not self.tools:
             return tool.source_hash
-        hashes = [tool.source_hash, *sorted(one.source_hash for one in self.tools)]
+        hashes = [tool.source_hash, *sorted(f"{one.name}:{one.source_hash}" for one in self.tools)]
         return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
     def and_packages(self, packages: Iterable[str]) -> tuple[str, ...]:

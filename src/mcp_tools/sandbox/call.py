@@ -145,7 +145,7 @@ class WatchedCall:
             request = HostRequest.read(asked)
             response = await carry(request)
             self._requests += 1
-            exchange = {"request": request.as_json(), "response": without_cookies(response)}
+            exchange = {"request": without_cookies(request.as_json()), "response": without_cookies(response)}
             self._room -= len(json.dumps(exchange))
             if self._room >= 0:
                 self._exchanges.append(exchange)

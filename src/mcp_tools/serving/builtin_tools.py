@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_tools.errors import AlitaError, IsolationError, LibraryError
+from mcp_tools.errors import AlitaError, IsolationError, LibraryError, NotPermittedError, PolicyError
+from mcp_tools.header import declared
 from mcp_tools.library.dependencies import needs_of, tools_imported
 from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.calling import Runner
@@ -22,12 +25,13 @@ from mcp_tools.serving.client_call import (
     heartbeat,
     outcome_meta,
     problem_reply,
+    refusal_reply,
     value_reply,
 )
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
 from mcp_tools.serving.served_files import files_of_call
 from mcp_tools.text import did_you_mean, one_line
-from mcp_tools.tool import Json, object_schema
+from mcp_tools.tool import Json, Status, Tool, object_schema
 
 if TYPE_CHECKING:
     from mcp_types import InputRequiredResult
@@ -91,6 +95,8 @@ _LONGEST_SOURCE = 200_000
 _MOST_FOUND = 50
 _SEARCHED = 200
 """So many matches of the whole library are looked through for those that are offered."""
+
+_TO_REACH = "Call a tool of the library that reaches the host, by its name; create_tool makes one."
 
 _NAME: dict[str, Json] = {"type": "string", "maxLength": 128, "description": "The tool's name."}
 
@@ -263,27 +269,37 @@ class BuiltinTools:
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
         limits, packages = self._limits.program, tuple(call.arguments.get("packages", ()))
         try:
+            if hosts := declared(source).hosts:
+                message = f"run_code reaches no host, and this program declares {', '.join(hosts)}"
+                return error_reply("denied", message, remedy=_TO_REACH)
             needs = await needs_of(await tools_imported(source, library.found, packages=packages), library.found)
         except LibraryError as lacking:
             return error_reply("dependency", lacking.message, remedy=lacking.remedy)
-        async with (
-            files_of_call(self._runner.outputs, call.arguments.get("writes_files", False)) as (folder, made),
-            heartbeat(call, "the program", limits.wall_seconds),
-        ):
-            job = Job(
-                source,
-                entry,
-                arguments or {},
-                write=folder,
-                modules=needs.modules,
-                packages=needs.and_packages(packages),
-                limits=limits,
-            )
-            outcome = await self._runner.sandbox.run(job)
+        writes, carried = bool(call.arguments.get("writes_files", False)), self._runner.carried
+        may = {"packages": [*packages], "write": writes}
+        program = Tool("", "", {}, {}, source, status=Status.VERIFIED, provenance={"capabilities": may})
+        job = Job(
+            source,
+            entry,
+            arguments or {},
+            modules=needs.modules,
+            packages=needs.and_packages(packages),
+            limits=limits,
+        )
+        try:
+            async with (
+                carried(program, needs) if carried else nullcontext(),
+                files_of_call(self._runner.outputs, writes) as (folder, made),
+                heartbeat(call, "the program", limits.wall_seconds),
+            ):
+                outcome = await self._runner.sandbox.run(replace(job, write=folder))
+        except (NotPermittedError, PolicyError) as error:
+            return refusal_reply(error)
         library.record_calls(outcome.called)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
-            reply = problem_reply(outcome.problem, who="the program", meta=meta)
+            remedy = _TO_REACH if outcome.problem.message.startswith("network is not granted") else None
+            reply = problem_reply(outcome.problem, who="the program", meta=meta, remedy=remedy)
             if printed := outcome.stdout[-4000:]:
                 reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
             return reply

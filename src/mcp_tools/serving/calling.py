@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError
+from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError, NotPermittedError, PolicyError
 from mcp_tools.hosts import HostError
 from mcp_tools.library.arguments import read_arguments, validate_arguments
 from mcp_tools.library.dependencies import needs_of
@@ -38,6 +38,7 @@ from mcp_tools.serving.client_call import (
     heartbeat,
     outcome_meta,
     problem_reply,
+    refusal_reply,
     sandbox_meta,
     value_reply,
 )
@@ -67,7 +68,7 @@ class Runner:
     ) -> None:
         self.sandbox = sandbox
         self.outputs = outputs
-        self._carried = carried
+        self.carried = carried
         self._catalogue = catalogue
         self._limits = limits
 
@@ -110,10 +111,10 @@ class Runner:
                     write=folder,
                     limits=limits,
                     needs=needs,
-                    carried=self._carried,
+                    carried=self.carried,
                 )
-        except HostError as error:
-            return error_reply("denied", error.message)
+        except (HostError, NotPermittedError, PolicyError) as error:
+            return refusal_reply(error)
         problem, meta = outcome.problem, outcome_meta(outcome)
         self._catalogue.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
         self._catalogue.library.record_calls(outcome.called)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from mcp_tools.errors import AlitaError, PolicyError
 from mcp_tools.sandbox.protocol import Isolation, Limits, Outcome, Problem
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
@@ -155,10 +156,20 @@ def error_reply(
     return ClientReply(result, kind, len(text.encode("utf-8", "replace")))
 
 
-def problem_reply(problem: Problem, *, who: str, meta: dict[str, Json] | None = None) -> ClientReply:
+def problem_reply(
+    problem: Problem, *, who: str, meta: dict[str, Json] | None = None, remedy: str | None = None
+) -> ClientReply:
     """A failure of tool code: its own message and traceback are its output, and the caller's to read."""
     detail = problem.traceback[-4000:] if problem.traceback else ""
-    return error_reply(problem.kind, f"{who} failed: {problem.message[:4000]}", meta=meta, detail=detail)
+    return error_reply(problem.kind, f"{who} failed: {problem.message[:4000]}", remedy=remedy, meta=meta, detail=detail)
+
+
+def refusal_reply(error: AlitaError) -> ClientReply:
+    """A call that is not permitted. The operator's policy file is no business of the client."""
+    if isinstance(error, PolicyError):
+        remedy = "The operator of this server runs: alita policy"
+        return error_reply("denied", "the policy file of this server has an error: nothing is permitted", remedy=remedy)
+    return error_reply("denied", error.message)
 
 
 _HEARTBEAT_SECONDS = 1.0

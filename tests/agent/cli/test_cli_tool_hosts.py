@@ -13,6 +13,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from agent.cli import confirmations
+from agent.consent.capabilities import CapabilityToUse
 from agent.consent.hosts import NEW_TOOL, HostGrant, HostGrants, HostToReach
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -106,6 +107,7 @@ def test_a_tool_reaches_its_hosts_once_that_is_allowed(
 ) -> None:
     assert terminal.call("keys", "set", "WEATHER", "--host", web.url, stdin=f"{VALUE}\n").code == 0
     call = ("tools", "run", "warmth", '{"place": "Oxmere"}')
+    assert f"reaches  {web.url}" in terminal.call("tools", "show", "warmth").out
     refused = terminal.run(*call, **variables)
     assert refused.code == 1
     assert f"GET {web.url} with the key WEATHER is not allowed: nobody can be asked here" in refused.err
@@ -215,11 +217,21 @@ def test_a_tool_written_by_hand_is_approved_with_what_its_hosts_answer_then(term
             (False, "once"),
         ),
         (HostToReach(NEW_TOOL, "a.example", "GET"), "n", "The new tool wants", (False, "once")),
+        (
+            CapabilityToUse(NEW_TOOL, ("take 300 seconds", "use 4096 MiB of memory")),
+            "y",
+            "The new tool wants to take 300 seconds and use 4096 MiB of memory.",
+            (True, "once"),
+        ),
     ],
-    ids=["program", "always", "draft", "new"],
+    ids=["program", "always", "draft", "new", "time"],
 )
 async def test_what_is_asked_at_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, asked: HostToReach, chosen: str, said: str, reply: tuple[bool, str]
+    monkeypatch: pytest.MonkeyPatch,
+    asked: HostToReach | CapabilityToUse,
+    chosen: str,
+    said: str,
+    reply: tuple[bool, str],
 ) -> None:
     offered: list[str] = []
 
@@ -229,7 +241,7 @@ async def test_what_is_asked_at_the_terminal(
 
     monkeypatch.setattr(confirmations, "choose", choose)
     notes: list[str] = []
-    got = await confirmations.ask_about_host(asked, notes.append)
+    got = await confirmations.ask_about_call(asked, notes.append)
     assert (got.allowed, got.scope) == reply
     assert said in "\n".join(notes)
-    assert offered == ["y", "n", "b", *(["a"] if asked.source else [])]
+    assert offered == ["y", "n", "b", *(["a"] if getattr(asked, "source", "") else [])]

@@ -232,3 +232,20 @@ def test_a_killed_process_has_lost_no_finished_call(path):
     assert ended.returncode == -signal.SIGKILL
     assert len(list(Journal.replay(path).records())) == 5
     assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["use key-4711-hidden", "use key-4711-hidden " + "x" * 190, ["use key-4711-hidden"], {"a": "key-4711-hidden"}],
+    ids=["short", "long", "list", "object"],
+)
+async def test_a_key_in_a_request_is_not_kept_however_it_stands_there(path, sent):
+    async def answer():
+        return "done"
+
+    journal = Journal.create(path, Redactor(["key-4711-hidden"]))
+    await journal.call("web", {"search": sent}, answer)
+    journal.keep_transcript({"home": sent})
+    await journal.aclose()
+    assert "4711" not in path.read_text()
+    assert await Journal.replay(path).call("web", {"search": sent}, answer) == "done"

@@ -26,13 +26,14 @@ KEYS = {
 def test_keys_of_every_shape_are_replaced(key: str) -> None:
     assert Redactor().text(f"use {key}, please") == f"use {REDACTED}, please"
     assert Redactor().json({"a": [key]}) == {"a": [REDACTED]}
+    assert Redactor().json(f"the key:\n{key}\x1b{key}") == f"the key:\n{REDACTED}\x1b{REDACTED}"
 
 
 KNOWN = ("correct-horse", "battery staple 1", "correct-horse-battery", *KEYS.values())
 
 
 @given(
-    parts=st.lists(st.one_of(st.sampled_from(KNOWN), st.text("ab s-k_é\n.", max_size=12)), max_size=8),
+    parts=st.lists(st.one_of(st.sampled_from(KNOWN), st.text("ab s-k_é\n.\\", max_size=12)), max_size=8),
     sizes=st.lists(st.integers(1, 30), min_size=1, max_size=10),
 )
 def test_no_key_slips_through_pieces_that_cut_it_in_two(parts: list[str], sizes: list[int]) -> None:

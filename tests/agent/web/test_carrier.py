@@ -16,6 +16,8 @@ import pytest
 from agent.web import carrier as carrying
 from agent.web.carrier import Carrier, HostKey, host_keys
 from agent.web.guard import AddressGuard
+from agent.web.leak_guard import LeakGuard
+from agent.web.page import WebProblem
 from mcp_tools.errors import AlitaError
 from mcp_tools.hosts import Host, HostError, HostRequest, read_host
 from support.web_server import Answer, Asked, WebServer
@@ -242,7 +244,7 @@ async def test_a_key_goes_to_its_host_in_a_header_or_the_query(web: WebServer, t
 
     async def record(request: Any, perform: Any) -> Any:
         recorded.append(request)
-        recorded.append(response := await perform())
+        recorded.append(response := await perform(_yes))
         return response
 
     async with opened(web.url, keys=(key_for(web),), refusal=refusal, record=record, tls=trusted) as carrier:
@@ -294,8 +296,12 @@ async def test_a_key_is_sent_over_https_or_within_this_machine(trusted: ssl.SSLC
 
 
 @pytest.mark.parametrize(
-    "where", ["body", "header", "json", "slashes", "query", "lower case", "base64", "gzip", "utf-16", "error"]
-)
+    "where",
+    [
+        "body", "header", "json", "slashes", "query", "lower case", "in an address", "base64", "base64 inside",
+        "base64 of addresses", "hex", "for HTML", "gzip", "utf-16", "error",
+    ],
+)  # fmt: skip
 async def test_a_key_that_comes_back_is_masked(web: WebServer, trusted: ssl.SSLContext, where: str) -> None:
     def echo(_: Asked) -> Answer:
         encoded = base64.b64encode(VALUE.encode()).decode()
@@ -306,7 +312,12 @@ async def test_a_key_that_comes_back_is_masked(web: WebServer, trusted: ssl.SSLC
             "lower case": Answer(200, "s3cret%2fof%2bweather%3d%3d"),
             "json": Answer(200, json.dumps({"key": VALUE})),
             "query": Answer(200, "s3cret%2Fof%2Bweather%3D%3D"),
+            "in an address": Answer(200, "?next=%2F%3Fk%3Ds3cret%252Fof%252Bweather%253D%253D"),
             "base64": Answer(200, encoded),
+            "base64 inside": Answer(200, base64.b64encode(b"a:" + VALUE.encode() + b"more")),
+            "base64 of addresses": Answer(200, base64.urlsafe_b64encode(b"a" + VALUE.encode()).rstrip(b"=")),
+            "for HTML": Answer(200, '{"key": "s3cret/of+weather\\u003d\\u003d"}'),
+            "hex": Answer(200, VALUE.encode().hex()),
             "gzip": Answer(200, gzip.compress(VALUE.encode()), {"Content-Encoding": "gzip"}),
             "utf-16": Answer(200, VALUE.encode("utf-16")),
             "error": Answer(401, f"wrong key {VALUE}"),
@@ -321,6 +332,7 @@ async def test_a_key_that_comes_back_is_masked(web: WebServer, trusted: ssl.SSLC
     assert b"s3cret" not in body
     assert "s\\u0000" not in shown
     assert base64.b64encode(VALUE.encode()).decode().rstrip("=") not in shown
+    assert VALUE.encode().hex() not in shown
     assert "{key:W}" in shown or b"{\0k\0e\0y" in body
 
 
@@ -367,6 +379,62 @@ async def test_an_endless_response_and_a_bomb_are_cut_off(
     assert web.sent < 50_000_000
 
 
+async def test_what_is_packed_in_another_way_is_not_given_on(web: WebServer, trusted: ssl.SSLContext) -> None:
+    """A key in it could not be masked."""
+    web.route("/a", lambda _: Answer(200, b"\x8b", {"Content-Encoding": "gzip, br"}))
+    async with opened(web.url, tls=trusted) as carrier:
+        with pytest.raises(HostError, match="packed as br"):
+            await carrier.carry(ask(f"{web.url}/a"))
+
+
+LEAK = "https://huggingface.co/datasets/gaia-benchmark/GAIA"
+
+
+@pytest.mark.parametrize(
+    ("request_", "said", "paths"),
+    [
+        (lambda web: ask(f"{web.url}/a?u={LEAK}"), "is not opened", []),
+        (lambda web: ask(f"{web.url}/a", "POST", b'{"q": "gaia-benchmark/GAIA"}'), "is not opened", []),
+        (lambda web: ask(f"{web.url}/away"), "is not shown", ["/away"]),
+        (lambda web: ask(f"{web.url}/answers"), "is not shown", ["/answers"]),
+        (lambda web: ask(f"{web.url}/utf-16"), "is not shown", ["/utf-16"]),
+        (lambda web: ask(f"{web.url}/header"), "is not shown", ["/header"]),
+        (lambda web: ask(f"{web.url}/question"), "is not shown", ["/question"]),
+        (lambda web: ask(f"{web.url}/via"), "is not shown", ["/via"]),
+        (lambda web: ask(f"{web.url}/plain"), "", ["/plain"]),
+    ],
+    ids="address body redirect answers utf-16 header question body-of-redirect plain".split(),  # noqa: SIM905
+)
+async def test_known_copies_of_answers_are_kept_from_code_as_from_pages(
+    web: WebServer, trusted: ssl.SSLContext, request_: Any, said: str, paths: list[str]
+) -> None:
+    question = "How many of the small blue boats that left the harbour in May came back?"
+    web.page("/a", "x")
+    web.page("/plain", "nothing of it")
+    web.page("/answers", "rows of gaia-benchmark/GAIA")
+    web.page("/utf-16", "rows of gaia-benchmark/GAIA".encode("utf-16"))
+    web.page("/header", "x", headers={"X-Of": "gaia-benchmark/GAIA"})
+    web.page("/question", f"<p>{question}</p> 7")
+    web.route("/away", lambda _: Answer(302, b"", {"Location": f"/a?u={LEAK}"}))
+    web.route("/via", lambda _: Answer(302, "rows of gaia-benchmark/GAIA", {"Location": "/a"}))
+    told: list[Any] = []
+    asked: list[str] = []
+
+    async def refusal(_host: Host, hop: HostRequest, _: object) -> str:
+        asked.append(hop.url)
+        return ""
+
+    async with opened(web.url, leaks=LeakGuard(told.append, question), refusal=refusal, tls=trusted) as carrier:
+        if not said:
+            assert (await carrier.carry(request_(web)))["body"] == "nothing of it"
+        else:
+            with pytest.raises(WebProblem, match=said) as caught:
+                await carrier.carry(request_(web))
+            assert caught.value.reason == "leak"
+            assert "find the facts elsewhere" in str(caught.value)
+    assert (web.paths(), len(asked), len(told)) == (paths, len(paths), 1 if said else 0)
+
+
 async def test_a_server_that_is_silent_or_drips_has_a_time_limit(web: WebServer, trusted: ssl.SSLContext) -> None:
     def drip() -> Iterator[bytes]:
         while not web.released.wait(0.1):
@@ -409,6 +477,7 @@ async def test_what_is_refused_is_not_sent(web: WebServer, trusted: ssl.SSLConte
 
 
 def test_stored_keys_of_hosts_are_read_by_name() -> None:
-    stored = {"OPENAI_API_KEY": "a", "W@api.example.com": VALUE, "BAD@*.example": "b", "EMPTY@a.example": ""}
+    stored = {"OPENAI_API_KEY": "a", "W@api.example.com": VALUE, "BAD@*.example": VALUE, "EMPTY@a.example": ""}
+    stored |= {"SHORT@a.example": "1234567", "LINE@a.example": "a\r\nX-Own: b", "ODD@a.example": "schlüssel€"}
     assert host_keys(stored) == {"W": HostKey("W", read_host("api.example.com"), VALUE)}
     assert VALUE not in repr(host_keys(stored))

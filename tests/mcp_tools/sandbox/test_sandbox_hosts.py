@@ -221,6 +221,23 @@ async def test_recorded_responses_take_the_place_of_the_network(sandbox: WarmSan
         assert (hidden.ok, hidden.value, hidden.problem.kind) == (False, None, "not_recorded")
 
 
+async def test_no_cookie_is_kept_with_what_hosts_answered(sandbox: WarmSandbox) -> None:
+    async def signed_in(_: HostRequest) -> Any:
+        return {**RESPONSE, "headers": [["set-cookie", "session=s3cret; Path=/"]], "body": "hello"}
+
+    outside = Outside(signed_in)
+    code = (
+        "from urllib.request import HTTPCookieProcessor, build_opener\nopener = build_opener(HTTPCookieProcessor())\n"
+    )
+    code += "return [opener.open('https://a.example/').read().decode() for _ in range(2)]"
+    first = await call(sandbox, code, outside)
+    assert dict(outside.requests[1].headers)["cookie"] == "session=s3cret"
+    assert "s3cret" not in str(first.exchanges)
+    job = Job(f"def f():\n    {code.replace(chr(10), chr(10) + '    ')}", "f")
+    again = await sandbox.run(job, carry=recorded(first.exchanges))
+    assert (first.value, again.value) == (["hello"] * 2, ["hello"] * 2), again.problem
+
+
 async def test_large_exchanges_are_not_kept(sandbox: WarmSandbox) -> None:
     async def large(_: HostRequest) -> Any:
         return {**RESPONSE, "body": "x" * 150_000}

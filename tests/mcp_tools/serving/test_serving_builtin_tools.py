@@ -67,6 +67,23 @@ async def test_run_code_gives_what_is_printed_and_returned(desk: Desk, mode: str
 
 
 @pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ('# /// script\n# [tool.alita]\n# hosts = ["a.example"]\n# ///\nprint("ran")', "declares a.example (denied)"),
+        ("import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1')", "network is not granted"),
+        ("# /// script\n# [tool.alita]\n# hosts = 1\n# ///\n", "the block # /// script is wrong"),
+    ],
+    ids=["declared", "undeclared", "no list"],
+)
+async def test_a_program_reaches_no_host_and_is_told_what_does(desk: Desk, source: str, said: str) -> None:
+    async with desk.client("2026-07-28") as client:
+        result = await client.call_tool("run_code", {"source": source})
+    shown = text_of(result)
+    assert said in shown
+    assert ("Call a tool of the library that reaches the host" in shown) == ("wrong" not in said)
+
+
+@pytest.mark.parametrize(
     ("source", "kind"),
     [
         ("print(", "syntax"),

@@ -16,6 +16,7 @@ from agent.configuration.allowed_addresses import read_allowed
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
+from agent.consent.policy import Policy
 from agent.errors import AlitaError
 from agent.files.media.speech import PULL, engine_of, from_settings
 from agent.files.reader_process import confinement_gaps
@@ -31,7 +32,7 @@ from agent.web.chromium import SANDBOXES, find_chromium
 from agent.web.engines.search_engines import engine_states, names_of
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
-from mcp_tools.errors import LibraryError
+from mcp_tools.errors import LibraryError, PolicyError
 from mcp_tools.library.library import Library
 from mcp_tools.network import network_problems
 from mcp_tools.sandbox.backends import remedies
@@ -79,6 +80,7 @@ def diagnose(settings: Settings) -> list[Finding]:
         _browser,
         _folders,
         _library,
+        _policy,
         _servers,
     )
     return [Finding("python", True, python), *(found for look in looks for found in look(settings))]
@@ -248,6 +250,14 @@ def _library(settings: Settings) -> Iterator[Finding]:
         approve = "Review the changes and approve them: alita tools approve --all"
         remedy = approve if any(one.is_approvable for one in withheld) else "To see why: alita tools list"
         yield Finding("withheld", False, f"{told} not served to MCP clients: {names}{more}", remedy, needed=False)
+
+
+def _policy(settings: Settings) -> Iterator[Finding]:
+    """An error in the policy file; nothing is said where there is none."""
+    try:
+        Policy.read(settings.config_dir)
+    except PolicyError as error:
+        yield Finding("policy", False, error.message, error.remedy)
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:

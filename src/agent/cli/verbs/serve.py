@@ -134,8 +134,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
     try:
         await importing
         from agent.cli.serving import ServedAlita
-        from agent.consent.hosts import HostConsent, HostGrants
-        from agent.recorders.journaled_hosts import carried
+        from agent.recorders.journaled_hosts import call_consent, carried
         from agent.store.redact import Redactor
         from mcp_tools.library.library import Library
         from mcp_tools.server import build_server, serve_stdio
@@ -148,7 +147,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings), own.extra if own else None
             outputs = ServedOutputs(settings.data_dir / "served")
-            consent = HostConsent(settings.hosts, HostGrants(settings.data_dir), None)
+            consent = call_consent(settings, None, print_note)
             server = build_server(
                 library,
                 sandbox,

@@ -16,23 +16,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
-from agent.cli.confirmations import ask_about_host, has_keyboard, is_confirmed, is_terminal
+from agent.cli.confirmations import ask_about_call, has_keyboard, is_confirmed, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
 from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
-from agent.consent.hosts import HostConsent, HostGrant, HostGrants
+from agent.consent.capabilities import CallConsent, needs_in
+from agent.consent.hosts import HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.recorders.journaled_hosts import carried
+from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
 from agent.resources import open_for
 from mcp_tools.approve import Tests, as_written, needed_by, review, run_tests, tests_of, tools_in
 from mcp_tools.approve import approve as approve_tool
 from mcp_tools.checks.check import check as apply
-from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError, os_errors_as
+from mcp_tools.errors import (
+    AlitaError,
+    ArgumentsError,
+    LibraryError,
+    NotPermittedError,
+    PolicyError,
+    UnknownToolError,
+    UsageError,
+    UserError,
+    os_errors_as,
+)
 from mcp_tools.header import declared
 from mcp_tools.hosts import HostError, read_host
-from mcp_tools.library.dependencies import module_names, needs_of
+from mcp_tools.library.dependencies import Needs, module_names, needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
@@ -73,9 +84,11 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
 
 @app.command()
 def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
-    """Shows a tool: its parameters, its record and its source."""
-    library = _library(options.settings())
+    """Shows a tool: its parameters, its record, what it may use, and its source."""
+    settings = options.settings()
+    library = _library(settings)
     standing, path, warnings = library.standing(name), str(library.path(name)), []
+    form: dict[str, Any]
     if isinstance(standing, Flaw):  # its source may be what is wrong with it
         try:
             source = library.source(name).decode(errors="replace")
@@ -96,10 +109,17 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
             ("status", str(tool.status)),
             ("purpose", one_line(tool.description, 500)),
             ("takes", one_line(takes, 300)),
+            *([("reaches", one_line(", ".join(tool.capabilities.hosts), 300))] if tool.capabilities.hosts else []),
             ("calls", f"{stats.calls}, {stats.successes} succeeded"),
             ("made by", one_line(str(tool.provenance.get("model", "unknown")))),
             ("file", path),
         ]
+        try:
+            uses = exits.run(uses_of(library, tool, consent_of(settings)))
+        except PolicyError as wrong:
+            uses, warnings = [], [error_text(wrong)]
+        rows += [("" if number else "may", f"{use} ({decider})") for number, (use, decider) in enumerate(uses)]
+        form |= {"uses": [{"use": use, "decided_by": decider} for use, decider in uses]}
     return Result({**form, "source": source, "path": path}, rows, "\n" + source, warnings=warnings)
 
 
@@ -158,7 +178,7 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
         warn_of_isolation(settings, sandbox.isolation)
         made = Outputs(Path(opened.enter_context(tempfile.TemporaryDirectory()), OUTPUTS))
         folder = made.make() if out is not None else None
-        carrying = partial(carried, settings, _host_consent(settings))
+        carrying = partial(carried, settings, consent_of(settings))
         started = time.perf_counter()
         try:
             if isinstance(tool, str):
@@ -171,7 +191,7 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
                 )
                 library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
             library.record_calls(outcome.called)
-        except (ArgumentsError, RefusedSourceError, HostError) as error:
+        except (ArgumentsError, RefusedSourceError, HostError, NotPermittedError) as error:
             kind = {ArgumentsError: "arguments", RefusedSourceError: "checks"}.get(type(error), "denied")
             return _result(time.perf_counter() - started, sandbox.isolation, error=(kind, str(error)))
         if out is not None:
@@ -205,7 +225,11 @@ def check(
 
     async def tested(tool: Tool) -> Tests:
         async with aclosing(await open_for(settings)) as sandbox:
-            return await run_tests(tool, sandbox, grant_read or (), await needed_by(library, tool))
+            needs, carrying = (
+                await needed_by(library, tool),
+                partial(carried, settings, consent_of(settings), is_new=True),
+            )
+            return await run_tests(tool, sandbox, grant_read or (), needs, carrying, asks_hosts=False)
 
     settings, tests = options.settings(), Tests()
     library = _library(settings)
@@ -297,10 +321,10 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
     return done(f"Deleted {name} from {library.folder}.", deleted=name)
 
 
-def _host_consent(settings: Settings) -> HostConsent:
-    """Decides which hosts tools may reach outside of a run: on a terminal, the user is asked."""
-    ask = (lambda asked: ask_about_host(asked, print_note)) if has_keyboard() else None
-    return HostConsent(settings.hosts, HostGrants(settings.data_dir), ask)
+def consent_of(settings: Settings) -> CallConsent:
+    """Decides about calls outside of a run: on a terminal, the user is asked."""
+    ask = (lambda asked: ask_about_call(asked, print_note)) if has_keyboard() else None
+    return call_consent(settings, ask, print_note)
 
 
 def _library(settings: Settings) -> Library:
@@ -351,7 +375,8 @@ async def _approve_all(
         print_note("Every tool is already approved.")
     async with AsyncExitStack() as stack:
         opened: list[Sandbox] = []
-        carrying = partial(carried, settings, _host_consent(settings))
+        consent = consent_of(settings)
+        carrying = partial(carried, settings, consent, is_new=True)
 
         async def sandbox() -> Sandbox:
             if not opened:
@@ -360,12 +385,16 @@ async def _approve_all(
 
         for name in _needed_first(library, names):
             try:
+                for use, decider in await uses_of(library, as_written(library, name), consent, is_new=True):
+                    print_note(f"{name} may {use} ({decider})")
                 found = await review(library, name, sandbox, read, carrying)
                 _show(found)
                 _require_consent(found)
                 approve_tool(library, found)
                 approved.append(name)
-            except UserError as error:
+            except PolicyError:
+                raise
+            except (UserError, NotPermittedError) as error:
                 refused.append({"name": name, "reason": error.message, "remedy": error.remedy})
                 print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
     return approved, refused
@@ -395,6 +424,19 @@ def _require_consent(seen: Review) -> None:
         raise UsageError(f"You did not approve {name}.")
 
 
+async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new: bool = False) -> list[tuple[str, str]]:
+    """What a tool may use, and what decides about each.
+
+    Raises:
+        PolicyError: The policy file is wrong.
+    """
+    may, needs = tool.capabilities, Needs()
+    with suppress(LibraryError):  # what it imports is missing: it is told where it is called
+        needs = await needed_by(library, tool)
+    found = consent.explained(whoever_is(tool, needs), needs_in(may, may.packages), is_new=is_new)
+    return [*found, *((f"call {name}", "imported") for name in may.tools)]
+
+
 def _show(seen: Review) -> None:
     name, before = seen.tool.name, seen.before
     if seen.is_approved:
@@ -406,18 +448,6 @@ def _show(seen: Review) -> None:
     shown = () if seen.is_approved else seen.diff.split("\n")
     for line in (*filter(None, shown), *map(str, seen.flags)):
         print_note("  " + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line))
-    may = seen.tool.capabilities
-    uses = {
-        "read files that a call grants": may.read,
-        f"import {', '.join(may.packages)}": may.packages,
-        f"call {', '.join(may.tools)}": may.tools,
-        f"send requests to {', '.join(may.hosts)}": may.hosts,
-        f"send them the keys {', '.join(may.keys)}": may.keys,
-        f"take {may.seconds or 0:g} seconds": may.seconds,
-        f"use {may.memory_mb} MiB of memory": may.memory_mb,
-    }
-    if wanted := "; ".join(use for use, is_wanted in uses.items() if is_wanted):
-        print_note(f"  {'may':<10}  {wanted}")
     if seen.tests.passed:
         print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
     if seen.tests.not_run:
