@@ -25,8 +25,8 @@ from agent.configuration.settings_sources import read_settings
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
 from mcp_tools.library import tool_files
-from mcp_tools.library.index import search_words
 from mcp_tools.library.library import Library
+from mcp_tools.library.vocabulary import search_words
 from mcp_tools.tool import Status, Tool
 
 _VERBS = """

@@ -263,7 +263,8 @@ class Alita:
         )
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
         running = None if rules or place else self.running  # nobody looks for the answers of a benchmark
-        if running and answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
+        is_lasting = answer.status == "answered" and not any(map(self._external.offers, answer.tools_used))
+        if running and running.may_be_repeated and is_lasting:
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)
             after = {AFTER: running.after} if running.after else {}

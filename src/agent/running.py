@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.actions.creation import examiner_of
 from agent.actions.python_session import PythonSession, packages_behind
 from agent.actions.server_tools import FOLDED
+from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
 from agent.budget import Budget
 from agent.configuration.settings import COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
@@ -136,6 +137,7 @@ class Running:
         self._written = ""
         """The text of the answer that is being streamed."""
         self._state: dict[str, Any] = {}
+        self._consent: Consent | None = None
         self._apart: list[str] = []
         self._error: str | None = None
         self._opened = contextlib.AsyncExitStack()
@@ -197,6 +199,11 @@ class Running:
     def shown_tools(self) -> list[str]:
         """The names of the tools that the run was offered."""
         return [tool["name"] for tool in self._state.get("tools", [])]
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """True if the answer rests on nothing that a host said or the user refused: neither need be so tomorrow."""
+        return self._consent is not None and not self._consent.mattered
 
     @property
     def program(self) -> str:
@@ -286,7 +293,7 @@ class Running:
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         is_first = "agent.graph" not in sys.modules
         importing = asyncio.create_task(asyncio.to_thread(import_ahead, self.settings)) if is_first else None
-        consent = Consent(
+        self._consent = consent = Consent(
             resources.confirm if live else None,
             journal,
             budget,
@@ -469,7 +476,7 @@ class Running:
             context.python.text.add(program, packages=packages_behind(program))
         context.web.recall([*earlier.links.values(), *(source["url"] for source in earlier.sources)])
         if not self._is_first:
-            context.workspace.is_used = True
+            context.workspace.open()
             self._given = files_for(earlier, self.run.files, self._home / FILES, is_live=self.live)
         else:
             self._given = tuple(UserFile(file.path, file.sha256, file.path) for file in self.run.files)
@@ -497,7 +504,7 @@ class Running:
             turns=[*context.room.earlier, [*turn, {"role": "assistant", "content": self._ending(answer)}]],
             files=files or self._follow_up.transcript.files,
             given=list(self._given),
-            tools=[tool["name"] for tool in state.get("tools", []) if FOLDED not in tool],
+            tools=[tool["name"] for tool in state.get("tools", []) if FOLDED not in tool and NEAR not in tool],
             sources=[
                 CitedSource(number=source["number"], url=source["url"], title=source["title"], quotes=[])
                 for source in state.get("sources", [])

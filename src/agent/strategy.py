@@ -49,6 +49,10 @@ class PromptLimits:
     """Characters of a conversation's turns; beyond, the older turns are summarised."""
     thoughts: int
     """Tokens for thinking, added to every limit of output."""
+    tools: int = 3
+    """Tools of the library that fit a question and are offered."""
+    small_library: int = 0
+    """The most tools of a library that are all offered. Of a larger one, a line tells of those that nearly fit."""
 
 
 @dataclass(frozen=True, slots=True)

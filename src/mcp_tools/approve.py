@@ -58,7 +58,7 @@ class Review:
 
     tool: Tool
     is_edited: bool
-    """Whether its source was written by hand: then its schemas are new and it must be registered."""
+    """Whether it must be registered: its source was written by hand, or responses of its hosts were recorded now."""
     before: ApprovedHashes | None
     """What was approved last; None when nothing was."""
     now: ApprovedHashes | None
@@ -86,8 +86,8 @@ async def review(
 ) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
 
-    The tests of a tool that reads files may read those of `read`. `carried` permits them; those of an edited source may
-    ask its hosts through it for what is not recorded, which is recorded then.
+    The tests of a tool that reads files may read those of `read`. `carried` permits them; those of an edited source,
+    and of a tool without any recorded response, may ask its hosts through it, and the responses are recorded then.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -108,10 +108,11 @@ async def review(
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors), *filter(None, [lacking])]
     tests = Tests()
     if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
-        tests = await run_tests(tool, await open_sandbox(), read, needs, carried, asks_hosts=is_edited)
+        asks = is_edited or not _exchanges(tool)
+        tests = await run_tests(tool, await open_sandbox(), read, needs, carried, asks_hosts=asks)
         if tests.exchanges:
             kept = [*_exchanges(tool), *tests.exchanges]
-            tool = replace(tool, provenance={**tool.provenance, EXCHANGES: kept})
+            tool, is_edited = replace(tool, provenance={**tool.provenance, EXCHANGES: kept}), True
             now = ApprovedHashes.of(tool)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
         if tests.not_run and not tests.passed:

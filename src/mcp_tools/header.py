@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.packages import BASE_PACKAGES, imported
+from mcp_tools.small_files import toml_of
 from mcp_tools.tool import Capabilities, Json
 
 _BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
+
+_MOST_BLOCKS = 10
 
 
 def declared(source: str) -> Capabilities:
@@ -60,12 +62,14 @@ def with_header(source: str, capabilities: Capabilities) -> str:
 
 
 def _read(source: str) -> dict[str, Any]:
+    if source.count("# /// script") > _MOST_BLOCKS:  # looking for the end of each would take for ever
+        raise LibraryError(f"the block # /// script is there more than {_MOST_BLOCKS} times")
     if (block := _BLOCK.search(source)) is None:
         return {}
     text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in block["body"].splitlines())
     try:
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        table = toml_of(text.encode())
+    except ValueError as error:
         raise LibraryError(f"the block # /// script is no TOML: {error}") from None
     tool = table.get("tool", {})
     own = tool.get("alita", {}) if isinstance(tool, dict) else None

@@ -20,6 +20,8 @@ from typing import Self
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.tool import Json
 
+NOT_ALLOWED = " is not allowed: "
+"""In the message of a request that the user did not allow."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_BODY = 1_000_000

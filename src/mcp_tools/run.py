@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Literal
 
 from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
@@ -74,6 +76,29 @@ async def run_tool(
         return outcome
     message = f"the result is not what the tool promises: {'; '.join(misfits)}"
     return replace(outcome, ok=False, value=None, problem=Problem("result", message))
+
+
+OutcomeClass = Literal["refused", "arguments", "environment", "upstream", "bug"]
+"""Why a call gave no value: refused as the tool's docstring says; arguments that do not fit; a limit or a layer of the
+sandbox; what a host answered; a bug of the tool."""
+_OF_KIND: dict[str, OutcomeClass] = {
+    "arguments": "arguments",
+    **dict.fromkeys(
+        ("wall_time", "cpu_time", "memory", "quota", "denied", "sandbox", "not_recorded", "result_size"), "environment"
+    ),
+}
+
+
+def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:
+    """The class under which a call is counted; None for a success."""
+    if outcome.problem is None:
+        return None
+    if outcome.problem.kind != "exception":
+        return _OF_KIND.get(outcome.problem.kind, "bug")
+    raised, documented = outcome.problem.message.partition(":")[0].strip(), tool.description.partition("Raises:")[2]
+    if raised and re.search(rf"\b{re.escape(raised)}\b", documented):
+        return "refused"
+    return "upstream" if outcome.requests else "bug"
 
 
 def limits_of(tool: Tool, usual: Limits) -> Limits:

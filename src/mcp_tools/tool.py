@@ -19,6 +19,9 @@ def object_schema(properties: dict[str, Json], required: Iterable[str] | None = 
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
+ALIASES = "aliases"
+
+
 class Status(StrEnum):
     """Whether the tests of a created tool pass; only a verified one is served."""
 
@@ -151,6 +154,12 @@ class Tool:
     def capabilities(self) -> Capabilities:
         """What it may touch, as its provenance declares."""
         return Capabilities.from_json(self.provenance.get("capabilities", {}))
+
+    @property
+    def aliases(self) -> list[str]:
+        """The names of tools that did the same, under which this one is found, too."""
+        kept = self.provenance.get(ALIASES)
+        return [name for name in kept if isinstance(name, str)] if isinstance(kept, list) else []
 
 
 @dataclass(frozen=True, slots=True)

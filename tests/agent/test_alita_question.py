@@ -245,11 +245,11 @@ async def test_where_no_run_can_be_kept_nothing_is_asked(desk):
         await desk.plays(*STORY).ask(QUESTION)
 
 
-async def test_code_of_which_the_examiner_says_nothing_answers_and_is_not_kept(desk):
-    lines = [{"role": "examiner", "text": "Certainly!"}, decide("answer", answer=ANSWER, when="Not kept as a tool")]
+async def test_code_of_which_the_examiner_says_nothing_answers_and_waits_for_approval(desk):
+    lines = [{"role": "examiner", "text": "Certainly!"}, decide("answer", answer=ANSWER, when="Kept as a draft")]
     answer = await desk.plays(*lines, *STORY).ask(QUESTION)
     assert (answer.status, answer.text, answer.tools_created) == ("answered", ANSWER, ())
-    assert desk.library.list() == []
+    assert [tool.status for tool in desk.library.list()] == ["draft"]
 
 
 async def test_code_that_never_works_is_no_tool(desk):

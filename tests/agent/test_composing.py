@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent.events import Note
 from mcp_tools.tool import Status, Tool
 from support.openai_server import OpenAIServer, Step
 
@@ -155,3 +156,105 @@ async def test_a_new_tool_imports_one_of_the_library_and_declares_it(house: Hous
     again = await house.ask(("grid_sum", {"rows": 2, "columns": 2, "final_answer": "{}"}), question="Add up this grid.")
     assert (again.text, again.tools_used) == ("9", ("grid_sum", "triangle_number"))
     assert house.calls_of("triangle_number") == (before + 2, {})
+
+
+UNRELATED = [
+    tool(f"{word}_count", "return n", words=f"Say how many {word} there are")
+    for word in ("tulips", "planets", "violins", "rivers", "candles", "bridges", "whales", "lanterns")
+]
+
+
+def offered(house: House) -> list[str]:
+    names = [one["function"]["name"] for one in house.server.requests[0]["tools"]]
+    return names[names.index("ask") + 1 :]
+
+
+async def test_a_small_library_is_offered_whole_in_the_same_order_for_every_question(house: House) -> None:
+    """Drafts only if they fit, and no line of the terminal for what does not fit."""
+    rough = tool("rough", "return n", words="Say how many cats there are", status=Status.DRAFT)
+    house.has(*UNRELATED[:6], TRIANGLE, rough)
+    await house.ask(program("print(1)"))
+    assert offered(house) == sorted([*(one.name for one in UNRELATED[:6]), "triangle_number"])
+
+
+async def test_of_a_larger_library_what_fits_is_offered_and_a_line_tells_of_what_nearly_does(house: House) -> None:
+    two = [
+        tool("decode_abr", "return n", words="Decode ABR data into records"),
+        tool("hash_text", "return n", words="Return the SHA-256 digest of a text"),
+    ]
+    near = tool("cut_out", "return n", words="Cut a record out of a table")
+    house.has(*UNRELATED, *two, near)
+    question = "Decode this ABR data: x7/k2, then compute the SHA-256 hash of each record's name."
+    await house.ask(program("print(1)"), question=question)
+    assert offered(house) == ["decode_abr", "hash_text"]
+    said = house.server.requests[0]["messages"][1]["content"]
+    assert "More tools of the library, which programs import:\n- " in said
+    assert "- cut_out(n: int) -> int: Cut a record out of a table." in said
+    assert "whales" not in said
+
+
+async def test_a_program_imports_a_tool_by_the_name_of_one_that_was_merged_with_it(house: House) -> None:
+    house.has(TRIANGLE)
+    house.desk.library.merge(house.desk.library.get("triangle_number"), "gauss_sum")
+    house.desk.library.close()
+    answer = await house.ask(program("from gauss_sum import gauss_sum\nprint(gauss_sum(4))"))
+    assert answer.text == "10"
+    assert house.calls_of("triangle_number")[0] == 1
+
+
+BETTER = '''def triangle_number(n: int, start: int = 1) -> int:
+    """Add up the whole numbers from a start to an end.
+
+    Args:
+        n: The last number, at least the start.
+        start: The first number, at least 0.
+
+    Returns:
+        The sum of all numbers from start to n.
+
+    Raises:
+        ValueError: The start is negative or above n.
+
+    >>> triangle_number(4)
+    10
+    >>> triangle_number(5, start=4)
+    9
+    """
+    if start < 0 or start > n:
+        raise ValueError("start must be from 0 to n")
+    return (start + n) * (n - start + 1) // 2
+'''
+BETTER_TESTS = [
+    {"call": f"triangle_number({given})", "because": "the sum of all numbers", "result": str(value)}
+    for given, value in (("n=3", 6), ("n=6, start=5", 11), ("n=1", 1), ("n=10, start=10", 10))
+]
+OLD_TESTS = [{"arguments": {"n": n}, "expected": value, "origin": "docstring"} for n, value in ((2, 3), (7, 28))]
+
+
+@pytest.mark.parametrize("is_wrong", [False, True], ids=["passes the old tests", "fails one"])
+async def test_a_better_version_takes_the_place_of_a_listed_tool_if_it_passes_its_tests(
+    house: House, monkeypatch: pytest.MonkeyPatch, is_wrong: bool
+) -> None:
+    """Otherwise it is a tool of its own; the model and the user learn why."""
+    tests = [*OLD_TESTS, {"arguments": {"n": 0}, "expected": 0, "origin": "docstring"}] if is_wrong else OLD_TESTS
+    house.has(replace(TRIANGLE, provenance={"tests": tests}))
+    monkeypatch.setitem(TESTS, "tests", BETTER_TESTS)
+    answer = await house.ask(
+        ("read", {"source": "triangle_number.py"}),
+        ("create_tool", {"code": BETTER, "arguments": {"n": 12, "start": 3}}),
+        program("print(1)"),
+    )
+    assert "return n * (n + 1) // 2" in house.told[0]
+    names = sorted(one.name for one in house.desk.library.list())
+    remark = next(event.text for event in house.desk.of(Note) if "triangle_number" in event.text)
+    if is_wrong:
+        assert answer.tools_created == ("triangle_number_2",)
+        assert names == ["triangle_number", "triangle_number_2"]
+        assert "triangle_number stays as it is: one of its tests fails" in remark
+    else:
+        assert answer.tools_created == ("triangle_number",)
+        assert names == ["triangle_number"]
+        assert remark == "It replaces the older version of triangle_number: all its tests pass."
+    assert remark in house.told[1]
+    replayed = await house.desk.replay(answer.run_id)
+    assert replayed.tools_created == answer.tools_created

@@ -115,6 +115,33 @@ async def test_a_new_process_is_told_which_variables_are_gone(chat):
     assert "Python was started anew" in chat.notes
 
 
+DOUBLE = '''def double_it(number: int) -> int:
+    """Double a number.
+
+    Args:
+        number: Any integer.
+
+    Returns:
+        Twice the number.
+
+    >>> double_it(4)
+    8
+    """
+    return 2 * number
+'''
+
+
+async def test_a_tool_is_made_in_a_second_turn_before_any_program_ran(chat):
+    """The run's folder for programs is there although nothing was kept in it yet."""
+    make = Step(tools=[("create_tool", {"code": DOUBLE, "arguments": {"number": 21}, "final_answer": "{}"})])
+    async with chat.opened():
+        await chat.ask("What is the capital of Peru?", Step(text="Lima."))
+        answer = await chat.ask(
+            "Make a tool that doubles; double 21.", make, Step(text='{"tests": []}'), Step(text="no")
+        )
+    assert answer.text == "42"
+
+
 @pytest.mark.parametrize(
     ("change", "remark"),
     [

@@ -358,6 +358,34 @@ async def test_packages_of_programs_follow_the_policy_and_are_not_allowed_for_go
     house.policy(rule("deny", packages=["odd-*"]))
     await house.ask(call)
     assert "a program may not import odd-helper-here: rule 1 of policy.toml denies it" in house.told[0]
+    house.policy(rule("allow", packages=["emoji"]), rule("deny", packages=["odd-helper-here"]))
+    await house.ask(call)
+    assert "a program may not import odd-helper-here: rule 2 of policy.toml denies it" in house.told[0]
+
+
+async def test_what_an_allowed_package_pulls_in_is_denied_by_its_name_alone(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "wheels"
+    write_wheel(folder, "emoji", requires=["tzdata", "python-dateutil"])
+    write_wheel(folder, "tzdata")
+    write_wheel(folder, "python-dateutil", "9.0")
+    for name, value in {**OFFLINE, "UV_FIND_LINKS": str(folder)}.items():
+        monkeypatch.setenv(name, value)
+    house.policy(rule("allow", packages=["emoji"]), rule("deny", packages=["*"]))
+    call = {"code": "import emoji\nprint(emoji.shout('hey'))", "packages": ["emoji"], "final_answer": "{}"}
+    assert (await house.ask(("run_python", call))).text == "HEY", house.told
+    await house.ask(("run_python", {"code": "import tzdata", "packages": ["tzdata"]}))
+    assert "a program may not import tzdata: rule 2 of policy.toml denies it" in house.told[0]
+
+
+async def test_an_answer_that_rests_on_a_host_or_a_refusal_is_not_given_again(house: House) -> None:
+    await house.ask(house.fetch(), use_cache=True)
+    assert "is not allowed" in house.told[0]
+    house.policy(rule("allow", hosts=[house.web.url]))
+    assert (await house.ask(house.fetch(), use_cache=True)).text == "warm"
+    house.web.route("/t", lambda _: Answer(200, "cold"))
+    assert (await house.ask(house.fetch(), use_cache=True)).text == "cold"
 
 
 async def test_a_wrong_policy_stops_what_needs_a_capability_and_nothing_else(house: House) -> None:

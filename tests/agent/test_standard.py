@@ -91,6 +91,42 @@ async def test_the_result_of_a_new_tool_is_the_answer_without_a_further_call(tal
     assert len(talk.decisions) == 1
 
 
+FEE = """def parking_fee(minutes: int) -> int:
+    \'\'\'Compute the fee of a car park.
+
+    Args:
+        minutes: Time parked.
+
+    Returns:
+        The fee in cents.
+    \'\'\'
+    if minutes < 30:
+        return 0
+    if minutes < 60:
+        return 200
+    fee = 250 + 50 * ((minutes - 60) // 20)
+    return min(fee, 900) if minutes < 720 else 1100
+"""
+
+
+async def test_weak_tests_are_shown_to_the_author_once_then_the_tool_is_a_draft(talk, monkeypatch):
+    tests = [
+        {"call": f"parking_fee({n})", "because": "so", "result": fee}
+        for n, fee in ((5, "0"), (6, "0"), (45, "200"), (46, "200"))
+    ]
+    monkeypatch.setitem(TESTS, "tests", tests)
+    example = FEE.replace("cents.\n    '''", "cents.\n\n    Example:\n        >>> parking_fee(7)\n        0\n    '''")
+    first, second = (
+        Step(tools=[("create_tool", {"code": code, "arguments": {"minutes": 80}, "final_answer": "{} cents"})])
+        for code in (FEE, example)
+    )
+    answer = await talk.ask("What does parking for 80 minutes cost?", first, second)
+    assert (answer.text, answer.tools_created, answer.usage.calls) == ("300 cents", (), 3)
+    assert "deliberate bugs" in talk.results[0]
+    assert "kept as a draft: parking_fee is a draft" in talk.desk.notes
+    assert [(tool.name, tool.status) for tool in talk.desk.library.list()] == [("parking_fee", Status.DRAFT)]
+
+
 async def test_a_number_that_is_the_answer_has_the_decimals_that_are_asked_for(talk):
     number = {"type": "number"}
     arguments = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}

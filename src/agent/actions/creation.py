@@ -17,7 +17,7 @@ from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
-_TEST_TOKENS = 3_000
+_TEST_TOKENS = 4_500
 
 
 def examiner_of(context: Context) -> ModelExaminer:

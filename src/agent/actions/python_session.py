@@ -345,6 +345,7 @@ async def run_in_session(state: State, context: Context) -> Update:
                 seconds=may.seconds,
             )
     except NotPermittedError as refused:
+        context.emit(ToolCalled("program", {}, False, one_line(refused.message)))
         return {"steps": [step(state, ok=False, finding=f"Not run: {refused.message}")]}
     except (StoppedError, ModelFixableError) as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}

@@ -122,8 +122,13 @@ def line_of(tool: dict[str, Any]) -> str:
     """Return a tool's entry in the prompt: its definition, or its name and first sentence if it is folded."""
     if not tool.get(FOLDED):
         return definition(tool)
+    return f"{tool['name']}: {sentence_of(tool)}{_returns(tool)}"
+
+
+def sentence_of(tool: dict[str, Any]) -> str:
+    """Return the first sentence of a tool's description."""
     sentence = _SENTENCE.split(one_line(str(tool["description"]), 1_000), maxsplit=1)[0]
-    return f"{tool['name']}: {one_line(sentence, _LONGEST_LINE)}{_returns(tool)}"
+    return one_line(sentence, _LONGEST_LINE)
 
 
 def module_names(tool: dict[str, Any]) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from mcp_tools.errors import ArgumentsError, LibraryError, NotPermittedError
 from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.prompt import data_block
-from mcp_tools.run import run_tool
+from mcp_tools.run import outcome_class, run_tool
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool, call_text
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
-SHOWN_TOOLS = 3
-"""The prompt stays the same size with ten tools or ten thousand."""
+NEAR = "near"
+"""Marks a tool of the library without a function of its own: a line tells programs what they can import."""
 
 
 def shown_tool(tool: Tool) -> dict[str, Json]:
@@ -119,7 +119,7 @@ async def call_tool(
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
     problem = outcome.problem
-    await context.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
+    await context.library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome))
     await context.library.record_calls(outcome.called)
     if problem is not None:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(problem.message), outcome.seconds))

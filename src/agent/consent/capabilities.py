@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent.consent.hosts import NEW_TOOL, HostConsent, HostGrants, HostToReach
 from agent.consent.policy import PROGRAM, Policy, ReadPolicy, Value, Verdict, addition
 from mcp_tools.errors import AlitaError
-from mcp_tools.packages import is_provided
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, is_provided
 from mcp_tools.tool import Capabilities
 
 if TYPE_CHECKING:
@@ -154,8 +154,14 @@ class CallConsent:
         except AlitaError as error:  # there is no such package, or the index cannot be reached
             return Permit(str(error))
         new = {release.name for release in plan.new}
+        own = {_package(one) for one in (*BASE_PACKAGES, *FILE_PACKAGES)}
         for release in plan.lock.releases:
+            if release.name in own:  # comes with alita
+                continue
             rule = self._verdict(policy, who, ("packages", release.name))
+            is_pulled = bool(granted) and release.name not in map(_package, verdicts)
+            if rule is not None and is_pulled and release.name not in policy.rules[rule.rule - 1].packages:
+                continue  # what an allowed package pulls in is decided about by its name alone
             if rule is not None and rule.decision == "deny":
                 return Permit(_denied(who, ("packages", release.name), rule))
             if rule is not None and rule.decision == "allow":

@@ -140,6 +140,8 @@ class Consent:
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
+        self.mattered = False
+        """True once a request to a host was made, or something was refused: asked again, the run may end otherwise."""
         self._of_tools: dict[str, str] = {}
         policy = self.policy or (lambda: Policy(Path()))
         ask = None if self.confirm is None else self._reply
@@ -177,6 +179,7 @@ class Consent:
 
         request: dict[str, Json] = {"name": call.name, "arguments": call.arguments, "reason": call.reason}
         said = await self.journal.call(_DOUBTFUL, request | {"definition": "", "is_doubtful": True}, perform)
+        self.mattered |= not said["allowed"]
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
@@ -238,7 +241,9 @@ class Consent:
 
         if all(map(is_provided, wanted)):
             return ""
-        return str(await self.journal.call("packages", {"packages": wanted}, perform))
+        refusal = str(await self.journal.call("packages", {"packages": wanted}, perform))
+        self.mattered |= bool(refusal)
+        return refusal
 
     async def _refused_packages(self, asked: PackagesToInstall, mode: str) -> str:
         """Why packages are not looked up, or not installed: a name that few use may be made up, or carry a secret."""
@@ -270,6 +275,7 @@ class Consent:
             return {"refusal": found.refusal, "packages": [*found.packages], "asks": found.asks}
 
         said = await self.journal.call("permit", request, perform)
+        self.mattered |= bool(said["refusal"])
         return Permit(said["refusal"], tuple(said["packages"]), said["asks"])
 
     @property
@@ -283,6 +289,7 @@ class Consent:
         request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
         request |= {"foreign": True} if asked.is_foreign else {}
         self._of_calls.concerns([("hosts", asked.host)], is_new=False)  # a wrong policy is no recorded reply
+        self.mattered = True
         return str(await self.journal.call("hosts", request, lambda: self._of_calls.hosts.refusal(asked)))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
@@ -318,6 +325,8 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
         checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
     if "mutants" in evidence:
         checks.append(f"the tests caught {evidence['killed']} of {evidence['mutants']} deliberate bugs")
+    if tool.provenance.get("parent_version"):
+        checks.append("it replaces the tool of this name and passes its tests; the old version is kept")
     checks += [f"it may {use} ({decider})" for use, decider in uses]
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
     return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks))

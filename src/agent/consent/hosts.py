@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from agent.consent.policy import addition
 from mcp_tools.errors import LibraryError, os_errors_as
-from mcp_tools.hosts import READING
+from mcp_tools.hosts import NOT_ALLOWED, READING
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class HostConsent:
             PolicyError: The policy file is wrong.
         """
         keys = f" with the key {', '.join(asked.keys)}" if asked.keys else ""
-        why = f"{asked.method} {asked.host}{keys} is not allowed: "
+        why = f"{asked.method} {asked.host}{keys}{NOT_ALLOWED}"
         rules = self._rules(asked)
         if denying := next((rule for rule in rules if rule is not None and rule.decision == "deny"), None):
             return f"{why}{denying} denies it"

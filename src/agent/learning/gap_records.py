@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 from agent.errors import StorageError, UsageError
 from mcp_tools.database import open_database
-from mcp_tools.library.index import search_words
+from mcp_tools.library.vocabulary import search_words
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 

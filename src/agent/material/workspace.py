@@ -30,6 +30,7 @@ from mcp_tools.tool import Json
 
 FOLDER = "workspace"
 """Its name in the folder of a run."""
+_REMEDY = "Make it writable, or free some space."
 
 
 class Workspace:
@@ -45,6 +46,16 @@ class Workspace:
         self.folder = folder.absolute()
         self.is_used = False
         """Whether this run has kept anything so far; what a later process finds there says nothing about that."""
+
+    def open(self) -> None:
+        """Make the folder, which programs may read from now on.
+
+        Raises:
+            StorageError: It cannot be made.
+        """
+        self.is_used = True
+        with os_errors_as(StorageError, f"{self.folder} cannot be written", _REMEDY):
+            self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
 
     def keep_text(self, name: str, text: str) -> Path:
         """Keeps a text in a file of that name, in which what is unsafe is replaced; its absolute path.
@@ -67,14 +78,16 @@ class Workspace:
     def file(self, name: str) -> Path | None:
         """The path of a file that is kept here, by its path or its name; None where there is none."""
         path = self.folder / name
-        return path if path.parent == self.folder and path.is_file() and not path.is_symlink() else None
+        if path.parent != self.folder or not path.is_file() or path.is_symlink():
+            return None
+        self.is_used = True  # also in a replay, which finds what the run kept only at this point
+        return path
 
     def keep_bytes(self, name: str, content: bytes) -> Path:
         """Keeps bytes; see `keep_text`."""
         self.is_used = True
         plain = Path(safe_name(name) or "file")
-        remedy = "Make it writable, or free some space."
-        with os_errors_as(StorageError, f"{self.folder} cannot be written", remedy):
+        with os_errors_as(StorageError, f"{self.folder} cannot be written", _REMEDY):
             for number in itertools.count(1):
                 path = self.folder / (plain.name if number == 1 else f"{plain.stem}_{number}{plain.suffix}")
                 if not os.path.lexists(path):  # not even a link that leads nowhere

@@ -9,7 +9,8 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from agent.actions.server_tools import ALL_TOOLS, arranged
-from agent.actions.tools import SHOWN_TOOLS, shown_tool
+from agent.actions.tools import NEAR, shown_tool
+from agent.consent.consent import signature_of
 from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
@@ -20,7 +21,7 @@ from mcp_tools.clients.definitions import SEPARATOR
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
 from mcp_tools.text import count_of
-from mcp_tools.tool import Status, Tool
+from mcp_tools.tool import Json, Status, Tool
 
 _STANDS_ALONE = 12
 """Words from which on a message is searched for by itself; a shorter one may refer to the turn before it."""
@@ -36,18 +37,15 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
-    fitting = [tool for tool in await _fitting(state, context) if not errors_of(tool)]
-    drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
-    if drafts:
-        context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
-    tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
+    tools, others = await _own_tools(state, context)
     if not wants_tool:
         offered = state.get("offered", [])
         found_now = await context.external.search(state["question"], ALL_TOOLS)
         tools = arranged(tools, found_now, offered, set(offered))
     for tool in tools:
-        context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
+        if tool["name"] not in others:
+            context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
     fresh = [tool[SERVER] for tool in tools if SERVER in tool and tool["name"] not in state.get("offered", [])]
     for server, count in Counter(fresh).items():
         context.emit(Note(f"the server {server} offers {count_of(count, 'tool')}"))
@@ -65,8 +63,26 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)
 
 
-async def _fitting(state: State, context: Context) -> list[Tool]:
-    """The tools that earlier turns offered, in their order, and those that the library finds for this one."""
+async def _own_tools(state: State, context: Context) -> tuple[list[dict[str, Json]], set[str]]:
+    """The tools of the library that are shown, and the names of those that do not fit the question itself."""
+    fitting, others, is_all = await _fitting(state, context)
+    drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
+    if drafts:
+        context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
+    wants_tool = state.get("wish") == "create"
+    tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
+    if is_all:  # in an order that does not depend on the question, for prompt caches
+        tools = sorted([*tools, *map(shown_tool, others)], key=lambda tool: str(tool["name"]))
+    elif not wants_tool:
+        tools += [{**shown_tool(tool), NEAR: signature_of(tool)} for tool in others]
+    return tools, {tool.name for tool in others}
+
+
+async def _fitting(state: State, context: Context) -> tuple[list[Tool], list[Tool], bool]:
+    """The tools that earlier turns offered, in their order, and those that the library finds for this one.
+
+    Also approved tools of the library that fit less, and whether these are all that it has.
+    """
     question, said = state["question"], state.get("said", [])
     if context.room.earlier and len(said) > 1 and len(question.split()) < _STANDS_ALONE:
         question = f"{question} {said[-1]}"
@@ -75,6 +91,9 @@ async def _fitting(state: State, context: Context) -> list[Tool]:
     for name in own[-_MOST_OFFERED:]:
         with contextlib.suppress(UnknownToolError, LibraryError):
             tools[name] = await context.library.get(name)
-    for tool in await context.library.search(question, SHOWN_TOOLS):
+    limits = context.strategy(Role.COORDINATOR).limits
+    offer = await context.library.offered(question, most=limits.tools, small=limits.small_library)
+    for tool in offer.fitting:
         tools.setdefault(tool.name, tool)
-    return list(tools.values())
+    others = [tool for tool in offer.others if tool.name not in tools] if limits.small_library else []
+    return [one for one in tools.values() if not errors_of(one)], others, offer.is_all

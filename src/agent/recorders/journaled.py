@@ -18,7 +18,7 @@ from agent.records import as_plain, from_plain
 from agent.store.journal import Journal, made_by
 from mcp_tools.create.interfaces import RefusedToolError
 from mcp_tools.hosts import Carry
-from mcp_tools.library.library import Library
+from mcp_tools.library.library import Library, Offer
 from mcp_tools.sandbox.protocol import (
     Description,
     Host,
@@ -112,7 +112,8 @@ class JournaledSandbox:
 
     async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         """Runs one call, or gives the recorded outcome."""
-        request = {name: value for name, value in as_plain(job).items() if name != "write"}
+        left_out = ("write",) if job.calls else ("write", "calls", "call_seconds")
+        request = {name: value for name, value in as_plain(job).items() if name not in left_out}
         outcome, _ = await self._journal.recorded(
             "sandbox", request, Outcome, lambda: made_by(self._sandbox).run(self._in_time(job), carry=carry)
         )
@@ -206,6 +207,11 @@ class JournaledLibrary:
 
         return list(await self._recorded({"search": query, "limit": limit}, tuple[Tool, ...], look))
 
+    async def offered(self, question: str, *, most: int, small: int) -> Offer:
+        """The tools that fit a question, and others: all of a small library, the nearest of a large one."""
+        request: dict[str, Json] = {"offered": question, "most": most, "small": small}
+        return await self._recorded(request, Offer, lambda: self._library.offered(question, most=most, small=small))
+
     async def get(self, name: str) -> Tool:
         """The tool of a name, which stays the same for the whole run once it was asked for.
 
@@ -222,7 +228,7 @@ class JournaledLibrary:
         flaws = self._library.flaws
         return await self._recorded(request, list[str], lambda: [f"{f.message} ({f.remedy})" for f in flaws()])
 
-    async def register(self, tool: Tool) -> Tool:
+    async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
         """Keeps a tool that may be kept; registering the same source again changes nothing.
 
         Raises:
@@ -231,9 +237,22 @@ class JournaledLibrary:
         if self._consent is not None and (reason := await self._consent.refusal_of_tool(tool)):
             raise RefusedToolError(reason)
         request = {"register": tool.name, "source": tool.source}
-        registered = await self._recorded(request, Tool, lambda: self._library.register(tool))
-        self._known[registered.name] = registered
+        request |= {"replaces": replaces.source_hash} if replaces else {}
+
+        def keep() -> Tool:
+            return self._library.register(tool, replace=replaces is not None, instead_of=replaces, is_draft=is_draft)
+
+        registered = await self._recorded(request, Tool, keep)
+        if not is_draft:
+            self._known[registered.name] = registered
         return registered
+
+    async def merge(self, tool: Tool, name: str) -> Tool:
+        """Lets a tool be found by the name of another that does the same."""
+        request: dict[str, Json] = {"merge": tool.name, "name": name}
+        merged = await self._recorded(request, Tool, lambda: self._library.merge(tool, name))
+        self._known[tool.name] = merged
+        return merged
 
     async def record_call(self, name: str, ok: bool, kind: str | None) -> None:
         """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""

@@ -350,6 +350,10 @@ class SecondImplementation:
             ]
         return found
 
+    def reference(self, definition: str) -> str:
+        """None: its tests are the results of other versions already."""
+        return ""
+
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.actions.server_tools import FOLDED, SERVER_TOOL
-from agent.actions.tools import DRAFT
+from agent.actions.tools import DRAFT, NEAR
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
@@ -42,8 +42,8 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "create_tool": _function(
         "create_tool",
         "Calls a new general tool with `arguments`, tests and keeps it. `code`: a module, one typed public function, "
-        "its Google docstring with Args (meaning, unit, limits), Returns, Raises and an example; Literal for a choice; "
-        "a ValueError naming each bad input. Without it, the last one again.",
+        "its Google docstring with Args (meaning, unit, limits), Returns, Raises and an example that runs; Literal for "
+        "a choice; ValueError naming each bad input. Without it, the last one.",
         {
             "code": _TEXT,
             "arguments": {"type": "object"},
@@ -94,7 +94,8 @@ _ACTIONS: dict[str, Action] = {form["function"]["name"]: action for action, form
 
 def functions_for(state: State) -> list[dict[str, Any]]:
     """The functions of a run, in Chat Completions form; those of actions first, so that their text stays the same."""
-    own = [tool for tool in state["tools"] if tool["name"] not in _ACTIONS and tool["name"] != SERVER_TOOL]
+    others = {*_ACTIONS, SERVER_TOOL}
+    own = [tool for tool in state["tools"] if tool["name"] not in others and NEAR not in tool]
     folded = any(tool.get(FOLDED) for tool in own)
     tools = [_SERVER_TOOL] * folded + [_tool_function(tool) for tool in own if not tool.get(FOLDED)]
     if state.get("wish") == "create":

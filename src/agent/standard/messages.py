@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agent.actions.server_tools import external_of, line_of, module_names
-from agent.actions.tools import DRAFT
+from agent.actions.server_tools import external_of, line_of, module_names, sentence_of
+from agent.actions.tools import DRAFT, NEAR
 from agent.answering.answer_format import answer_of, variables_in, wanted_form
 from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER
@@ -16,7 +16,7 @@ from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
 from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
 from agent.models.protocol import Message
-from agent.state import Reply, State, Step
+from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block, data_blocks, load_prompt
 from mcp_tools.text import printable
@@ -33,6 +33,7 @@ _CONNECTED = (
     "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
     "`from servers.{module} import {name}`. Programs do not see a server's folders: they call its functions."
 )
+_NEAR = "More tools of the library, which programs import:"
 _FOLDER = "The user's folder, which programs and `read` open: {path}"
 _COPIED_FOLDER = (
     "A copy of the user's folder: {path}\nPrograms read and change files there, by absolute paths. The original stays "
@@ -119,6 +120,8 @@ def _question(state: State, room: Room) -> str:
     if planned := state.get("brief"):
         lines += ["", "A plan, made from what went wrong with such questions:", data_block("plan", brief_text(planned))]
     lines += _servers(state, room)
+    if near := [f"- {tool[NEAR]}: {sentence_of(tool)}" for tool in state["tools"] if NEAR in tool]:
+        lines += ["", _NEAR, *near]
     if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
         lines += ["", "What tools that are not approved say of themselves:", *drafts]
     return "\n".join(lines)
@@ -182,8 +185,16 @@ def _observation(
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
     brought = [file for file in state.get("attached", []) if file.get("since") == step["number"]]
-    note += f"\nFiles that came with it:\n{files_text(brought)}" if brought and call["id"] not in short else ""
+    note += _files_text(brought, shown) if brought and call["id"] not in short else ""
     return f"{shown}{note}"
+
+
+def _files_text(brought: Sequence[AttachedFile], shown: str) -> str:
+    """The files that a step brought; of those whose text is shown already, only where they are."""
+    known = [file for file in brought if file["parts"] and all(part.strip() in shown for part in file["parts"])]
+    texts = [files_text([file for file in brought if file not in known])] if len(known) < len(brought) else []
+    texts += [data_block(file["name"], f"path: {file['path']}, {file['size']:,} bytes") for file in known]
+    return "\n".join(["\nFiles that came with it:", *texts])
 
 
 def _no_answer(done: Step, question: str) -> str:

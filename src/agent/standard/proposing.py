@@ -56,6 +56,7 @@ async def propose_tool(state: State, context: Context) -> Update:
         final=decision.final,
         files=files,
         data=granted(state, context),
+        attempt=1 + sum(one["action"] == "create_tool" for one in state.get("steps", [])),
         run_id=context.run_id,
         model=context.models.for_role(Role.COORDINATOR).name,
         capabilities=replace(wanted, read=bool(files), packages=tuple(dict.fromkeys(packages)), tools=tuple(names)),
@@ -84,6 +85,9 @@ async def propose_tool(state: State, context: Context) -> Update:
         )
     )
     kept = f"Kept as {tool.name}." if creation.choice == "create" else f"The library has it: {tool.name}."
+    if creation.remark:
+        kept = f"{kept} {creation.remark}"
+        context.emit(Note(one_line(creation.remark, 300)))
     known = {tool["name"] for tool in state["tools"]}
     done = step(state, ok=True, finding=shown, value=creation.value, note=f"{listing(outputs)} {kept}".strip())
     return {
@@ -113,11 +117,12 @@ async def _prove(proposal: Proposal, state: State, context: Context, folder: Pat
 def _not_kept(state: State, context: Context, creation: Creation, outputs: Sequence[OutputFile]) -> Update:
     """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
     refused = creation.choice == "refused"
+    kept = "not kept as a tool" if creation.choice != "draft" else "kept as a draft"
     if not refused:
-        context.emit(Note(f"not kept as a tool: {one_line(creation.headline, 300)}"))
+        context.emit(Note(f"{kept}: {one_line(creation.headline, 300)}"))
     ok = creation.answered
     shown = f"Its result here: {value_text(creation.value)}\n{listing(outputs)}\n" if ok else ""
-    done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
+    done = step(state, ok=ok, finding=f"{shown}{kept.capitalize()}:\n{creation.reason}", value=creation.value)
     if USER_SAID in creation.reason:
         done |= {"final": ""}  # the model goes on with what the user says
     elif refused and state.get("wish") == "create":

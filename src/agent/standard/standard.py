@@ -73,6 +73,8 @@ LIMITS = PromptLimits(
     evidence=8_000,
     history=16_000,
     thoughts=12_000,
+    tools=5,
+    small_library=8,
 )
 
 

@@ -225,7 +225,9 @@ class Carrier:
                     f"alita keys set {name} --host {host}"
                 )
             if key.host != host:
-                raise HostError(f"the key {name} belongs to {key.host}, not to {host}")
+                known = f"https://{key.host}" if key.host.scheme == "https" else key.host
+                why = f"the key {name} belongs to {known}, not to {host}"
+                raise HostError(f"{why}; if it should, the user stores it with: alita keys set {name} --host {host}")
             if host.scheme != "https" and (not host.is_local or proxy_for(host.scheme, host.name)):
                 raise HostError(f"the key {name} is sent over https only")
             found[name] = key

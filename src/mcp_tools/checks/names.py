@@ -61,8 +61,9 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
             if not unplaced([top], source.capabilities.packages):
                 yield Remark(
                     line,
-                    f"{module!r} is not available: declare the package that brings it, by its name on the index; "
-                    f"otherwise a tool may import the standard library, tools of the library, {others}",
+                    f'{module!r} is not available: begin the code with `# /// script`, `# dependencies = ["NAME"]`, '
+                    "`# ///`, three lines with the NAME of its package on the index; otherwise a tool may import the "
+                    f"standard library, tools of the library, {others}",
                 )
 
 

@@ -6,7 +6,9 @@ disputed test is put to the examiner a second time, without either result. It st
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +32,9 @@ _BUGS = words(
 """Exceptions by which code fails; who refuses an argument raises another one."""
 CRASHES = _BUGS | {"TypeError"}
 """Exceptions by which code fails with arguments of the right types."""
-_ONE_OFF = "one_off"
+_ONE_OFF, _REFERENCE = "one_off", "reference"
+_HEADING = re.compile(r"^\s*Examples?:\s*$", re.MULTILINE)
+_EXAMPLES = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 _ERROR, _OPEN = "error", "open"
 """What stands in place of a result. A text would have quotes."""
 _ABOUT_FILES = (
@@ -47,7 +51,8 @@ def _object(*texts: str, **others: Json) -> Json:
 def _tests(**more: Json) -> Json:
     items = _object("call", "because", "result", **more)
     tests = {"type": "array", "minItems": 4, "maxItems": 8, "items": items}
-    return object_schema({_ONE_OFF: {"type": ["string", "null"]}, "tests": tests}, ["tests"])
+    code = {} if more else {_REFERENCE: _TEXT}
+    return object_schema({_ONE_OFF: {"type": ["string", "null"]}, "tests": tests, **code}, ["tests"])
 
 
 _TESTS = _tests()
@@ -61,18 +66,25 @@ class ModelExaminer:
         self.name = name
         self._fill = fill
         self._tests: dict[str, list[Test] | str] = {}
+        self._references: dict[str, str] = {}
         self._stands: set[tuple[str, str]] = set()
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
-        """Each definition is examined once; see `Examiner`."""
-        if definition not in self._tests:
+        """Each definition is examined once, whatever its examples; see `Examiner`."""
+        known = _key(definition)
+        if known not in self._tests:
             kinds = " and ".join(dict.fromkeys(path.suffix or "text" for path in files))
             about = f"It opens files ({kinds}). {_ABOUT_FILES}" if files else ""
             messages = load_prompt("mcp_tools.create", "tests").render(definition=definition, files=about)
             form = await self._fill(messages, _TESTS_OF_FILES if files else _TESTS)
             read = [_test(each, tool) for each in form["tests"]]
-            self._tests[definition] = (form.get(_ONE_OFF) or "").strip() or [test for test in read if test is not None]
-        return self._tests[definition]
+            self._references[known] = _code(form.get(_REFERENCE) or "")
+            self._tests[known] = (form.get(_ONE_OFF) or "").strip() or [test for test in read if test is not None]
+        return self._tests[known]
+
+    def reference(self, definition: str) -> str:
+        """What came with the tests; see `Examiner`."""
+        return self._references.get(_key(definition), "")
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
@@ -107,6 +119,23 @@ def passes(test: Test, outcome: Outcome) -> bool:
 def exception_of(problem: Problem) -> str:
     """The name of the exception that code raised; empty where it was something else that ended it."""
     return problem.message.partition(":")[0].strip() if problem.kind == "exception" else ""
+
+
+def _key(definition: str) -> str:
+    """The definition without its examples, which change none of what it promises."""
+    without = _HEADING.sub("", _EXAMPLES.sub("", definition))
+    return " ".join(without.replace('"""', "").split())
+
+
+def _code(text: str) -> str:
+    """Python that may stand in a Markdown block; empty where it does not parse."""
+    block = re.search(r"```(?:python)?\n(.*?)```", text, re.DOTALL)
+    code = block[1] if block else text
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return code
 
 
 def _test(form: dict[str, Json], tool: Tool) -> Test | None:

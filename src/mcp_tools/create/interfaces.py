@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from mcp_tools.checks.check import Report
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.dependencies import Needs
+from mcp_tools.library.library import Offer
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
 
@@ -22,8 +23,8 @@ class RefusedToolError(LibraryError):
 class ToolStore(Protocol):
     """The library, as far as creating a tool needs it."""
 
-    async def search(self, query: str, limit: int) -> list[Tool]:
-        """The tools that fit a query best, best first."""
+    async def offered(self, question: str, *, most: int, small: int) -> Offer:
+        """The tools that fit a text, and others: all of a small library, the nearest of a large one."""
 
     async def get(self, name: str) -> Tool:
         """The tool of a name.
@@ -32,12 +33,18 @@ class ToolStore(Protocol):
             UnknownToolError, LibraryError: There is none that is whole.
         """
 
-    async def register(self, tool: Tool) -> Tool:
-        """Keeps a tool; the result has the name and the version it got.
+    async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
+        """Keeps a tool, approved unless it is a draft, in the place of another if one is given.
+
+        The result has the name and the version that it got.
 
         Raises:
             RefusedToolError: It is not to be kept.
+            LibraryError: It cannot be kept, or the other one was changed in the meantime.
         """
+
+    async def merge(self, tool: Tool, name: str) -> Tool:
+        """Lets a tool be found by the name of another that does the same; the result has that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,8 @@ class Proposal:
     """What was made of the files for programs, which may be read too."""
     write: Path | None = None
     """Where the call that answers the question leaves files for the user."""
+    attempt: int = 0
+    """Which of its author's proposals for the question it is; 0 if nobody can mend it."""
     run_id: str = ""
     model: str = ""
     """Who wrote the code, for the provenance."""
@@ -82,6 +91,9 @@ class TrialCall:
         return json.dumps([self.arguments, self.files], sort_keys=True)
 
 
+Origin = Literal["examiner", "agreement", "reference", "docstring", "promise", "recorded"]
+
+
 @dataclass(frozen=True, slots=True)
 class Test:
     """Arguments and the result they must give, and who says so."""
@@ -90,9 +102,10 @@ class Test:
 
     arguments: dict[str, Json]
     expected: Json
-    origin: Literal["examiner", "agreement", "docstring", "recorded"]
-    """`examiner`: written from the definition alone. `agreement`: another implementation gave the same. `docstring`:
-    the writer's own example. `recorded`: the result that recorded responses of hosts gave."""
+    origin: Origin
+    """`examiner`: written from the definition alone. `agreement`: another implementation gave the same. `reference`:
+    the examiner's slow version gave the same. `docstring`: the writer's own example. `promise`: a form that the
+    docstring promises. `recorded`: the result that recorded responses of hosts gave."""
     raises: bool = False
     """Whether such arguments must be refused with an error; then nothing is expected."""
     because: str = ""
@@ -132,6 +145,13 @@ class Examiner(Protocol):
             StoppedError: The run was ended, or its budget is spent.
         """
 
+    def reference(self, definition: str) -> str:
+        """Code that came with the tests, which runs only in the sandbox; empty where there is none.
+
+        It holds a slow and obvious version of the function under its name, `draw(random)`, which gives arguments for
+        it, and perhaps `relations(arguments, result)`, which gives pairs of other arguments and their result.
+        """
+
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
@@ -142,9 +162,10 @@ class Examiner(Protocol):
         """
 
 
-CreationChoice = Literal["reuse", "create", "not_kept", "one_off", "refused", "unexamined"]
-"""Why no tool is kept: `not_kept`, it was not proved; `one_off`, it serves one question only; `unexamined`, the
-examiner could not be asked; `refused`, the user or a setting says so."""
+CreationChoice = Literal["reuse", "create", "draft", "not_kept", "one_off", "refused", "unexamined"]
+"""Why no tool is kept: `not_kept`, it was not proved; `draft`, its tests are weak, and a person has to approve it;
+`one_off`, it serves one question only; `unexamined`, the examiner could not be asked; `refused`, the user or a setting
+says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +181,8 @@ class Creation:
     """Why nothing was kept, or why the tool is believed."""
     outcome: Outcome | None = None
     """What the call with these arguments gave; None for code that cannot be read."""
+    remark: str = ""
+    """How a new tool stands to that of its name: it replaces it, or the reason why not."""
 
     @property
     def headline(self) -> str:

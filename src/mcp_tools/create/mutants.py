@@ -17,6 +17,7 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+_TOLERANCE = 1e-3
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -27,33 +28,59 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 
-def mutants(source: str, *, count: int = 6, seed: int = 0) -> list[str]:
-    """Up to `count` versions of the source that each differ from it in one place."""
-    tree = ast.parse(source)
-    places = [index for index, node in _walk_tool(tree) if _mutate(copy.copy(node))]
+def mutants(source: str, *, count: int = 6, seed: int = 0, guards: bool = True) -> Iterator[str]:
+    """Up to `count` versions of the source that each differ from it in one place; perhaps not in what refuses input."""
+    nodes = _walk_tool(ast.parse(source), guards)
+    places = [index for index, node in nodes if _mutate(copy.copy(node)) or _is_removable(node)]
     Random(seed).shuffle(places)  # noqa: S311 - a repeatable choice
-    versions = []
     for index in places[:count]:
-        version = copy.deepcopy(tree)
-        _mutate(list(ast.walk(version))[index])
-        versions.append(ast.unparse(version))
-    return versions
+        version = ast.parse(source)  # quicker than a copy
+        node = [*ast.walk(version)][index]
+        if not _mutate(node):
+            _Without(node).visit(version)
+        yield ast.unparse(version)
 
 
-def _walk_tool(tree: ast.Module) -> Iterator[tuple[int, ast.AST]]:
-    """Every node of the code, without the runner and without annotations, by its position in walking order."""
+def _is_removable(node: ast.AST) -> bool:
+    """Whether it is a statement without which the code still says something: a step, a guard, a call for its effect."""
+    match node:
+        case ast.AugAssign() | ast.Break() | ast.Continue() | ast.Expr(value=ast.Call()):
+            return True
+        case ast.If(orelse=[], body=[ast.Raise() | ast.Return() | ast.Continue() | ast.Break()]):
+            return True
+    return False
+
+
+class _Without(ast.NodeTransformer):
+    def __init__(self, removed: ast.AST) -> None:
+        self._removed = removed
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return ast.copy_location(ast.Pass(), node) if node is self._removed else super().visit(node)
+
+
+def _walk_tool(tree: ast.Module, guards: bool) -> Iterator[tuple[int, ast.AST]]:
+    """Every node of the code, without the runner, annotations and messages, by its position in walking order."""
     left_out: set[ast.AST] = set()
     for node in ast.walk(tree):
         if node in tree.body and isinstance(node, ast.If):
             left_out.update(ast.walk(node))
+        if not guards and isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Raise):
+            left_out.update((node, *ast.walk(node.test)))
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.keyword) and node.arg == "strict"):
+            left_out.update(ast.walk(node))  # a message; a check that zip makes again
         for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             left_out.update(ast.walk(part) if part is not None else ())
     return ((index, node) for index, node in enumerate(ast.walk(tree)) if node not in left_out)
 
 
 def _mutate(node: ast.AST) -> bool:
-    """Swaps the comparison, the operator or min and max, or raises the number of a node; False for any other node."""
+    """Swaps the comparison, the operator or min and max, or changes the constant of a node; False for any other."""
     match node:
+        case ast.Compare(
+            ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=float(x))]
+        ) if 0 < abs(x) < _TOLERANCE:
+            return False  # whether a tolerance itself is within it shows in no result
         case ast.Compare(ops=[first, *others]) if type(first) in _COMPARISONS:
             node.ops = [_COMPARISONS[type(first)](), *others]
         case ast.BinOp() | ast.AugAssign() if type(node.op) in _OPERATORS:
@@ -64,6 +91,8 @@ def _mutate(node: ast.AST) -> bool:
             node.id = "max" if node.id == "min" else "min"
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and value + 1 != value:
             node.value = value + 1
+        case ast.Constant(value=bool() as value):
+            node.value = not value
         case _:
             return False
     return True

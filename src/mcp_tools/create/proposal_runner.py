@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from mcp_tools.create.documented_function import DocumentedFunction
-from mcp_tools.create.interfaces import Proposal, TrialCall
+from mcp_tools.create.interfaces import Proposal, Test, TrialCall
 from mcp_tools.create.sample_files import with_files
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import ArgumentsError
@@ -16,11 +17,14 @@ from mcp_tools.hosts import Carry, recorded
 from mcp_tools.library.arguments import surely_fits, validate_arguments
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import imported
+from mcp_tools.sandbox.call import outcomes
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
 _LONGEST_TITLE = 80
 _CALL_SECONDS = 5.0
+_CALLS_SECONDS = 2.0
+"""Time limit for many calls in one process."""
 _TRIAL_SECONDS = 20.0
 """Time limit for all trial calls together."""
 
@@ -37,6 +41,8 @@ class ProposalRunner:
         """The parameters that take attached files, for which there is no other value to try."""
         self.runs = 1
         """The question's own call, and those that `run` made."""
+        self.used = 0.0
+        """Seconds of all calls together, as the sandbox measured them: a replay finds the same."""
         self._sandbox = sandbox
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._seconds = 0.0
@@ -83,6 +89,62 @@ class ProposalRunner:
         outcome = await self.run(tool, call)
         return None if is_unrecorded(outcome) else outcome
 
+    async def run_each(
+        self, source: str, name: str, calls: Sequence[dict[str, Json]], seconds: float = _CALLS_SECONDS
+    ) -> list[Outcome | None]:
+        """Makes calls of a version of the tool in one process; None for those that it did not come to in this time."""
+        read, needs = (*self.proposal.files, *self.proposal.data), self.proposal.needs
+        return await self._run_each(source, name, calls, seconds, read, needs)
+
+    async def run_of_examiner(self, source: str, name: str, calls: Sequence[dict[str, Json]]) -> list[Outcome | None]:
+        """The same with code of the examiner, which may read nothing and imports no tools."""
+        return await self._run_each(source, name, calls, _CALLS_SECONDS, (), Needs())
+
+    async def _run_each(
+        self,
+        source: str,
+        name: str,
+        calls: Sequence[dict[str, Json]],
+        seconds: float,
+        read: tuple[Path, ...],
+        needs: Needs,
+    ) -> list[Outcome | None]:
+        if not calls:
+            return []
+        packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
+        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
+        job = Job(
+            source,
+            name,
+            read=read,
+            modules=needs.modules,
+            packages=packages,
+            limits=limits,
+            calls=tuple(calls),
+            call_seconds=seconds / 4,
+        )
+        outcome = await self._sandbox.run(job)
+        self.used += outcome.seconds
+        return [one and replace(one, seconds=outcome.seconds / len(calls)) for one in outcomes(outcome, len(calls))]
+
+    async def run_together(self, tool: Tool, calls: Sequence[TrialCall]) -> list[Outcome | None]:
+        """Like `try_run` of each, but what is new runs in one process where that can make no difference."""
+        needs_own = self.proposal.capabilities.hosts or self.proposal.capabilities.write
+        new = {
+            call.key: call
+            for call in calls
+            if not (needs_own or call.files or (tool.source, call.key) in self._outcomes)
+            and not misfits(tool, call.arguments)
+        }
+        if len(new) > 1 and self._seconds <= _TRIAL_SECONDS:
+            found = await self.run_each(tool.source, tool.name, [call.arguments for call in new.values()])
+            for call, outcome in zip(new.values(), found, strict=True):
+                if outcome is not None:
+                    self.runs += 1
+                    self._seconds += outcome.seconds
+                    self.remember(tool.source, call, outcome)
+        return [await self.try_run(tool, call) for call in calls]
+
     async def run_first(self, name: str, call: TrialCall, seconds: float, carry: Carry | None) -> Outcome:
         """Makes the question's own call, whose requests are carried and whose files stay.
 
@@ -125,7 +187,14 @@ class ProposalRunner:
             packages=packages,
             limits=limits,
         )
-        return await self._sandbox.run(job, carry=carry)
+        outcome = await self._sandbox.run(job, carry=carry)
+        self.used += outcome.seconds
+        return outcome
+
+    def results_of(self, tool: Tool) -> list[Test]:
+        """The results of all calls of a tool so far, except those with files of their own."""
+        known = ((json.loads(key), one) for (source, key), one in self._outcomes.items() if source == tool.source)
+        return [Test(of, one.value, "reference") for (of, files), one in known if one.ok and not files]
 
     def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:
         """Takes an outcome for what a call of this source gives."""

@@ -6,7 +6,6 @@ result are taken out. A proposal that is not kept still answers the question, an
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import datetime
 import json
@@ -15,8 +14,10 @@ from dataclasses import replace
 
 from mcp_tools.checks.check import check
 from mcp_tools.create import trial
+from mcp_tools.create.comparison import compare, drawn_calls
 from mcp_tools.create.documented_function import read_function
-from mcp_tools.create.examiner import failure_text, passes
+from mcp_tools.create.examiner import failure_text
+from mcp_tools.create.examples import wrong_examples
 from mcp_tools.create.interfaces import (
     Creation,
     CreationChoice,
@@ -28,33 +29,28 @@ from mcp_tools.create.interfaces import (
     ToolStore,
     TrialCall,
 )
-from mcp_tools.create.mutants import mutants
+from mcp_tools.create.neighbours import look_around
+from mcp_tools.create.promises import near_misses, outside_of_returns
 from mcp_tools.create.proposal_runner import ProposalRunner, fitted, misfits, without_absent
 from mcp_tools.create.question_template import remembered
-from mcp_tools.create.same_answer import agree
 from mcp_tools.create.sample_files import usable, writable
 from mcp_tools.create.shortcomings import shortcomings
+from mcp_tools.create.strength import SURVIVORS_SHOWN, try_mutants, weakness
 from mcp_tools.create.trial import Draft
-from mcp_tools.errors import AlitaError, LibraryError
+from mcp_tools.errors import AlitaError, LibraryError, StoppedError
 from mcp_tools.header import with_header
 from mcp_tools.hosts import EXCHANGES, Carry
 from mcp_tools.library.arguments import validate_result
-from mcp_tools.library.dependencies import Needs, needs_of
+from mcp_tools.library.tool_files import renamed
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
-from mcp_tools.tool import Status, Tool
+from mcp_tools.tool import ALIASES, Tool
 
 _CRASHES_TOLD = 3
-_NEIGHBOURS = 4
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
-_MUTANT_SECONDS = 1.0
-_MUTANTS = 6
-_MOST_MUTANTS = 30
-"""Tried while the tests catch fewer than half of them."""
-_SURVIVORS_SHOWN = 3
-_TIMES_THE_TOOL = 3
-"""How much longer than the tool a mutant may take before it counts as hanging."""
+_STRONG, _WEAK = 0.75, 0.5
+"""The shares of mutants that tests must catch: less than the first, and the author is asked once for examples."""
 
 
 class NotProvedError(AlitaError):
@@ -132,70 +128,131 @@ async def _proved(
         NotProvedError: A stage failed.
     """
     _require_none(validate_result(draft.tool, first.value))
+    proposed = draft.tool.name
 
     # Look first.
     varied, edges = trial.other_calls(draft, runner.file_parameters)
-    same, rejected = await _equivalent(draft, varied, runner, library)
-    if same is not None:
+    around = await look_around(draft, varied, runner, library)
+    if (same := around.same) is not None:
+        if draft.tool.name != same.name:
+            same = await library.merge(same, draft.tool.name)
         reason = f"{same.name} of the library gives the same results"
         return Creation(draft.arguments, same, "reuse", reason, first)
+    if (older := around.older) is not None and draft.tool.name != older.name:
+        draft = await _under_name(draft, older.name, first, runner)
 
-    # Tests: the docstring's examples and the examiner's.
+    # Tests: the docstring's examples, the examiner's, and what its slow version gives for drawn arguments.
     examples = await _examples(draft, varied, runner)
-    tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner)
+    tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner, bool(examples), tell)
+    is_examined = tests is not None
+    tests = tests or []
+    reference = "" if runner.file_parameters or runner.exchanges else examiner.reference(draft.function.definition)
+    drawn = await drawn_calls(draft, reference, runner, tell)
+    near = near_misses(draft.function, draft.arguments) if not runner.file_parameters else []
 
     # Trial.
-    crashed = await trial.crashes(draft, [*varied, *edges, *(test.call for test in tests)], runner)
+    await runner.run_together(draft.tool, [*drawn, *(one.call for one in near), *(test.call for test in tests)])
+    others = [*varied, *edges, *drawn]
+    crashed = await trial.crashes(draft, [*others, *(test.call for test in tests)], runner)
     tests = [test for test in tests if test.call.key not in crashed]
-    suite, failures = await trial.examine(draft, tests, runner, examiner, tell)
+    known, _ = await trial.run_tests(draft, tests, runner)
+    compared = await compare(
+        draft, [TrialCall(draft.arguments), *others], near, [*examples, *known], reference, runner, tell
+    )
+    tests += [test for test in compared.disputed if test.call.key not in crashed]
+    tests += await _outside(draft, runner)
+    suite, failures = await trial.examine(draft, tests, runner, examiner, tell, is_examined)
     problems = [*[*crashed.values()][:_CRASHES_TOLD], *failures]
     tested = [test.arguments for test in suite]
     suite = [*(test for test in examples if test.arguments not in tested), *suite]
+    tested = [test.arguments for test in suite]
+    suite += [test for test in around.tests if test.origin != "recorded" and test.arguments not in tested]
     if runner.exchanges and all(test.arguments != draft.arguments for test in suite):
         because = "what its hosts answered when it was made"
         suite.append(Test(draft.arguments, first.value, "recorded", because=because))
-    calls = [*(test.call for test in suite if not test.raises), TrialCall(draft.arguments), *varied]
+    calls, agreed = (
+        [*(test.call for test in suite if not test.raises), TrialCall(draft.arguments), *varied],
+        compared.agreed,
+    )
 
     # Repair.
     if not failures:
         draft, idle = await trial.without_idle_parameters(draft, calls, runner, tell)
         problems += idle
-        suite = [replace(test, arguments=fitted(test.arguments, draft.tool)) for test in suite]
+        suite, agreed = ([_fitted(test, draft.tool) for test in some] for some in (suite, agreed))
         calls = [replace(call, arguments=fitted(call.arguments, draft.tool)) for call in calls]
 
     # Proof.
     outcomes = [await runner.try_run(draft.tool, call) for call in calls]
     _require_none([*problems, *_wrong_results(draft.tool, outcomes, runner)])
     slowest = max(outcome.seconds for outcome in outcomes if outcome is not None and outcome.ok)
-    tried, survivors = await _try_mutants(draft.tool, suite, slowest, runner)
-    killed = tried - len(survivors)
-    if 2 * killed < tried:
-        _require_none([_weakness(draft.tool, killed, tried, survivors)])
+    tried, survivors, killers = await try_mutants(draft.tool, suite, agreed, slowest, runner)
+    suite += killers
+    killed, proposal = tried - len(survivors), runner.proposal
+    is_draft = not is_examined or killed < _WEAK * tried
+    wanted = _STRONG if proposal.attempt == 1 and len(survivors) >= SURVIVORS_SHOWN else _WEAK
+    if killed < wanted * tried and proposal.attempt < 2:
+        _require_none([weakness(draft.tool, killed, tried, survivors)])
+    if is_draft and older is not None:
+        weak = weakness(draft.tool, killed, tried, survivors) if tried else "nobody but its author tested it"
+        raise NotProvedError([f"{older.name} of the library stays as it is: {weak}"])
 
     # Register.
-    proposal = runner.proposal
     final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
     provenance = {
         **draft.tool.provenance,
         "asked": None if proposal.files else remembered(proposal.question, draft.arguments, final),
         "tests": [test.as_json() for test in suite],
         **({EXCHANGES: [*runner.exchanges]} if runner.exchanges else {}),
-        "evidence": {"tests": len(suite), "runs": runner.runs, "mutants": tried, "killed": killed},
+        "evidence": {
+            "tests": len(suite),
+            "runs": runner.runs,
+            "mutants": tried,
+            "killed": killed,
+            "drawn": compared.compared,
+        },
         "model": proposal.model,
         "examiner": examiner.name,
         "prompts": prompts_hash("mcp_tools.create"),
         "run": proposal.run_id,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "rejected": rejected,
+        "rejected": around.rejected,
     }
+    if older is not None:
+        names = {*older.aliases, proposed} - {older.name}
+        provenance |= {ALIASES: sorted(names), "parent_version": older.source_hash}
+        provenance["asked"] = provenance["asked"] or older.provenance.get("asked")
     source = with_header(draft.tool.source, draft.tool.capabilities)
     try:
-        tool = await library.register(replace(draft.tool, source=source, provenance=provenance))
+        kept = replace(draft.tool, source=source, provenance=provenance)
+        tool = await library.register(kept, replaces=older, is_draft=is_draft)
     except LibraryError as problem:
         refused = isinstance(problem, RefusedToolError)
         raise NotProvedError([str(problem)], "refused" if refused else "not_kept") from None
     reason = f"{len(suite)} tests pass, they catch {killed} of {tried} broken versions"
-    return Creation(draft.arguments, tool, "create", reason, first)
+    if compared.compared:
+        reason = f"{reason}; {compared.compared} drawn calls give what a slow version gives"
+    if is_draft:
+        why = "" if is_examined else "nobody but its author tested it; "
+        reason = f"- {tool.name} is a draft: {why}{reason}; look at it: alita tools approve {tool.name}"
+        return Creation(draft.arguments, None, "draft", reason, first)
+    remark = f"It replaces the older version of {tool.name}: all its tests pass." if older else around.apart
+    return Creation(draft.arguments, tool, "create", reason, first, remark)
+
+
+async def _under_name(draft: Draft, name: str, first: Outcome, runner: ProposalRunner) -> Draft:
+    """The draft with its function called by the name of the tool that it replaces.
+
+    Raises:
+        NotProvedError: No schema can be derived of it.
+    """
+    source = renamed(draft.tool.source, draft.tool.name, name)
+    function = read_function(source, name, runner.proposal.capabilities)
+    tool = await runner.describe(function) if function is not None else None
+    if function is None or not isinstance(tool, Tool):
+        raise NotProvedError([f"{name} of the library does a part of this: propose it as {name}"])
+    runner.remember(source, TrialCall(draft.arguments), first)
+    return Draft(tool, function, draft.arguments)
 
 
 def _require_none(problems: Sequence[str]) -> None:
@@ -207,84 +264,51 @@ def _listed(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
 
 
-async def _equivalent(
-    draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, library: ToolStore
-) -> tuple[Tool | None, list[str]]:
-    """A tool that takes the same arguments and gives the same results, also in its own tests; why others do not."""
-    spec = draft.function.spec
-    rejected = []
-    for tool in await library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", _NEIGHBOURS):
-        if tool.status is not Status.VERIFIED:
-            rejected.append(f"{tool.name}: {tool.status}")
-            continue
-        if unfit := misfits(tool, draft.arguments):
-            rejected.append(f"{tool.name}: takes other arguments ({unfit[0]:.80})")
-            continue
-        tests = tool.provenance.get("tests") or []
-        try:
-            needs = await needs_of(tool.capabilities.tools, library.get, of=tool.name)
-        except LibraryError as lacking:
-            rejected.append(f"{tool.name}: {lacking.message}")
-            continue
-        own = [TrialCall(test["arguments"]) for test in tests if "arguments" in test and "files" not in test]
-        if await _gives_the_same(tool, draft.tool, [TrialCall(draft.arguments), *varied, *own], runner, needs):
-            return tool, rejected
-        rejected.append(f"{tool.name}: gives other results")
-    return None, rejected
-
-
-async def _gives_the_same(
-    tool: Tool, draft: Tool, calls: Sequence[TrialCall], runner: ProposalRunner, needs: Needs
-) -> bool:
-    results = set()
-    for call in calls:
-        ours = await runner.try_run(draft, call)
-        if ours is None:
-            return False
-        theirs = await runner.run_fresh(tool.source, tool.name, call, needs=needs)
-        if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
-            return False
-        if ours.ok:
-            results.add(json.dumps(ours.value, sort_keys=True))
-    return len(results) > 1
-
-
 async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner) -> list[Test]:
     """The docstring's examples, which must pass; a repeated call must give the same, too."""
     examples = [test for test in draft.function.examples if not misfits(draft.tool, test.arguments)]
     passed, failed = await trial.run_tests(draft, examples, runner)
     problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
+    problems += [] if failed else await wrong_examples(draft.tool.source, draft.function.docstring, runner)
     problems += await trial.depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
     _require_none(problems)
     return passed
 
 
 async def _examiners_tests(
-    draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, examiner: Examiner
-) -> list[Test]:
-    """The examiner's tests, as far as they fit the schemas. While they are written, the calls are made."""
+    draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, examiner: Examiner, has_examples: bool, tell: Tell
+) -> list[Test] | None:
+    """The examiner's tests, as far as they fit the schemas. While they are written, the calls are made.
+
+    None if the examiner has no usable reply and the docstring's examples have to do.
+    """
     files = runner.proposal.files if runner.file_parameters else ()
     if strange := [path.name for path in files if not writable(path)]:
         _require_none(
             [f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"]
         )
 
-    async def asked() -> list[Test] | NotProvedError:
+    async def asked() -> list[Test] | NotProvedError | None:
         try:
             tests = await examiner.tests(draft.function.definition, draft.tool, files)
         except AlitaError as failure:  # the result is there, whatever becomes of the examiner
-            return NotProvedError([f"it could not be examined: {failure.message}"], "unexamined")
+            said = f"it could not be examined: {failure.message}"
+            if isinstance(failure, StoppedError) or not has_examples:
+                return NotProvedError([said], "unexamined")
+            tell(said)
+            return None
         if isinstance(tests, str):
             return NotProvedError([f"the examiner sees nothing here that other questions need: {tests}"], "one_off")
         return tests
 
     async def made() -> None:
-        for call in calls:
-            await runner.try_run(draft.tool, call)
+        await runner.run_together(draft.tool, calls)
 
     tests, _ = await asyncio.gather(asked(), made())
     if isinstance(tests, NotProvedError):
         raise tests
+    if tests is None:
+        return None
     tests = [test for test in tests if usable(test.files) and not misfits(draft.tool, test.arguments)]
     tests = [test for test in tests if test.raises or not validate_result(draft.tool, test.expected)]
     if all(test.raises or test.arguments == draft.arguments for test in tests) and not runner.exchanges:
@@ -307,44 +331,13 @@ def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: Propo
     return problems
 
 
-async def _try_mutants(
-    tool: Tool, suite: Sequence[Test], slowest: float, runner: ProposalRunner
-) -> tuple[int, list[str]]:
-    """Return the number of mutants that were tried, and those that pass every test.
-
-    Careful code has many places, such as limits and guards, whose change no result shows: more are tried while fewer
-    than half fail a test.
-    """
-    seconds = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest
-    tried, survivors = 0, list[str]()
-    for version in mutants(tool.source, count=_MOST_MUTANTS):
-        if tried >= _MUTANTS and 2 * len(survivors) <= tried:
-            break
-        tried += 1
-        for test in suite:
-            if not passes(test, await runner.run_fresh(version, tool.name, test.call, seconds)):
-                break
-        else:
-            survivors.append(version)
-    return tried, survivors
+async def _outside(draft: Draft, runner: ProposalRunner) -> list[Test]:
+    """A result that contradicts the limits in Returns, if there is one, as a test that the examiner decides."""
+    for test in runner.results_of(draft.tool):
+        if words := outside_of_returns(draft.function, test.expected):
+            return [replace(test, expected=None, because=words)]
+    return []
 
 
-def _weakness(tool: Tool, killed: int, tried: int, survivors: Sequence[str]) -> str:
-    """The verdict on weak tests, with bugs for the author to write examples against."""
-    lines = ast.unparse(ast.parse(tool.source)).splitlines()
-    changes = [
-        next(
-            f"  `{old.strip()}` -> `{new.strip()}`"
-            for old, new in zip(lines, version.splitlines(), strict=False)
-            if old != new
-        )
-        for version in survivors[:_SURVIVORS_SHOWN]
-    ]
-    only = "only " if killed else ""
-    return "\n".join(
-        [
-            f"Weak tests: caught {only}{killed} of {tried} deliberate bugs.",
-            "  Add examples to the docstring that fail with bugs such as these, which no test noticed:",
-            *changes,
-        ]
-    )
+def _fitted(test: Test, tool: Tool) -> Test:
+    return replace(test, arguments=fitted(test.arguments, tool))

@@ -47,6 +47,19 @@ def agree(value: Json, expected: Json) -> bool:
     return value == expected or (same_kind and answer_key(value) == answer_key(expected))
 
 
+def same(value: Json, other: Json) -> bool:
+    """Whether two programs computed the same: numbers within what another way of computing may lose, all else equal."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, int | float) and isinstance(other, int | float):
+        return value == other or math.isclose(value, other, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(same(*pair) for pair in zip(value, other, strict=True))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(same(value[key], other[key]) for key in value)
+    return bool(value == other)
+
+
 def _parts(value: Json) -> list[str]:
     if isinstance(value, dict):
         if len(value) > 1:

@@ -163,8 +163,27 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-        older = {_BEFORE: asdict(before)} if before else {}
-        self._change(lambda entries: entries.update({name: asdict(approval) | older}))
+
+        def change(entries: dict[str, Any]) -> None:
+            known, hashes = entries.get(name), asdict(approval)
+            earlier = _earlier(known)
+            if isinstance(known, dict):
+                last = {key: value for key, value in known.items() if key not in (_BEFORE, _EARLIER)}
+                earlier = [last, *(one for one in earlier if one != last)]
+            earlier = [one for one in earlier if one.get("source") != approval.source][:_MOST_EARLIER]
+            older = {_BEFORE: asdict(before)} if before else {}
+            entries[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
+
+        self._change(change)
+
+    def was_approved(self, name: str, now: ApprovedHashes) -> bool:
+        """Whether this very version of a tool is, or was, approved on this machine."""
+        try:
+            entry = self._entries(self._file.read()).get(name)
+        except (OSError, ValueError):
+            return False
+        known = _approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])})
+        return any(not one.differences(now) for one in known.values())
 
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""
@@ -185,17 +204,29 @@ class Approvals:
 
 
 _BEFORE = "before"
+_EARLIER = "earlier"
+"""The approvals of older versions of a tool, newest first: what is restored needs no new one."""
+_MOST_EARLIER = 50
 
 
 def _before(entry: Any) -> Any:
     return entry.get(_BEFORE) if isinstance(entry, dict) else None
 
 
+def _earlier(entry: Any) -> list[dict[str, Any]]:
+    found = entry.get(_EARLIER) if isinstance(entry, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 def _approvals(entries: Mapping[str, Any]) -> dict[str, ApprovedHashes]:
     """The approvals that entries hold; odd ones are left out."""
     found = {}
     for name, entry in entries.items():
-        values = {key: value for key, value in entry.items() if key != _BEFORE} if isinstance(entry, dict) else None
+        values = (
+            {key: value for key, value in entry.items() if key not in (_BEFORE, _EARLIER)}
+            if isinstance(entry, dict)
+            else None
+        )
         if values is not None and all(isinstance(value, str) for value in values.values()):
             with contextlib.suppress(TypeError):
                 found[name] = ApprovedHashes(**values)

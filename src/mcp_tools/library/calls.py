@@ -13,6 +13,8 @@ from typing import Any
 
 from mcp_tools.database import open_database
 
+REFUSED = "refused"
+"""The class of calls that did not succeed and are no failures."""
 _BUSY_SECONDS = 5.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -28,6 +30,9 @@ class Stats:
     calls: int = 0
     successes: int = 0
     failures: dict[str, int] = field(default_factory=dict)
+    """By the class of their outcome; calls of earlier versions by the kind of their problem."""
+    refused: int = 0
+    """Calls whose arguments the tool refused as its docstring says."""
     last: float | None = None
 
 
@@ -58,8 +63,9 @@ class Calls:
             rows = self._execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,))
         failures = {kind: count for kind, count, _ in rows if kind}
         successes = sum(count for kind, count, _ in rows if not kind)
-        last = max((last for _, _, last in rows), default=None)
-        return Stats(successes + sum(failures.values()), successes, failures, last)
+        last, calls = max((last for _, _, last in rows), default=None), successes + sum(failures.values())
+        refused = failures.pop(REFUSED, 0)
+        return Stats(calls, successes, failures, refused, last)
 
     def close(self) -> None:
         """Closes the file. It is opened again when needed."""

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.tool_files import valid_name
@@ -75,6 +75,10 @@ async def needs_of(names: Iterable[str], get: Get, *, of: str = "") -> Needs:
             raise LibraryError(f"{_way(way, name)}{name} is a draft", remedy=f"alita tools approve {name}")
         for inner in tool.capabilities.tools:
             await follow(inner, (*way, name))
+        if tool.name != name:  # a name that it has besides, such as that of a tool that was merged with it
+            await follow(tool.name, way)
+            source = f"from {tool.name} import {tool.name} as {name}\n"
+            tool = replace(tool, name=name, source=source)
         found[name] = tool
 
     for name in names:

@@ -29,7 +29,7 @@ LARGEST = 10_000_000
 META_HASH = "alita/source-hash"
 """What in the `_meta` of a JSON file says which source it belongs to."""
 PENDING = (PRIVATE, "pending")
-_VERSIONS = (PRIVATE, "versions")
+VERSIONS = (PRIVATE, "versions")
 LOCK_SECONDS = 30.0
 _OWNER = "folder"
 _LONGEST_PATH = 4096
@@ -238,19 +238,8 @@ def keep_version(folder: Path, name: str) -> None:
     if not found:
         return
     label = hashlib.sha256(next(iter(found.values()))).hexdigest()[:12]
-    kept = made(folder, *_VERSIONS, name)
+    kept = made(folder, *VERSIONS, name)
     for suffix, content in found.items():
         written = made(folder, *PENDING) / f"{label}{suffix}"
         _write(written, content)
         written.replace(kept / written.name)
-
-
-def kept_version(folder: Path, name: str, source_hash: str) -> tuple[bytes, bytes] | None:
-    """The source and the JSON file of an old version; None unless its source has that very hash."""
-    label = source_hash[:12]
-    try:
-        kept = within(folder, *_VERSIONS, name)
-        source, document = read(kept / f"{label}.py"), read(kept / f"{label}.json")
-    except OSError:
-        return None
-    return (source, document) if hashlib.sha256(source).hexdigest() == source_hash else None

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import heapq
-import math
-import re
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from mcp_tools.database import open_database
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.folder import PENDING, note_owner, writing
+from mcp_tools.library.ranking import OF_A_PART, RANKED, RANKED_OF_A_PART, Found, Search
 from mcp_tools.library.tool_files import Flaw, Stamps
-from mcp_tools.particulars import FUNCTION_WORDS
-from mcp_tools.text import words
+from mcp_tools.library.vocabulary import (
+    acronyms,
+    also_known_as,
+    joined,
+    parts_of,
+    plain_words,
+    stems,
+)
 from mcp_tools.tool import Tool
 
-_WORD = re.compile(r"[^\W_]+")
-_MOST = 24
-"""Words of a query that count: a long question says what it wants early and often."""
-
-_VAGUE_WORDS = words(
-    """
-    answer compute calculate calculates computes determine determines find finds get return returns
-    tell result results number numbers function tool question
-    """
-)
-"""Words that most tools have: dropped when anything else is left."""
-
-
-def search_words(text: str) -> list[str]:
-    """The words of a text that are worth searching for, each once, in order."""
-    found = list(dict.fromkeys(word.lower() for word in _WORD.findall(text[:20_000])))
-    kept = [word for word in found if word not in FUNCTION_WORDS]
-    telling = [word for word in kept if word not in _VAGUE_WORDS and not word.isdigit() and len(word) > 1]
-    return (telling or kept)[:_MOST]
-
-
-_SCHEMA_VERSION = 3
+_SCHEMA_VERSION = 4
 _MOST_CHOICES = 50  # of one parameter, that are searched for
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -53,19 +36,17 @@ CREATE TABLE IF NOT EXISTS tools (
 );
 CREATE INDEX IF NOT EXISTS flawed ON tools (name) WHERE flaw_kind IS NOT NULL;
 CREATE VIRTUAL TABLE IF NOT EXISTS words
-    USING fts5(name, description, parameters, tokenize = 'porter unicode61 remove_diacritics 2');
+    USING fts5(name, other, description, parameters, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5vocab(words, row);
+CREATE VIRTUAL TABLE IF NOT EXISTS short
+    USING fts5(acronyms, whole, tokenize = "unicode61 tokenchars '_'", detail = column);
 PRAGMA user_version = {_SCHEMA_VERSION};
 COMMIT;
 """
 _BUSY_SECONDS = 10.0
+_MOST_OF_A_SENTENCE = 16
+_LETTERS_OF_A_SENTENCE = 4
 Read = Callable[[str], Tool | Flaw | None]
-
-
-class Found(NamedTuple):
-    """One match of a search."""
-
-    name: str
-    score: float
 
 
 class Index:
@@ -96,22 +77,35 @@ class Index:
 
     def refresh(self, current: Stamps, read: Read) -> None:
         """Makes the index say what the files say, reading only those whose stamps differ."""
-        known = dict(self._database.execute("SELECT name, stamp FROM tools"))
-        gone = known.keys() - current.keys()
-        changed = [name for name, stamp in current.items() if known.get(name) != stamp]
-        if not gone and not changed:
+        if self._differing(current)[1:] == ([], []):
             return
         self._database.execute("BEGIN IMMEDIATE")
         with self._database:
-            for name in gone:
+            known, gone, changed = self._differing(current)  # another process may have been first
+            for name in [*gone, *(known.keys() & changed)]:
                 _remove(self._database, name)
             for name in changed:
                 _put(self._database, name, current[name], read(name))
+
+    def _differing(self, current: Stamps) -> tuple[dict[str, str], list[str], list[str]]:
+        """What the index has, and the names that are gone, and those that are new or changed."""
+        known = dict(self._database.execute("SELECT name, stamp FROM tools"))
+        changed = [name for name, stamp in current.items() if known.get(name) != stamp]
+        return known, [name for name in known if name not in current], changed
 
     def names(self) -> list[str]:
         """The names of all tools that have no flaw."""
         rows = self._database.execute("SELECT name FROM tools WHERE flaw_kind IS NULL ORDER BY name")
         return [name for (name,) in rows]
+
+    def count(self) -> int:
+        """The number of tools that have no flaw."""
+        return int(self._database.execute("SELECT count(*) FROM tools WHERE flaw_kind IS NULL").fetchone()[0])
+
+    def having(self, name: str) -> list[str]:
+        """The tools that have a word, such as another name, in one piece."""
+        sql = "SELECT tools.name FROM short JOIN tools ON tools.id = short.rowid WHERE short MATCH ? LIMIT 20"
+        return [found for (found,) in self._database.execute(sql, (f'whole : "{name}"',))]
 
     def flaws(self) -> list[Flaw]:
         """What is wrong in the folder."""
@@ -123,70 +117,31 @@ class Index:
     def search(self, query: str, limit: int, *, with_unlikely: bool = False) -> list[Found]:
         """The usable tools that share most with the query, best first; a higher score is better.
 
-        Each shared word counts the more, the fewer tools have it, and half as much again in the name; of two that
-        share as much the shorter description wins. What shares neither a word of its name nor a fair part of the
-        query is left out, and what comes far behind the best, except `with_unlikely`.
+        Each shared word counts the more, the fewer tools have it, more in a name than in a description, and less if
+        only a word of like meaning is there. What shares too little of the query is left out, and what comes far behind
+        the best, except `with_unlikely`. The best of each part of a question is among the first.
 
         SQLite's own bm25 first counts every word's rows again and takes twice as long as all of this at 10,000 tools.
         """
-        wanted = search_words(query)
-        if not wanted or limit < 1:
+        if limit < 1:
             return []
-        lists = sorted(((self._rows_with(word), word) for word in wanted), key=lambda pair: len(pair[0]))
-        total = 1 + sum(len(rows) for rows, _ in lists)
-        weights = {word: math.log(1 + total / (1 + len(rows))) for rows, word in lists}
-        shared = _weighed([(rows, weights[word]) for rows, word in lists], max(_RANKED, limit))
-        places = ", ".join("?" * len(shared))
-        sql = f"SELECT rowid, name, description FROM words WHERE rowid IN ({places})"  # noqa: S608 - question marks
-        stems = [(_stem(word), _NAME_WEIGHT * weight) for word, weight in weights.items()]
-        found = []
-        for row, name, description in self._database.execute(sql, list(shared)):
-            in_name = sum(weight for stem, weight in stems if stem in f"_{name}_")
-            likeness = shared[row] + in_name
-            if with_unlikely or in_name or likeness >= _FAIR_PART * sum(weights.values()):
-                found.append((likeness, Found(name, likeness - len(description) * _LENGTH_WEIGHT)))
-        least = 0.0 if with_unlikely else _NEAR_BEST * max((likeness for likeness, _ in found), default=0.0)
-        near = [match for likeness, match in found if likeness >= least]
-        return sorted(near, key=lambda match: (-match.score, match.name))[:limit]
-
-    def _rows_with(self, word: str) -> list[int]:
-        rows = self._database.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
-        return [row for (row,) in rows]
-
-
-_RANKED = 25
-_FREQUENT = 1500
-"""A word that so many tools have adds no further candidates once there are enough."""
-_NAME_WEIGHT = 0.5
-_LENGTH_WEIGHT = 0.001
-"""Per character: it only decides between equals."""
-_FAIR_PART = 0.25
-"""Of the weight of all words of a query, those that no tool has too."""
-_NEAR_BEST = 0.5
-
-
-def _weighed(lists: list[tuple[list[int], float]], most: int) -> dict[int, float]:
-    """The rows that share the most telling words, with the sum of the weights. The rarest word comes first."""
-    weights: dict[int, float] = {}
-    for rows, weight in lists:
-        is_telling = len(rows) <= _FREQUENT or len(weights) < most
-        for row in rows if is_telling else weights.keys() & rows:
-            weights[row] = weights.get(row, 0.0) + weight
-    return {row: weights[row] for row in heapq.nlargest(most, weights, key=weights.__getitem__)}
-
-
-def _stem(word: str) -> str:
-    """How a part of a name starts that means the same: primes and prime, converting and convert."""
-    return f"_{word[: max(4, len(word) - 3)]}" if len(word) > 2 else f"_{word}_"
+        search = Search(self._database)
+        whole = search.ranked(query, max(RANKED, limit))
+        rows = [[one for one in search.ranked(part, RANKED_OF_A_PART) if one.fits] for part in parts_of(query)]
+        best, more = [row[0] for row in rows if row], [one for row in rows for one in row[1:OF_A_PART]]
+        fitting = [one for one in whole if one.fits]
+        first = {one.name: one for one in [*fitting[:1], *best, *fitting, *more]}
+        others = [one for one in whole if one.name not in first] if with_unlikely else []
+        return [*first.values(), *others][:limit]
 
 
 def _remove(database: sqlite3.Connection, name: str) -> None:
     database.execute("DELETE FROM words WHERE rowid = (SELECT id FROM tools WHERE name = ?)", (name,))
+    database.execute("DELETE FROM short WHERE rowid = (SELECT id FROM tools WHERE name = ?)", (name,))
     database.execute("DELETE FROM tools WHERE name = ?", (name,))
 
 
 def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw | None) -> None:
-    _remove(database, name)
     if tool is None:
         return
     flaw = (tool.kind, tool.message, tool.remedy) if isinstance(tool, Flaw) else (None, None, None)
@@ -196,10 +151,32 @@ def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw 
     ).lastrowid
     if isinstance(tool, Tool):
         parameters = " ".join(_parameter_words(tool))
-        database.execute(
-            "INSERT INTO words (rowid, name, description, parameters) VALUES (?, ?, ?, ?)",
-            (row, tool.name, tool.description, parameters),
+        texts = (
+            tool.name.replace("_", " "),
+            " ".join(_other_names(tool)).replace("_", " "),
+            tool.description,
+            parameters,
         )
+        columns = [" ".join(dict.fromkeys(stems(text))) for text in texts]
+        database.execute(
+            "INSERT INTO words (rowid, name, other, description, parameters) VALUES (?, ?, ?, ?, ?)", (row, *columns)
+        )
+        database.execute("INSERT INTO short (rowid, acronyms, whole) VALUES (?, ?, ?)", (row, *_short_names(tool)))
+
+
+def _other_names(tool: Tool) -> list[str]:
+    """The names that its docstring gives, and those of tools that were merged with it."""
+    return [*also_known_as(tool.description), *tool.aliases]
+
+
+def _short_names(tool: Tool) -> tuple[str, str]:
+    """Acronyms of the name, of its other names and of the first sentence; words in one that may be in a question."""
+    name = plain_words(tool.name)
+    sentence = plain_words(tool.description.partition(". ")[0])[:_MOST_OF_A_SENTENCE]
+    found = acronyms(sentence, most=_LETTERS_OF_A_SENTENCE)
+    for row in (name, *map(plain_words, _other_names(tool))):
+        found += acronyms(row)
+    return " ".join(dict.fromkeys(found)), " ".join(dict.fromkeys([*name, *joined(name), *tool.aliases]))
 
 
 def _parameter_words(tool: Tool) -> Iterator[str]:

@@ -11,15 +11,18 @@ from typing import NamedTuple
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
-from mcp_tools.library import tool_files
+from mcp_tools.library import tool_files, versions
 from mcp_tools.library.approvals import Approvals, ApprovedHashes, Withheld, errors_of
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
 from mcp_tools.text import did_you_mean
-from mcp_tools.tool import CallCount, Status, Tool
+from mcp_tools.tool import ALIASES, CallCount, Json, Status, Tool
 
+_MOST_ALIASES = 20
 _MOST_CACHED = 1000
+_NEAR = 5
+"""Tools that come after those that fit a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,18 @@ class Hit:
     tool: Tool
     score: float
     """Higher is better; comparable within one search only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools of a library that may answer a question."""
+
+    fitting: tuple[Tool, ...]
+    """Those that a search found, best first; approved or not."""
+    others: tuple[Tool, ...]
+    """Approved tools besides: all of a small library, the nearest of a large one."""
+    is_all: bool
+    """Whether both are all that is approved."""
 
 
 class _Whole(NamedTuple):
@@ -71,19 +86,24 @@ class Library:
 
     # Writing
 
-    def register(self, tool: Tool, *, replace: bool = False) -> Tool:
+    def register(
+        self, tool: Tool, *, replace: bool = False, instead_of: Tool | None = None, is_draft: bool = False
+    ) -> Tool:
         """Writes a tool, whole or not at all.
 
         The same source registered twice is one tool. Another source under a taken name gets the next free name, its
         function renamed with it; with `replace` it takes the place of the old tool, which is kept among the versions.
+        If the tool `instead_of` which it comes is given, that very one must be in its place.
 
-        Whoever registers a tool has proved it: that is its approval, unless its definition must not be served at all.
+        Whoever registers a tool has proved it: that is its approval, unless its definition must not be served at all,
+        or a person has yet to look at it (`is_draft`).
 
         Returns:
             The tool as it stands in the library.
 
         Raises:
-            LibraryError: The name cannot name a tool, or the folder cannot be written; nothing has changed.
+            LibraryError: The name cannot name a tool, the folder cannot be written, or another tool than the given one
+                is in its place; nothing has changed.
         """
         if not valid_name(tool.name):
             raise LibraryError(
@@ -93,6 +113,8 @@ class Library:
         with files.writing(self.folder):
             if replace:
                 standing = tool_files.read_tool(self.folder, tool.name)
+                if instead_of and (not isinstance(standing, Tool) or standing.source != instead_of.source):
+                    raise LibraryError(f"{tool.name} was changed in the meantime", remedy="propose the new one again")
                 if standing is not None:
                     files.keep_version(self.folder, tool.name)
                 if isinstance(standing, Tool) and standing.source_hash != tool.source_hash:
@@ -103,12 +125,40 @@ class Library:
                     return standing
             if not tool.provenance.get("created"):
                 tool = _with_provenance(tool, created=datetime.now(UTC).isoformat(timespec="seconds"))
-            document = tool_files.encoded(tool)
-            before = self.approvals.read().by_name.get(tool.name)
+            self._write(tool, is_draft=is_draft)
+        return tool
+
+    def _write(self, tool: Tool, *, is_draft: bool = False) -> None:
+        """Writes a tool under the lock, and approves it unless it is a draft."""
+        document = tool_files.encoded(tool)
+        before = self.approvals.read().by_name.get(tool.name)
+        if not is_draft:
             self._vouch(tool, before)  # both: after a kill, either may be in the folder
-            files.write_pair(self.folder, tool.name, tool.source.encode(), document)
-            files.keep_version(self.folder, tool.name)
+        files.write_pair(self.folder, tool.name, tool.source.encode(), document)
+        files.keep_version(self.folder, tool.name)
+        if not is_draft:
             self._vouch(tool)
+
+    def merge(self, tool: Tool, name: str) -> Tool:
+        """Lets an approved tool be found and called by the name of another that does the same.
+
+        Returns:
+            The tool as it is now. Nothing changes if the name is taken, or the tool is not as it was.
+        """
+        known = tool.aliases
+        if not valid_name(name) or name in known or len(known) >= _MOST_ALIASES:
+            return tool
+        with contextlib.suppress(LibraryError), files.writing(self.folder):
+            standing = tool_files.read_tool(self.folder, tool.name)
+            is_free = not tool_files.stamp(self.folder, name)
+            if (
+                is_free
+                and isinstance(standing, Tool)
+                and standing.source == tool.source
+                and self._is_approved(standing)
+            ):
+                tool = _with_provenance(standing, **{ALIASES: sorted([*standing.aliases, name])})
+                self._write(tool)
         return tool
 
     def _is_approved(self, tool: Tool) -> bool:
@@ -248,13 +298,24 @@ class Library:
             raise LibraryError(f"{name}.py cannot be read: {error.strerror}") from None
 
     def get(self, name: str) -> Tool:
-        """The tool of that name; a draft, whatever its file claims, until it is approved here.
+        """The tool of that name, or an approved one that has it as another name.
+
+        It is a draft, whatever its file claims, until it is approved here.
 
         Raises:
             UnknownToolError: There is none; the nearest names are told.
             LibraryError: Its files are damaged, or were changed since they were checked.
         """
-        return self._believed(self._whole(name))
+        try:
+            return self._believed(self._whole(name))
+        except UnknownToolError:
+            for other in self._index.asked(lambda index: index.having(name)) if valid_name(name) else ():
+                standing = self._standing(other)
+                if isinstance(standing, _Whole) and name in standing.tool.aliases:
+                    tool = self._believed(standing)
+                    if tool.status is Status.VERIFIED:
+                        return tool
+            raise
 
     async def found(self, name: str) -> Tool:
         """The same for who awaits it."""
@@ -310,11 +371,46 @@ class Library:
                 found = tool_files.read_tool(self.folder, name)
         return found
 
+    # Versions
+
     def kept(self, name: str, source_hash: str) -> Tool | None:
         """An old version of a tool, if it was kept whole."""
-        files_kept = files.kept_version(self.folder, self._named(name), source_hash)
-        version = tool_files.parsed(name, *files_kept) if files_kept else None
-        return version if isinstance(version, Tool) else None
+        return versions.kept(self.folder, self._named(name), source_hash)
+
+    def versions(self, name: str) -> Tools:
+        """The versions of a tool that were kept whole, also of a deleted one, oldest first."""
+        return versions.all_of(self.folder, self._named(name))
+
+    def version(self, name: str, source_hash: str) -> Tool:
+        """The version of a tool whose source has a hash, or the only one whose hash begins so.
+
+        Raises:
+            UnknownToolError: No tool can have that name.
+            LibraryError: No version has that hash, or several have it.
+        """
+        return versions.one_of(self.folder, self._named(name), source_hash)
+
+    def source_of(self, name: str, source_hash: str) -> str:
+        """The source of a version; see `version`."""
+        return self.version(name, source_hash).source
+
+    def restore(self, name: str, source_hash: str) -> Tool:
+        """Puts an old version in the place of a tool, which is kept among the versions.
+
+        It is approved only if this very version was approved on this machine; else it is a draft.
+
+        Raises:
+            UnknownToolError, LibraryError: See `version`; or the folder cannot be written.
+        """
+        tool = self.version(name, source_hash)
+        is_approved = not errors_of(tool) and self.approvals.was_approved(name, ApprovedHashes.of(tool))
+        with files.writing(self.folder):
+            files.keep_version(self.folder, name)
+            if is_approved:
+                self._write(tool)
+            else:
+                files.write_pair(self.folder, name, tool.source.encode(), tool_files.encoded(tool))
+        return self.get(name)
 
     def list(self) -> Tools:
         """All tools that have no flaw, by name; those that are not approved here as drafts."""
@@ -333,6 +429,19 @@ class Library:
         matches = self._index.asked(lambda index: index.search(query, limit))
         found = [(self._standing(match.name), match.score) for match in matches]
         return [Hit(self._believed(whole), score) for whole, score in found if isinstance(whole, _Whole)]
+
+    def offered(self, question: str, *, most: int, small: int) -> Offer:
+        """The tools that fit a question, at most `most`, and others: all if there are no more than `small`."""
+        matches = self._index.asked(lambda index: index.search(question, most + _NEAR, with_unlikely=True))
+        fitting = [match.name for match in matches if match.fits][:most]
+        count = self._index.asked(lambda index: index.count())
+        near = [*self._names()] if count <= small else [match.name for match in matches]
+        standing = {name: self._standing(name) for name in dict.fromkeys([*fitting, *near])}
+        tools = {name: self._believed(whole) for name, whole in standing.items() if isinstance(whole, _Whole)}
+        others = [tool for name, tool in tools.items() if name not in fitting and tool.status is Status.VERIFIED]
+        is_all = count <= small
+        found = tuple(tools[name] for name in fitting if name in tools)
+        return Offer(found, tuple(others if is_all else others[:_NEAR]), is_all)
 
     def _named(self, name: str) -> str:
         """The name, which every verb that makes a path of it takes from here.
@@ -393,5 +502,5 @@ def _is_same(one: Tool, other: Tool) -> bool:
     return not {*ApprovedHashes.of(one).differences(ApprovedHashes.of(other))} - {"record"}
 
 
-def _with_provenance(tool: Tool, **more: str) -> Tool:
+def _with_provenance(tool: Tool, **more: Json) -> Tool:
     return replace(tool, provenance={**tool.provenance, **more})

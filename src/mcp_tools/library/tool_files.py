@@ -230,7 +230,7 @@ def _misfit(name: str, content: Json) -> str:
     if not isinstance(content.get("annotations", {}), dict):
         return "'annotations' is of another kind"
     meta = content["_meta"]
-    if meta.get(META_STATUS) not in set(Status):
+    if meta.get(META_STATUS) not in [*Status]:  # it may be any JSON
         return f"_meta {META_STATUS!r} is {meta.get(META_STATUS)!r}"
     if not isinstance(meta.get(META_HASH), str) or not isinstance(meta.get(META_PROVENANCE, {}), dict):
         return f"_meta {META_HASH!r} or {META_PROVENANCE!r} is missing or of another kind"

@@ -62,6 +62,7 @@ class WatchedCall:
         self._error: Exception | None = None
         """A bug of whoever carries."""
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
+        request |= {"calls": job.calls, "call_seconds": job.call_seconds} if job.calls else {}
         data = json.dumps({**request, "what": what, "hosts": carry is not None, "limits": asdict(job.limits)}).encode()
         largest = job.limits.result_bytes + _ENVELOPE
         self._pipes = Pipes(self._take, self._break, largest, self._changed)
@@ -254,6 +255,21 @@ def call_counts(told: Json, modules: Container[str]) -> tuple[CallCount, ...]:
             case _:
                 raise FrameError(_FORGED)
     return tuple(found)
+
+
+def outcomes(outcome: Outcome, count: int) -> list[Outcome | None]:
+    """The outcome of each of many calls in one process; None for those that it did not reach, or reported otherwise."""
+    told = outcome.value if outcome.ok and isinstance(outcome.value, list) else []
+    found: list[Outcome | None] = []
+    for one in told[:count]:
+        match one:
+            case {"ok": True, "value": value} if len(one) == 2:
+                found.append(Outcome(True, outcome.isolation, value))
+            case {"ok": False, "problem": problem} if len(one) == 2 and is_problem(problem):
+                found.append(Outcome(False, outcome.isolation, problem=Problem(**problem)))
+            case _:
+                found.append(None)
+    return found + [None] * (count - len(found))
 
 
 def is_problem(problem: Any) -> bool:

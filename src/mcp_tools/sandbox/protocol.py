@@ -111,6 +111,11 @@ class Job:
     packages: tuple[str, ...] = ()
     """Packages of the host's environment wanted inside, read-only. The base packages need not be named."""
     limits: Limits = field(default_factory=Limits)
+    calls: tuple[dict[str, Json], ...] = ()
+    """Arguments of many calls in place of the one: all in one process, each with the source executed anew. The value is
+    the list of what they gave, as `mcp_tools.sandbox.call.outcomes` reads it; the first that is late is the last."""
+    call_seconds: float = 0.0
+    """Processor time of each of them; after three times as long, no further one begins. Loading packages is apart."""
 
 
 @dataclass(frozen=True, slots=True)

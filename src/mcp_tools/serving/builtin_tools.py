@@ -6,7 +6,7 @@ import ast
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -215,7 +215,7 @@ class BuiltinTools:
         if name not in self._catalogue:
             return self._unknown(name)
         stats = self._catalogue.library.stats(name)
-        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
+        calls = {name: value for name, value in asdict(stats).items() if name != "last"}
         return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
 
     async def _call(self, call: ClientCall) -> ClientReply | InputRequiredResult:

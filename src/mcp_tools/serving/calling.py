@@ -20,16 +20,17 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError, NotPermittedError, PolicyError
-from mcp_tools.hosts import HostError
+from mcp_tools.hosts import NOT_ALLOWED, HostError
 from mcp_tools.library.arguments import read_arguments, validate_arguments
 from mcp_tools.library.dependencies import needs_of
-from mcp_tools.run import Carried, limits_of, run_tool
+from mcp_tools.run import Carried, limits_of, outcome_class, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.client_call import (
     FRESH,
     META_SANDBOX,
+    REMEDIES,
     BuiltinTool,
     ClientCall,
     ClientReply,
@@ -116,10 +117,11 @@ class Runner:
         except (HostError, NotPermittedError, PolicyError) as error:
             return refusal_reply(error)
         problem, meta = outcome.problem, outcome_meta(outcome)
-        self._catalogue.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
+        self._catalogue.library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome))
         self._catalogue.library.record_calls(outcome.called)
         if problem is not None:
-            return problem_reply(problem, who=tool.name, meta=meta)
+            remedy = REMEDIES["denied"] if NOT_ALLOWED in problem.message else None
+            return problem_reply(problem, who=tool.name, meta=meta, remedy=remedy)
         return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta, files=made)
 
 

@@ -117,7 +117,7 @@ class Catalogue:
             return None
         with contextlib.suppress(LibraryError, UnknownToolError):
             found = self.library.get(name)
-            if found.status is Status.VERIFIED:
+            if found.status is Status.VERIFIED and found.name == name:
                 return found
         self._seen = None  # it is listed no longer
         return None

@@ -30,7 +30,7 @@ META_SECONDS = "alita/seconds"
 META_ERROR = "alita/error"
 
 _LESS = "Ask for less at once, or call it with smaller arguments."
-_REMEDIES = {
+REMEDIES = {
     "exception": "Call it with other arguments; if they are right, the tool is wrong: create_tool makes another.",
     "syntax": "Correct the program.",
     "missing_function": "Define the function, or name one that is there.",
@@ -42,7 +42,7 @@ _REMEDIES = {
     "memory": _LESS,
     "exit": "Call it with other arguments.",
     "quota": _LESS,
-    "denied": "Tools compute and nothing else: give what they need as arguments.",
+    "denied": "Only the user can allow this: tell them what the message says; or do without it.",
     "sandbox": "Try again; if it happens again, the operator runs: alita doctor",
 }
 
@@ -144,7 +144,7 @@ def error_reply(
     """
     message, remedy = (
         printable(message).strip(),
-        printable(_REMEDIES.get(kind, "") if remedy is None else remedy).strip(),
+        printable(REMEDIES.get(kind, "") if remedy is None else remedy).strip(),
     )
     text = "\n".join(filter(None, (f"{message} ({kind})", printable(detail).strip(), remedy)))
     result: dict[str, Any] = {

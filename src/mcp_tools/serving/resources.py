@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
@@ -111,7 +111,7 @@ class ToolResources:
             return _json(tool.provenance.get("tests", []))
         stats = self._catalogue.library.stats(tool.name)
         told = {key: tool.provenance[key] for key in _TOLD if key in tool.provenance}
-        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures, "last": stats.last}
+        calls = asdict(stats)
         meta = self._catalogue.definition(tool.name)["_meta"]
         return _json({"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta})
 

@@ -186,3 +186,16 @@ def test_tools_that_import_each_other_are_approved_run_checked_and_deleted(
     kept = alita("delete", "times_two")
     assert (kept.code, "times_two is imported by by_four" in kept.err) == (1, True)
     assert [alita("delete", name).code for name in ("by_four", "times_two")] == [0, 0]
+
+
+def test_a_tool_is_found_by_its_acronym_and_called_by_another_name(alita: Run, tmp_path: Path) -> None:
+    write(tmp_path, "internal_rate_of_return")
+    assert alita("approve", "internal_rate_of_return").code == 0
+    library = Library(tmp_path / "here" / "generated_tools", tmp_path / "home" / "data")
+    library.merge(library.get("internal_rate_of_return"), "rate_of_cash")
+    library.close()
+    assert alita("search", "IRR").out.split()[0] == "internal_rate_of_return"
+    assert alita("run", "rate_of_cash", '{"n": 4}').out == "8\n"
+    assert "internal_rate_of_return" in alita("show", "rate_of_cash").out
+    assert alita("list").err == "", "still approved"
+    assert alita("delete", "rate_of_cash").code != 0

@@ -177,7 +177,7 @@ async def test_over_mcp_only_what_was_allowed_before_is_reached(
 
 
 def test_a_tool_written_by_hand_is_approved_with_what_its_hosts_answer_then(terminal: Terminal, web: WebServer) -> None:
-    """Its examples are recorded, so that the next approval needs no network."""
+    """Its examples are recorded, so that the next approval needs no network; they are not exported."""
     web.route("/t", lambda _: Answer(200, "warm"))
     block = f'# /// script\n# [tool.alita]\n# hosts = ["{web.url}"]\n# ///\n\n'
     path = terminal.here / "generated_tools" / "warmth.py"
@@ -193,6 +193,13 @@ def test_a_tool_written_by_hand_is_approved_with_what_its_hosts_answer_then(term
     (terminal.home / "data" / "approvals.json").unlink()
     again = terminal.run("tools", "approve", "warmth")
     assert (again.code, len(web.requests)) == (0, 1), again.err
+    assert terminal.call("tools", "export", "warmth", "-o", "out.zip").code == 0
+    assert terminal.call("tools", "import", "out.zip", "--tools-dir", "there").code == 0
+    there = ("tools", "approve", "warmth", "--tools-dir", "there")
+    assert terminal.run(*there, ALITA_ALLOW_ADDRESSES=web.url, ALITA_HOSTS="never").code == 1
+    approved = terminal.run(*there, ALITA_ALLOW_ADDRESSES=web.url, ALITA_HOSTS="auto")
+    assert (approved.code, len(web.requests)) == (0, 2), approved.err
+    assert "warm" in (terminal.here / "there" / "warmth.json").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,18 @@
-"""Stand-ins for the tests of creation: what is told, a library as a store."""
+"""Stand-ins for the tests of creation: what is told, a library as a store, an examiner's model."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_tools.checks.check import Report
-from mcp_tools.create.interfaces import News
-from mcp_tools.library.library import Library
-from mcp_tools.sandbox.protocol import Outcome
-from mcp_tools.tool import Tool, ToolSpec
+from mcp_tools.create.examiner import ModelExaminer
+from mcp_tools.create.interfaces import Creation, News, Proposal
+from mcp_tools.create.prove import prove
+from mcp_tools.library.library import Library, Offer
+from mcp_tools.sandbox.protocol import Outcome, Sandbox
+from mcp_tools.tool import Json, Tool, ToolSpec, call_text
 
 
 @dataclass
@@ -32,11 +35,66 @@ class LibraryStore:
 
     library: Library
 
-    async def search(self, query: str, limit: int) -> list[Tool]:
-        return [hit.tool for hit in self.library.search(query, limit=limit)]
+    async def offered(self, question: str, *, most: int, small: int) -> Offer:
+        return self.library.offered(question, most=most, small=small)
 
     async def get(self, name: str) -> Tool:
         return self.library.get(name)
 
-    async def register(self, tool: Tool) -> Tool:
-        return self.library.register(tool)
+    async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
+        return self.library.register(tool, replace=replaces is not None, instead_of=replaces, is_draft=is_draft)
+
+    async def merge(self, tool: Tool, name: str) -> Tool:
+        return self.library.merge(tool, name)
+
+
+def exam(*forms: dict[str, Json]) -> dict[str, Json]:
+    return {"tests": [written_test(**form) for form in forms]}
+
+
+def written_test(
+    arguments: dict[str, Json], expected: Json = None, raises: bool = False, **more: Json
+) -> dict[str, Json]:
+    result = "error" if raises else repr(expected)
+    return {"call": call_text("tool", arguments), "because": "the docstring", "result": result, **more}
+
+
+@dataclass
+class Asked:
+    """An examiner's model that gives the next reply, and remembers what it was asked."""
+
+    replies: list[Any]
+    messages: list[str] = field(default_factory=list)
+    schemas: list[dict[str, Json]] = field(default_factory=list)
+
+    async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
+        self.messages.append("\n".join(message["content"] for message in messages))
+        self.schemas.append(schema)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+@dataclass
+class Case:
+    sandbox: Sandbox
+    store: LibraryStore
+    memory: Memory = field(default_factory=Memory)
+    asked: Asked = field(default_factory=lambda: Asked([]))
+    examiner: ModelExaminer | None = None
+
+    async def prove(
+        self,
+        code: str,
+        arguments: dict[str, Json],
+        *replies: Any,
+        question: str = "?",
+        again: bool = False,
+        **more: Any,
+    ) -> Creation:
+        self.asked.replies += replies
+        if not again or self.examiner is None:
+            self.examiner = ModelExaminer(self.asked.fill, "examiner-1")
+        proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
+        return await prove(proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.store, tell=self.memory)

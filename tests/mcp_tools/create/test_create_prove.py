@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]  # it has no types
 import pytest
-from creating import LibraryStore, Memory
+from creating import Case, LibraryStore, exam
 
 from mcp_tools.approve import run_tests
-from mcp_tools.create.examiner import ModelExaminer
-from mcp_tools.create.interfaces import Creation, Proposal
-from mcp_tools.create.prove import prove
 from mcp_tools.hosts import Carry
 from mcp_tools.library.library import Library
 from mcp_tools.packages import file_packages
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
-from mcp_tools.tool import Capabilities, Json, Status, call_text
+from mcp_tools.tool import Capabilities, Json, Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -81,58 +76,6 @@ TESTS: list[dict[str, Any]] = [
     {"arguments": {"principal": 0.0, "annual_rate": 5.0, "years": 2}, "expected": 0.0},
     {"arguments": {"principal": -1.0, "annual_rate": 5.0, "years": 2}, "raises": True},
 ]
-
-
-def exam(*forms: dict[str, Json]) -> dict[str, Json]:
-    return {"tests": [written_test(**form) for form in forms]}
-
-
-def written_test(
-    arguments: dict[str, Json], expected: Json = None, raises: bool = False, **more: Json
-) -> dict[str, Json]:
-    result = "error" if raises else repr(expected)
-    return {"call": call_text("tool", arguments), "because": "the docstring", "result": result, **more}
-
-
-@dataclass
-class Asked:
-    """An examiner's model that gives the next reply, and remembers what it was asked."""
-
-    replies: list[Any]
-    messages: list[str] = field(default_factory=list)
-    schemas: list[dict[str, Json]] = field(default_factory=list)
-
-    async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
-        self.messages.append("\n".join(message["content"] for message in messages))
-        self.schemas.append(schema)
-        reply = self.replies.pop(0)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
-
-@dataclass
-class Case:
-    sandbox: Sandbox
-    store: LibraryStore
-    memory: Memory = field(default_factory=Memory)
-    asked: Asked = field(default_factory=lambda: Asked([]))
-    examiner: ModelExaminer | None = None
-
-    async def prove(
-        self,
-        code: str,
-        arguments: dict[str, Json],
-        *replies: Any,
-        question: str = "?",
-        again: bool = False,
-        **more: Any,
-    ) -> Creation:
-        self.asked.replies += replies
-        if not again or self.examiner is None:
-            self.examiner = ModelExaminer(self.asked.fill, "examiner-1")
-        proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
-        return await prove(proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.store, tell=self.memory)
 
 
 @pytest.fixture
@@ -315,7 +258,8 @@ async def test_an_option_that_the_trial_did_not_meet_is_kept_if_the_code_reads_i
     optional = optional.replace(
         "(len(word) >= ", "((longest is None or len(word) <= longest + 10**9) and len(word) >= "
     )
-    creation = await case.prove(optional, WORDS, exam(*COUNT_TESTS))
+    plain: dict[str, Json] = {"arguments": {"text": "a bb ccc"}, "expected": 3}
+    creation = await case.prove(optional, WORDS, exam(*COUNT_TESTS, plain))
     assert creation.choice == "create", creation.reason
     assert creation.tool is not None
     assert creation.tool.source == optional

@@ -16,6 +16,7 @@ from mcp_tools.environments.store import Environments, NotAllowedError
 from mcp_tools.errors import IsolationError, LibraryError, UserError
 from mcp_tools.header import declared, with_declared
 from mcp_tools.sandbox.backends import open_sandbox
+from mcp_tools.sandbox.call import outcomes
 from mcp_tools.sandbox.protocol import Job, Limits
 from support.wheels import OFFLINE, write_wheel
 
@@ -57,6 +58,7 @@ def test_what_is_no_requirement_is_refused_at_once(text: str) -> None:
         "tool.alita = 3",
         "dependencies = [1]",
         "a = " + "[" * 20_000,
+        ".".join("a" * 30_000) + " = 1",  # which takes tomllib minutes
         "tool.alita.write = 1",
     ],
 )
@@ -64,6 +66,8 @@ def test_a_block_that_declares_nonsense_is_an_error_of_its_author(text: str) -> 
     source = f"# /// script\n# {text}\n# ///\n"
     with pytest.raises(LibraryError, match="the block # /// script is"):
         declared(source)
+    with pytest.raises(LibraryError, match="the block # /// script is there more than 10 times"):
+        declared("# /// script\n" * 80_000)
     with pytest.raises(LibraryError, match="the block # /// script is"):
         declared(with_declared(source, ["sympy"], write=True) if text != "tool.alita.write = 1" else source)
 
@@ -214,6 +218,20 @@ async def test_a_call_imports_what_was_built_and_nothing_of_it_runs_outside(
         shown = await session.run("import loud_words\nloud_words.shout('ho')", limits=Limits(wall_seconds=30))
         assert (shown.value, shown.problem) == ("'HO'", None)
         await session.aclose()
+    finally:
+        await sandbox.aclose()
+
+
+async def test_of_many_calls_none_pays_for_loading_a_package(environments: Environments, wheels: Path) -> None:
+    busy = "import time\nwhile time.process_time() < 1:\n    pass\ndef shout(text):\n    return text.upper()\n"
+    write_wheel(wheels, "loud-words", "5.0", files={"loud_words.py": busy})
+    environments.allow(await environments.plan(["loud-words>=5"]))
+    sandbox = await open_sandbox(environments=environments)
+    try:
+        source = "def f(text: str) -> str:\n    import loud_words\n    return loud_words.shout(text)\n"
+        calls = ({"text": "a"}, {"text": "b"})
+        outcome = await sandbox.run(Job(source, "f", packages=("loud-words>=5",), calls=calls, call_seconds=0.5))
+        assert [one.value if one else None for one in outcomes(outcome, 2)] == ["A", "B"]
     finally:
         await sandbox.aclose()
 

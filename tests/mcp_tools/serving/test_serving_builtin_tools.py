@@ -30,9 +30,26 @@ async def test_describe_tells_all_of_a_tool(desk: Desk, mode: str) -> None:
         found = (await client.call_tool("describe_tool", {"name": "double"})).structured_content or {}
         unknown = await client.call_tool("describe_tool", {"name": "doubel"})
     assert found["tool"]["inputSchema"]["required"] == ["n"]
-    assert found["calls"] == {"calls": 1, "successes": 1, "failures": {}}
+    assert found["calls"] == {"calls": 1, "successes": 1, "refused": 0, "failures": {}}
     assert error_of(unknown)["kind"] == "unknown_tool"
     assert "Did you mean double?" in text_of(unknown)
+
+
+@pytest.mark.parametrize("query", ["IRR", "discount rate of cash flows", "rate_of_cash"])
+async def test_search_finds_a_tool_by_an_acronym_by_like_words_and_by_another_name(
+    desk: Desk, mode: str, query: str
+) -> None:
+    desk.has(
+        tool(
+            "internal_rate_of_return",
+            description="Return the rate at which cash flows are worth nothing.",
+            aliases=["rate_of_cash"],
+        ),
+        tool(),
+    )
+    async with desk.client(mode) as client:
+        found = (await client.call_tool("search_tools", {"query": query})).structured_content or {}
+    assert [one["name"] for one in found["tools"]] == ["internal_rate_of_return"]
 
 
 async def test_call_tool_checks_the_arguments_of_the_tool(desk: Desk, mode: str) -> None:

@@ -180,7 +180,8 @@ Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="Name of the key's
 def set_key(
     name: Name = "OPENAI_API_KEY",
     host: Annotated[
-        str | None, opt("--host HOST", "A key for created tools, sent to this host alone: {key:NAME} in their code.")
+        str | None,
+        opt("--host HOST", "A key for created tools, sent to this host alone (plain HTTP: http://localhost:8000)."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> Result:
@@ -225,8 +226,8 @@ def _set_host_key(name: str, host: str) -> Result:
     place = keys.keep(f"{name}{OF_HOST}{of}", value)
     for other in _of_hosts(keys, name) - {f"{name}{OF_HOST}{of}"}:
         keys.drop(other)
-    told = "the keyring" if place == "keyring" else keys.path
-    return done(f"Stored in {told}: {name}, for {of} alone.", name=name, host=str(of), place=place)
+    told, shown = "the keyring" if place == "keyring" else keys.path, f"https://{of}" if of.scheme == "https" else of
+    return done(f"Stored in {told}: {name}, for {shown} alone.", name=name, host=str(of), place=place)
 
 
 def _of_hosts(keys: StoredKeys, name: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import time
@@ -19,6 +20,7 @@ from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_call, has_keyboard, is_confirmed, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
+from agent.cli.verbs import exchange
 from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
 from agent.consent.capabilities import CallConsent, needs_in
@@ -46,7 +48,7 @@ from mcp_tools.hosts import HostError, read_host
 from mcp_tools.library.dependencies import Needs, module_names, needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
-from mcp_tools.run import RefusedSourceError, run_source, run_tool
+from mcp_tools.run import RefusedSourceError, outcome_class, run_source, run_tool
 from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json, Status, Tool
@@ -87,6 +89,8 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
     """Shows a tool: its parameters, its record, what it may use, and its source."""
     settings = options.settings()
     library = _library(settings)
+    with contextlib.suppress(AlitaError):
+        name = library.get(name).name  # also by another name that it has
     standing, path, warnings = library.standing(name), str(library.path(name)), []
     form: dict[str, Any]
     if isinstance(standing, Flaw):  # its source may be what is wrong with it
@@ -100,7 +104,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
     else:
         tool = library.get(name)
         stats, source = library.stats(name), tool.source
-        form = {**as_document(tool), "stats": fields(stats, "calls successes failures")}
+        form = {**as_document(tool), "stats": fields(stats, "calls successes refused failures")}
         properties = tool.input_schema.get("properties")  # anything, where the file was edited
         taken = properties.items() if isinstance(properties, dict) else ()
         takes = ", ".join(f"{k}: {v.get('type', 'any') if isinstance(v, dict) else 'any'}" for k, v in taken)
@@ -110,7 +114,8 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
             ("purpose", one_line(tool.description, 500)),
             ("takes", one_line(takes, 300)),
             *([("reaches", one_line(", ".join(tool.capabilities.hosts), 300))] if tool.capabilities.hosts else []),
-            ("calls", f"{stats.calls}, {stats.successes} succeeded"),
+            ("calls", f"{stats.calls}, {stats.successes} succeeded, {stats.refused} refused"),
+            *([("also", one_line(", ".join(tool.aliases)))] if tool.aliases else []),
             ("made by", one_line(str(tool.provenance.get("model", "unknown")))),
             ("file", path),
         ]
@@ -189,7 +194,7 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
                 outcome = await run_tool(
                     tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
                 )
-                library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
+                library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome))
             library.record_calls(outcome.called)
         except (ArgumentsError, RefusedSourceError, HostError, NotPermittedError) as error:
             kind = {ArgumentsError: "arguments", RefusedSourceError: "checks"}.get(type(error), "denied")
@@ -452,3 +457,6 @@ def _show(seen: Review) -> None:
         print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
     if seen.tests.not_run:
         print_note(f"  {'':<10}  {len(seen.tests.not_run)} not run: what their hosts answer is not recorded")
+
+
+exchange.add_to(app)

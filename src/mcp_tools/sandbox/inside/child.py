@@ -46,6 +46,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
         from . import session
 
         session.Session(job, allowed, confinement.library).serve()
+    job["loads"] = bool(confinement.strangers)
     try:
         report = call.run(job, allowed, relieve_memory)
     except BaseException:  # noqa: BLE001 - an exception that cannot even be described

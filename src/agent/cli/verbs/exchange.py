@@ -1,0 +1,201 @@
+"""`alita tools export|import|backup|restore`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from agent.cli import exits, options
+from agent.cli.options import opt
+from agent.cli.output import Result, print_note
+from agent.cli.verbs.completion import tool_names
+from agent.resources import environments_of, open_for
+from mcp_tools.errors import AlitaError, UsageError
+from mcp_tools.library.library import Library
+from mcp_tools.packages import is_provided
+from mcp_tools.text import count_of
+from mcp_tools.tool import Status
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+    from mcp_tools.environments.store import Environments
+    from mcp_tools.exchange.intake import Taken
+    from mcp_tools.sandbox.protocol import Sandbox
+
+_MOST_NAMED = 10
+FormName = Literal["zip", "folder", "skill", "server", "wheel"]
+Origin = Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder or an archive.")]
+Replace = Annotated[bool, opt("--replace", "Put tools in the place of others of their name; old versions are kept.")]
+
+
+def export(
+    to: Annotated[Path, opt("-o --output PATH", "Where to write; nothing may be there yet.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tools to export.", autocompletion=tool_names)
+    ] = None,
+    everything: Annotated[bool, opt("--all", "Export every tool.")] = False,
+    form: Annotated[
+        FormName | None, opt("--as FORM", "zip, folder, skill, server or wheel; guessed from the path's ending.")
+    ] = None,
+    private: Annotated[bool, opt("--private", "Also export questions, runs and recorded responses of hosts.")] = False,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Writes tools, with those that they import, as an archive, a folder, a skill, an MCP server or a wheel."""
+    if bool(names) == everything:
+        raise UsageError("Name the tools to export, or use --all.", remedy="`alita tools list` lists them.")
+    return _exported(to, names or (), form, private=private)
+
+
+def backup(
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="A zip to write; nothing may be there yet.")],
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Writes all tools with their whole record to a zip. It is private."""
+    return _exported(to, (), "zip", private=True)
+
+
+def import_(
+    path: Origin,
+    replace: Replace = False,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Takes tools in as drafts: what `export` writes, folders of .py files, modules, and registries of Open-Alita."""
+    from mcp_tools.exchange.candidates import candidates
+
+    settings, found = options.settings(), candidates(path)
+    if count := sum(one.document is None and not one.refused for one in found):
+        print_note(f"Trying {count_of(count, 'source')} in the sandbox …")
+    taken = exits.run(_take_all(settings, found, path.name, replace))
+    refused = [one for one in taken if one.verdict == "refused"]
+    rows = [(one.name, one.verdict, _told(one)) for one in taken]
+    new = [one.name for one in taken if one.verdict in {"imported", "repaired", "replaced"}]
+    note = f"{count_of(len(new), 'tool')} of {len(taken)} taken in; {len(refused)} refused."
+    if drafts := _drafts(settings, new):
+        named = " ".join(drafts) if len(drafts) <= _MOST_NAMED else "--all"
+        note += f" Drafts are used once you approve them: alita tools approve {named}"
+    form = {"ok": not refused, "tools": [one.as_json() for one in taken]}
+    return Result(form, rows, note=note, code=1 if refused else 0)
+
+
+def restore(
+    path: Origin,
+    replace: Replace = False,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Takes in the tools of a backup, as `import` does. Those that you approved here, unchanged, stay approved."""
+    return import_(path, replace, tools_dir, no_isolation, as_json)
+
+
+def add_to(app: options.App) -> None:
+    """Makes them commands."""
+    app.command()(export)
+    app.command("import")(import_)
+    app.command()(backup)
+    app.command()(restore)
+
+
+def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool) -> Result:
+    from mcp_tools.exchange.forms import FORMS, export, form_for
+    from mcp_tools.exchange.parcel import packed
+
+    settings = options.settings()
+    library = Library(settings.tools_dir, settings.data_dir)
+    wanted = form or form_for(to)
+    is_runnable, flawed = FORMS[wanted].is_runnable, {flaw.name: flaw.message for flaw in library.flaws()}
+    if names:
+        flawed = {}
+    else:
+        whole = library.list()
+        names = [tool.name for tool in whole if not is_runnable or tool.status is Status.VERIFIED]
+        flawed |= {tool.name: "it is a draft" for tool in whole if tool.name not in names}
+    parcels = packed(library, names, private=private)
+    export(parcels, wanted, to, private=private)
+    lock = exits.run(_locked(settings, to.absolute())) if wanted == "server" else ""
+    warnings = [f"{one.name}: {text}" for one in parcels for text in one.remarks]
+    warnings += [f"{one.name}: {text}" for one in parcels if is_runnable for text in one.freedoms]
+    warnings += [f"{name} is not exported: {why}" for name, why in sorted(flawed.items())]
+    warnings += [lock] * bool(lock)
+    if is_runnable:
+        warnings.append("Outside alita, nothing isolates these tools.")
+    form_ = {
+        "ok": not flawed,
+        "path": str(to),
+        "as": wanted,
+        "tools": [one.name for one in parcels],
+        "left_out": {one.name: [*one.left_out] for one in parcels if one.left_out},
+        "not_exported": flawed,
+        "warnings": warnings,
+    }
+    note = f"{count_of(len(parcels), 'tool')} written to {to} ({FORMS[wanted].about})."
+    return Result(form_, note=note, warnings=warnings, code=1 if flawed else 0)
+
+
+async def _locked(settings: Settings, file: Path) -> str:
+    """Has uv write the lock of a server next to it; returns the reason if it cannot."""
+    from mcp_tools.environments.lock import run_uv
+
+    later = f"Without a lock, newer packages may be fetched. Later: uv lock --script {file}"
+    try:
+        cache = settings.data_dir / "environments" / "cache"
+        said = await run_uv(["lock", "--script", str(file)], cache=cache, seconds=120)
+    except AlitaError as error:
+        return f"{error.message} {later}"
+    return f"uv could not lock its packages: {said.strip()[-300:]} {later}" if said is not None else ""
+
+
+async def _take_all(settings: Settings, found: Sequence[Any], origin: str, replace: bool) -> list[Taken]:
+    from mcp_tools.exchange.intake import Intake, order
+
+    environments = environments_of(settings, print_note)
+    async with AsyncExitStack() as stack:
+        opened: list[Sandbox] = []
+
+        async def sandbox() -> Sandbox:
+            if not opened:
+                opened.append(await stack.enter_async_context(aclosing(await open_for(settings))))
+            return opened[0]
+
+        library = Library(settings.tools_dir, settings.data_dir)
+        intake = Intake(
+            library,
+            origin,
+            open_sandbox=sandbox,
+            not_allowed=lambda packages: _not_allowed(environments, packages),
+            replace=replace,
+        )
+        return [await intake.take(one) for one in order(found)]
+
+
+def _not_allowed(environments: Environments, packages: Sequence[str]) -> list[str]:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    from mcp_tools.environments.lock import PackageError, normalised
+
+    allowed, found = {*environments.allowed}, []
+    for package in packages:
+        try:
+            is_allowed = is_provided(package) or Requirement(normalised(package)).name in allowed
+        except (PackageError, InvalidRequirement):
+            is_allowed = False
+        found += [] if is_allowed else [package]
+    return found
+
+
+def _drafts(settings: Settings, names: Sequence[str]) -> list[str]:
+    library = Library(settings.tools_dir, settings.data_dir)
+    return [name for name in names if library.get(name).status is not Status.VERIFIED]
+
+
+def _told(one: Taken) -> str:
+    told = [*one.repairs, *one.notes, *filter(None, [one.reason, one.remedy])]
+    return "; ".join(told)

@@ -1,0 +1,185 @@
+"""The tools of the library that a new one may repeat or improve: each runs the other's calls and tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, permutations
+from typing import Literal, NamedTuple
+
+from mcp_tools.create.examiner import failure_text, passes
+from mcp_tools.create.interfaces import Test, ToolStore, TrialCall
+from mcp_tools.create.proposal_runner import ProposalRunner, is_unrecorded, misfits
+from mcp_tools.create.same_answer import agree
+from mcp_tools.create.trial import Draft
+from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.hosts import EXCHANGES, recorded
+from mcp_tools.library.dependencies import Needs, needs_of
+from mcp_tools.tool import Json, Status, Tool
+
+_NEIGHBOURS = 6
+_SMALL_LIBRARY = 8
+"""The most tools of a library that are all compared."""
+_RENAMINGS = 6
+"""Orders in which parameters of other names are tried."""
+_LONGEST_REASON = 300
+
+Relation = Literal["same", "wider", "other"]
+"""The draft does what a tool does; it does that and more; or its results are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The result of comparing a new tool with those of the library."""
+
+    same: Tool | None = None
+    """The one that does the same, and is used instead."""
+    older: Tool | None = None
+    """The one that the new tool replaces: it passes the older one's tests."""
+    tests: list[Test] = field(default_factory=list)
+    """The tests of the older tool."""
+    rejected: list[str] = field(default_factory=list)
+    """The names of all others, with the reason."""
+    apart: str = ""
+    """Why the tool of the same name is not replaced."""
+
+
+async def look_around(
+    draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, library: ToolStore
+) -> Neighbours:
+    """Compares a draft with the tool of its name and with the nearest ones."""
+    name, purpose = draft.function.spec.name, draft.function.spec.purpose
+    offer = await library.offered(f"{name.replace('_', ' ')} {purpose}", most=_NEIGHBOURS, small=_SMALL_LIBRARY)
+    near = {tool.name: tool for tool in (*offer.fitting, *offer.others)}
+    try:
+        named = await library.get(name)
+        near = {named.name: named, **near}
+    except (UnknownToolError, LibraryError):
+        named = None
+    examples = [test.call for test in draft.function.examples]
+    calls = [TrialCall(draft.arguments), *varied, *examples]
+    imported = {needed.name for needed in runner.proposal.needs.tools}
+    rejected, apart = list[str](), ""
+    for tool in near.values():
+        is_named = named is not None and tool.name == named.name
+        if tool.status is not Status.VERIFIED:
+            rejected.append(f"{tool.name}: {tool.status}")
+            continue
+        try:
+            needs = await needs_of(tool.capabilities.tools, library.get, of=tool.name)
+        except LibraryError as lacking:
+            rejected.append(f"{tool.name}: {lacking.message}")
+            continue
+        relation, reason = await _relation(tool, draft, calls, runner, needs)
+        if relation == "same":
+            return Neighbours(same=tool, rejected=rejected)
+        tests = _tests_of(tool)
+        if tool.name in imported:
+            failure = "this code imports it; a better version holds what it needs"
+        else:
+            failure = await _failed(tests, tool, draft, runner) if is_named or relation == "wider" else "-"
+        if not failure:
+            return Neighbours(older=tool, tests=tests, rejected=rejected)
+        if is_named:
+            apart = f"{tool.name} stays as it is: {failure}"[:_LONGEST_REASON]
+        rejected.append(f"{tool.name}: {reason}")
+    return Neighbours(rejected=rejected, apart=apart)
+
+
+def _tests_of(tool: Tool) -> list[Test]:
+    """The stored tests of a tool, as far as they can be read."""
+    found = []
+    for test in tool.provenance.get("tests") or []:
+        if isinstance(test, dict) and isinstance(test.get("arguments"), dict):
+            known = {key: test[key] for key in ("raises", "because", "files") if key in test}
+            origin = test.get("origin", "examiner")
+            found.append(Test(test["arguments"], test.get("expected"), origin, **known))
+    return found
+
+
+async def _failed(tests: Sequence[Test], tool: Tool, draft: Draft, runner: ProposalRunner) -> str:
+    """The first of a tool's tests that a draft fails; empty if it passes all, of which there is one at least."""
+    exchanges, passed = tool.provenance.get(EXCHANGES), 0
+    for test in tests:
+        if not test.raises and (unfit := misfits(draft.tool, test.arguments)):
+            return f"its test no longer fits ({unfit[0]})"
+        carry = recorded(tuple(exchanges)) if exchanges else None
+        outcome = await runner.run_fresh(draft.tool.source, draft.tool.name, test.call, carry=carry)
+        if is_unrecorded(outcome):
+            continue
+        if not passes(test, outcome):
+            return f"one of its tests fails with this code: {failure_text(draft.tool.name, test, outcome)}"
+        passed += 1
+    return "" if passed else "it has no tests that could be run"
+
+
+async def _relation(
+    tool: Tool, draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, needs: Needs
+) -> tuple[Relation, str]:
+    """Compare the results of a draft and a tool in the calls of both; also say why they differ."""
+    reason = "takes other arguments"
+    own = [test.call for test in _tests_of(tool) if not test.files]
+    for names in islice(_renamings(tool, draft.tool), _RENAMINGS):
+        reason = "gives other results"
+        seen = await _compared(tool, draft.tool, names, [*calls, *_renamed(own, names)], runner, needs)
+        if seen is None:
+            continue
+        if not seen.only_new:
+            return "same", ""
+        if all(new == old for new, old in names.items()):
+            return "wider", "gives the same results, and more"
+        reason = "gives the same results by other parameters"
+    return "other", reason
+
+
+def _renamings(tool: Tool, draft: Tool) -> Iterator[dict[str, str]]:
+    """The ways in which a draft's parameters may stand for a tool's: equal names, else equal types in any order."""
+    ours, theirs = draft.input_schema["properties"], tool.input_schema["properties"]
+    equal = {name: name for name in ours if name in theirs}
+    left = [name for name in draft.input_schema["required"] if name not in equal]
+    right = [name for name in tool.input_schema["required"] if name not in equal]
+    if len(left) != len(right):
+        return
+    for order in permutations(right):
+        if all(_kind(ours[new]) == _kind(theirs[old]) for new, old in zip(left, order, strict=True)):
+            yield equal | dict(zip(left, order, strict=True))
+
+
+def _kind(schema: Json) -> Json:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return "number" if kind == "integer" else kind
+
+
+def _renamed(calls: Sequence[TrialCall], names: dict[str, str]) -> list[TrialCall]:
+    """A tool's calls as those of the draft; without those that name what the draft has not."""
+    back = {old: new for new, old in names.items()}
+    fitting = [call for call in calls if call.arguments.keys() <= back.keys()]
+    return [TrialCall({back[name]: value for name, value in call.arguments.items()}) for call in fitting]
+
+
+class _Compared(NamedTuple):
+    only_new: bool
+    """Whether the draft takes what the tool does not."""
+
+
+async def _compared(
+    tool: Tool, draft: Tool, names: dict[str, str], calls: Sequence[TrialCall], runner: ProposalRunner, needs: Needs
+) -> _Compared | None:
+    """None if a call gives another result, or too few can be compared."""
+    only_new = not draft.input_schema["properties"].keys() <= names.keys()
+    results = set()
+    for call in {call.key: call for call in calls}.values():
+        given = {names[name]: value for name, value in call.arguments.items() if name in names}
+        if len(given) < len(call.arguments) or misfits(tool, given):
+            only_new = only_new or not misfits(draft, call.arguments)
+            continue
+        ours = await runner.try_run(draft, call)
+        if ours is None:
+            continue
+        theirs = await runner.run_fresh(tool.source, tool.name, TrialCall(given, call.files), needs=needs)
+        if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
+            return None
+        if ours.ok:
+            results.add(json.dumps(ours.value, sort_keys=True))
+    return _Compared(only_new) if len(results) > 1 else None

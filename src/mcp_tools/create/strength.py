@@ -1,0 +1,96 @@
+"""The strength of a tool's tests: the share of its mutants that they catch."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import itertools
+from collections.abc import Sequence
+
+from mcp_tools.create.examiner import passes
+from mcp_tools.create.interfaces import Test
+from mcp_tools.create.mutants import mutants
+from mcp_tools.create.proposal_runner import ProposalRunner
+from mcp_tools.create.same_answer import same
+from mcp_tools.tool import Tool
+
+_MUTANT_SECONDS = 1.0
+_FEWEST_MUTANTS, _MOST_MUTANTS = 8, 60
+_MUTANTS_AT_ONCE = 4
+_MUTATING_SECONDS = 4.0
+"""Of all processes together, which run side by side: then no further mutant is begun, once the fewest are tried."""
+SURVIVORS_SHOWN = 3
+_TIMES_THE_TOOL = 3
+"""A mutant that takes so many times longer than the tool hangs."""
+_KILLERS = 6
+"""Drawn calls that are kept as tests because they catch a mutant that no other test does."""
+_COMPARED = 80
+"""Drawn calls that each mutant has to survive."""
+
+
+async def try_mutants(
+    tool: Tool, suite: Sequence[Test], agreed: Sequence[Test], slowest: float, runner: ProposalRunner
+) -> tuple[int, list[str], list[Test]]:
+    """The number of mutants that were tried, those that no test catches, and drawn calls that alone catch some.
+
+    A few are tried at a time, and what these show counts for the next: so that a replay makes the same calls.
+    """
+    seconds, end = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest, runner.used + _MUTATING_SECONDS
+    killers, survivors, tried = dict[str, Test](), list[str](), 0
+    versions = mutants(tool.source, count=_MOST_MUTANTS, guards=bool(agreed))  # only refused calls tell of guards
+
+    async def shown(version: str, known: Sequence[Test]) -> tuple[bool, Test | None]:
+        """True if it is caught; the drawn call that does, if no other test does."""
+        if await _catches(tool, version, known, seconds, runner) is not None:
+            return True, None
+        killer = await _catches(tool, version, agreed[:_COMPARED], seconds, runner, exactly=True)
+        return killer is not None, killer
+
+    while (some := [*itertools.islice(versions, _MUTANTS_AT_ONCE)]) and (tried < _FEWEST_MUTANTS or runner.used < end):
+        known = [*suite, *killers.values()]
+        for version, (is_caught, killer) in zip(
+            some, await asyncio.gather(*(shown(version, known) for version in some)), strict=True
+        ):
+            tried += 1
+            if not is_caught:
+                survivors.append(version)
+            if killer is not None and len(killers) < _KILLERS:
+                killers[killer.call.key] = killer
+    return tried, survivors, [*killers.values()]
+
+
+async def _catches(
+    tool: Tool, version: str, tests: Sequence[Test], seconds: float, runner: ProposalRunner, *, exactly: bool = False
+) -> Test | None:
+    """The first test that a version of the tool fails."""
+    alone = runner.proposal.capabilities.hosts or runner.proposal.capabilities.write
+    together = [] if alone else [test for test in tests if not test.files]
+    given = await runner.run_each(version, tool.name, [test.arguments for test in together], seconds)
+    for test, outcome in zip(together, given, strict=True):
+        if outcome is None or not passes(test, outcome) or (exactly and not same(outcome.value, test.expected)):
+            return test
+    for test in tests:
+        if test not in together and not passes(test, await runner.run_fresh(version, tool.name, test.call, seconds)):
+            return test
+    return None
+
+
+def weakness(tool: Tool, killed: int, tried: int, survivors: Sequence[str]) -> str:
+    """The verdict on weak tests, with bugs for the author to write examples against."""
+    lines = ast.unparse(ast.parse(tool.source)).splitlines()
+    changes = [
+        next(
+            f"  `{old.strip()}` -> `{new.strip()}`"
+            for old, new in zip(lines, version.splitlines(), strict=False)
+            if old != new
+        )
+        for version in survivors[:SURVIVORS_SHOWN]
+    ]
+    only = "only " if killed else ""
+    return "\n".join(
+        [
+            f"Weak tests: caught {only}{killed} of {tried} deliberate bugs.",
+            "  Add examples to the docstring that fail with bugs such as these, which no test noticed:",
+            *changes,
+        ]
+    )

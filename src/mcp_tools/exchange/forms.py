@@ -1,0 +1,135 @@
+"""The forms in which tools leave a library, in one table, and writing them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mcp_tools.atomic import whole_file
+from mcp_tools.errors import LibraryError, UsageError, os_errors_as
+from mcp_tools.exchange import server_file, skill, wheel
+from mcp_tools.exchange.members import Members, zipped
+from mcp_tools.exchange.parcel import Parcel, require_runnable
+
+MANIFEST = "manifest.json"
+FORMAT = "alita-tools"
+
+
+def flat(parcels: Sequence[Parcel], target: str) -> Members:
+    """Two files for each tool, side by side."""
+    return {f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))}
+
+
+def archived(parcels: Sequence[Parcel], target: str) -> Members:
+    """The same in a folder, and a manifest with the hash of each file."""
+    members = {f"tools/{name}": content for name, content in flat(parcels, target).items()}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    manifest = json.dumps({"format": FORMAT, "version": 1, "files": hashes}, indent=2)
+    return {MANIFEST: f"{manifest}\n".encode(), **members}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form."""
+
+    about: str
+    files: Callable[[Sequence[Parcel], str], Members]
+    """Makes its files from the tools and the target's name."""
+    kind: Literal["file", "folder", "zip"]
+    ending: str
+    """The end of the target's name."""
+    is_runnable: bool = False
+    """True if it runs without alita, and so without a sandbox."""
+    example: str = ""
+    """A target's name."""
+    name: re.Pattern[str] = re.compile(r".+", re.DOTALL)
+    """The pattern of the target's name."""
+
+
+FORMS = {
+    "zip": Form("an archive with a manifest and hashes, for another alita", archived, "zip", ".zip"),
+    "folder": Form("a folder of .py and .json files, as a library has them", flat, "folder", ""),
+    "skill": Form(
+        "a folder with SKILL.md (Agent Skills), as Claude Code or codex load it",
+        skill.files,
+        "folder",
+        "",
+        is_runnable=True,
+        example="town-tools",
+        name=skill.NAME,
+    ),
+    "server": Form(
+        "one .py file, which `uv run` starts as an MCP server",
+        server_file.files,
+        "file",
+        ".py",
+        is_runnable=True,
+        example="town_tools.py",
+        name=server_file.NAME,
+    ),
+    "wheel": Form(
+        "a package that pip or uv installs",
+        wheel.files,
+        "zip",
+        ".whl",
+        is_runnable=True,
+        example="town_tools-1.0-py3-none-any.whl",
+        name=wheel.NAME,
+    ),
+}
+
+
+def form_for(target: Path) -> str:
+    """The form that a target's name ends like; a folder for any other."""
+    return next((name for name, form in FORMS.items() if form.ending and target.name.endswith(form.ending)), "folder")
+
+
+def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool = False) -> None:
+    """Writes tools in a form, whole or not at all.
+
+    Raises:
+        LibraryError: One of them cannot work in this form.
+        UsageError: The target is there already, has a name that does not fit, or cannot be written.
+    """
+    wanted = FORMS[form]
+    if not target.name.endswith(wanted.ending) or not wanted.name.fullmatch(target.name):
+        raise UsageError(
+            f"{target.name!r} is no name for {wanted.about}.", remedy=f"Name it like {wanted.example or 'tools.zip'}."
+        )
+    if not parcels:
+        raise LibraryError("there is no tool to export", remedy="`alita tools list` shows what there is")
+    if wanted.is_runnable:
+        require_runnable(parcels, f"a {form}")
+    members = wanted.files(parcels, target.name)
+    mode = 0o600 if private else 0o644
+    with os_errors_as(UsageError, f"{target} cannot be written"):
+        if os.path.lexists(target):
+            raise UsageError(f"{target} is there already.", remedy="Name another, or remove it first.")
+        if wanted.kind == "folder":
+            _write_folder(members, target, mode)
+            return
+        with whole_file(target, mode=mode) as file:
+            file.write(zipped(members) if wanted.kind == "zip" else members[target.name])
+
+
+def _write_folder(members: Members, target: Path, mode: int) -> None:
+    draft = Path(tempfile.mkdtemp(prefix=".alita-export-", dir=target.parent))
+    try:
+        for name, content in members.items():
+            path = draft / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod(mode)
+        draft.chmod(mode | 0o111 if mode & 0o044 else 0o700)
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise

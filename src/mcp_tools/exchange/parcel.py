@@ -1,0 +1,160 @@
+"""A tool as it travels: its two files, without what is private unless the user wants that too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from mcp_tools.environments.lock import normalised
+from mcp_tools.errors import AlitaError, LibraryError
+from mcp_tools.hosts import EXCHANGES
+from mcp_tools.library import folder as files
+from mcp_tools.library.library import Library
+from mcp_tools.library.tool_files import Flaw, encoded, object_path
+from mcp_tools.packages import BASE_PACKAGES, imported
+from mcp_tools.text import count_of
+from mcp_tools.tool import Json, Status, Tool
+
+_PUBLIC = ("aliases", "capabilities", "tests", "evidence", "edited", "model", "examiner", "created")
+"""The parts of a tool's record that say nothing of its user; all others are private."""
+_HOMES = re.compile(r"(?:/home|/Users)/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """One tool, ready to be written somewhere else."""
+
+    tool: Tool
+    source: bytes
+    document: bytes
+    """Its JSON file."""
+    left_out: tuple[str, ...] = ()
+    """The parts of its record that stay here."""
+    is_approved: bool = True
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
+
+    @cached_property
+    def packages(self) -> tuple[str, ...]:
+        """The packages that it needs, as requirements.
+
+        Raises:
+            PackageError: It declares what is no requirement.
+        """
+        named = (*imported(self.tool.source, BASE_PACKAGES), *self.tool.capabilities.packages)
+        return tuple(dict.fromkeys(map(normalised, named)))
+
+    @property
+    def remarks(self) -> list[str]:
+        """The remarks that the user should read before it leaves the machine."""
+        told = [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
+        found = {*_HOMES.findall(f"{self.source.decode()}\n{self.document.decode()}")}
+        home = str(Path.home())
+        found |= {home} if len(home) > 1 and home.encode() in self.source + self.document else set()
+        return told + [f"names a folder of this machine: {', '.join(sorted(found))}"] * bool(found)
+
+    @property
+    def freedoms(self) -> list[str]:
+        """The actions that it takes unasked outside of alita."""
+        may = self.tool.capabilities
+        uses = {
+            f"sends requests to {', '.join(may.hosts)} unasked": may.hosts,
+            "opens any file that its arguments name": may.read,
+            "leaves files in the folder in which it is called": may.write,
+        }
+        return [use for use, is_so in uses.items() if is_so]
+
+
+def packed(library: Library, names: Iterable[str], *, private: bool = False) -> list[Parcel]:
+    """The tools of these names and those that they import, by name.
+
+    Args:
+        library: Their library.
+        names: Their names; none has a flaw.
+        private: True if the whole record goes along, as it is.
+
+    Raises:
+        UnknownToolError: There is no such tool.
+        LibraryError: One is damaged, or was changed since it was checked.
+    """
+    found: dict[str, Parcel] = {}
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = _packed(library, name, private)
+            waiting += found[name].tool.capabilities.tools
+    return [found[name] for name in sorted(found)]
+
+
+def _packed(library: Library, name: str, private: bool) -> Parcel:
+    tool = library.standing(name)
+    if isinstance(tool, Flaw):
+        raise LibraryError(f"{name} cannot be exported: {tool.message}", remedy=tool.remedy)
+    is_approved = library.get(name).status is Status.VERIFIED
+    kept = tool.provenance if private else _public(tool.provenance)
+    left = _told(tool.provenance, kept)
+    try:
+        document = files.read(object_path(library.folder, name))
+        document.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LibraryError(f"{name}.json cannot be exported: {error}") from None
+    if left:
+        document = encoded(replace(tool, provenance=kept))
+    return Parcel(tool, tool.source.encode(), document, left, is_approved)
+
+
+def _public(record: dict[str, Json]) -> dict[str, Json]:
+    kept = {name: value for name, value in record.items() if name in _PUBLIC}
+    if isinstance(kept.get("tests"), list):
+        kept["tests"] = [
+            one for one in kept["tests"] if not (isinstance(one, dict) and one.get("origin") == "recorded")
+        ]
+    return kept
+
+
+def _told(record: dict[str, Json], kept: dict[str, Json]) -> tuple[str, ...]:
+    """Names the parts of a record that are not kept, in the user's words."""
+    words = {"asked": "the question", "run": "the run", EXCHANGES: "recorded responses of hosts"}
+    told = [words.get(name, name.replace("_", " ")) for name, value in record.items() if name not in kept and value]
+    tests, now = record.get("tests"), kept.get("tests")
+    if isinstance(tests, list) and isinstance(now, list) and len(tests) > len(now):
+        told.append(count_of(len(tests) - len(now), "recorded test"))
+    return tuple(told or (["empty entries"] if record.keys() - kept.keys() else []))
+
+
+def require_runnable(parcels: Sequence[Parcel], what: str) -> None:
+    """Refuses tools that cannot work, or should not be trusted, outside of alita.
+
+    Raises:
+        LibraryError: One is a draft, or needs keys that only alita puts in.
+    """
+    for one in parcels:
+        if not one.is_approved:
+            raise LibraryError(
+                f"{one.name} is a draft, and {what} would run it without a sandbox",
+                remedy=f"alita tools approve {one.name}",
+            )
+        if keys := one.tool.capabilities.keys:
+            raise LibraryError(
+                f"{one.name} sends the keys {', '.join(keys)}, which only alita puts in: {what} would send their names",
+                remedy="Export it as a zip or a folder, for another alita; or serve it: alita serve",
+            )
+        try:
+            one.packages  # noqa: B018 - they are read here, before anything is written
+        except AlitaError as error:
+            raise LibraryError(f"{one.name}: {error.message}") from None
+
+
+def json_of(parcel: Parcel) -> dict[str, Json]:
+    """The MCP tool object of a parcel, without alita's own notes."""
+    document: dict[str, Json] = json.loads(parcel.document)
+    document.pop("_meta", None)
+    return document

@@ -1,0 +1,91 @@
+"""Tools as one file that is an MCP server of its own."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Sequence
+from importlib.resources import files as resources
+
+from mcp_tools.exchange.members import Members
+from mcp_tools.exchange.parcel import Parcel
+from mcp_tools.text import count_of
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\.py")
+TOOLS = "EXPORTED_TOOLS"
+"""The variable of the file that holds each tool's source and JSON file as texts."""
+SERVER_PACKAGES = ("mcp>=2.1,<3",)
+WARNING = "Nothing isolates the tools: they run with the permissions of whoever starts this."
+
+
+def files(parcels: Sequence[Parcel], target: str) -> Members:
+    """The file."""
+    listed = "".join(
+        f"    {one.name!r}: (\n{literal(one.source.decode())},\n{literal(one.document.decode())},\n    ),\n"
+        for one in parcels
+    )
+    packages = dict.fromkeys((*SERVER_PACKAGES, *(name for one in parcels for name in one.packages)))
+    text = f'''{header(packages)}
+"""An MCP server with {count_of(len(parcels), "tool")} of alita: `uv run {target}` serves them over stdin and stdout.
+
+{WARNING}
+"""
+
+from __future__ import annotations
+
+{standalone("calling")}
+
+{standalone("serving")}
+
+{TOOLS} = {{
+{listed}}}
+
+
+if __name__ == "__main__":
+    sources = Sources({{name: source for name, (source, _) in {TOOLS}.items()}})
+    serve(
+        {target.removesuffix(".py")!r},
+        {{name: sources.function(name) for name in {TOOLS}}},
+        {{name: json.loads(document) for name, (_, document) in {TOOLS}.items()}},
+    )
+'''
+    return {target: text.encode()}
+
+
+def header(packages: Iterable[str]) -> str:
+    """A PEP 723 block."""
+    return f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {json.dumps([*packages])}\n# ///'
+
+
+def standalone(module: str) -> str:
+    """The code of a module that goes along with tools, without its docstring and what was imported of our own."""
+    text = resources("mcp_tools.exchange.standalone").joinpath(f"{module}.py").read_text(encoding="utf-8")
+    body = text.partition("from __future__ import annotations\n")[2]
+    return re.sub(r"(?m)^from mcp_tools\..*\n|  # (?:type: ignore|noqa).*$", "", body).strip()
+
+
+def literal(text: str) -> str:
+    """A text as Python code, readable where that is possible."""
+    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
+    escaped = re.sub(r"(?m)^# ///", r"\\x23 ///", escaped)  # a file has one such block
+    code = f"'''\\\n{escaped}'''"
+    try:
+        return code if ast.literal_eval(code) == text else repr(text)
+    except SyntaxError:  # it ends with a quote
+        return repr(text)
+
+
+def tools_in(source: bytes) -> dict[str, tuple[str, str]] | None:
+    """Source and JSON file of each tool in such a file, which is read and never run; None if it is another file."""
+    if TOOLS.encode() not in source:
+        return None
+    try:
+        for node in ast.parse(source).body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == TOOLS:
+                    found = ast.literal_eval(value)
+                    return {str(one): (str(texts[0]), str(texts[1])) for one, texts in found.items()}
+    except (SyntaxError, ValueError, TypeError, AttributeError, IndexError, RecursionError, MemoryError):
+        pass
+    return None

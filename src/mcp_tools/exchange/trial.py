@@ -1,0 +1,191 @@
+"""The trial of a source that came without a JSON file: checks, schemas, its own examples, and calls of all kinds."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from mcp_tools.checks.check import check
+from mcp_tools.create.documented_function import DocumentedFunction, read_function
+from mcp_tools.create.examiner import passes
+from mcp_tools.create.interfaces import Proposal, TrialCall
+from mcp_tools.create.proposal_runner import ProposalRunner
+from mcp_tools.create.variations import alternatives, variations
+from mcp_tools.environments.known import imported_packages
+from mcp_tools.errors import AlitaError, LibraryError
+from mcp_tools.exchange.candidates import Candidate
+from mcp_tools.exchange.registry import repaired
+from mcp_tools.header import with_header
+from mcp_tools.library.dependencies import Get, module_names, needs_of
+from mcp_tools.packages import import_name
+from mcp_tools.sandbox.protocol import Problem, Sandbox
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, Tool, call_text
+
+_CALLS = 8
+_SAMPLES: dict[str, Json] = {
+    "integer": 3, "number": 2.5, "boolean": True, "array": [3, 1, 2], "object": {"a": 1}, "null": None,
+}  # fmt: skip
+_TEXTS = ("Oxmere 12, 7.5 and 2024-03-01", "7", "[1, 2]")
+
+
+class NotTakenError(AlitaError):
+    """A source is no tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A tool that a source makes."""
+
+    tool: Tool
+    repairs: list[str] = field(default_factory=list)
+    tests: int = 0
+    """Examples of its docstring that pass."""
+
+
+async def tried(
+    one: Candidate,
+    origin: str,
+    *,
+    open_sandbox: Callable[[], Awaitable[Sandbox]],
+    get: Get,
+    not_allowed: Callable[[Sequence[str]], list[str]],
+) -> Tried:
+    """The tool that a source makes, with what had to be mended.
+
+    Args:
+        one: The source, under the name that it should have.
+        origin: The name of the file that brought it, for its record.
+        open_sandbox: Opens the sandbox, once.
+        get: Gives tools of the library, which it may import.
+        not_allowed: Picks the packages that the user has not allowed.
+
+    Raises:
+        NotTakenError: It makes none; the message says why.
+        AlitaError: The sandbox fails.
+    """
+    text, repairs = repaired(one.source.decode("utf-8", "replace"), one.name, one.about)
+    source = text if repairs else one.source
+    tools = tuple([name for name in module_names(text, one.capabilities.packages) if await _is_there(name, get)])
+    packages = dict.fromkeys((*one.capabilities.packages, *imported_packages(text, tools)))
+    capabilities = replace(one.capabilities, packages=tuple(packages), tools=tools)
+    report = check(source, capabilities=capabilities, function=one.name)
+    if not report.ok:
+        raise NotTakenError(_several([f"{one.rule}: {one.message}" for one in report.findings]))
+    if lacking := not_allowed(capabilities.packages):
+        names = shlex.join(lacking)
+        raise NotTakenError(
+            f"it needs packages that you have not allowed: {names}",
+            remedy=f"alita packages allow {names}, then import it again",
+        )
+    function = read_function(text, one.name, capabilities)
+    assert function is not None, "the checks let only sources with that function pass"
+    try:
+        needs = await needs_of(tools, get, of=one.name)
+    except LibraryError as error:
+        raise NotTakenError(error.message, remedy=error.remedy) from None
+    sandbox = await open_sandbox()
+    runner = ProposalRunner(Proposal("", text, {}, one.name, capabilities=capabilities, needs=needs), sandbox)
+    tool = await runner.describe(function)
+    if isinstance(tool, Problem):
+        raise NotTakenError(f"no schema can be derived: {one_line(tool.message, 300)}")
+    passed = await _passed(tool, function, runner)
+    if not (capabilities.read or capabilities.hosts):  # there is no file, and nobody to ask
+        await _require_results(tool, [test["arguments"] for test in passed], runner)
+    used = tuple(
+        name for name in capabilities.packages if name in one.capabilities.packages or import_name(name) in text
+    )
+    record = {
+        "capabilities": asdict(replace(capabilities, packages=used)),
+        "tests": passed,
+        "model": f"imported from {origin}",
+    }
+    if repairs:
+        record["repaired"] = repairs
+    source = with_header(text, replace(capabilities, packages=used)) if used or tools else text
+    return Tried(replace(tool, source=source, provenance=record), repairs, len(passed))
+
+
+async def _is_there(name: str, get: Get) -> bool:
+    try:
+        await get(name)
+    except AlitaError:
+        return False
+    return True
+
+
+async def _passed(tool: Tool, function: DocumentedFunction, runner: ProposalRunner) -> list[Json]:
+    """The examples of a docstring, which must pass; those that ask a host are not run."""
+    passed = []
+    for test in function.examples if not runner.proposal.capabilities.hosts else ():
+        outcome = await runner.run(tool, test.call)
+        if not passes(test, outcome):
+            came = outcome.problem.message if outcome.problem else repr(outcome.value)
+            shown = call_text(tool.name, test.arguments, longest=40)
+            raise NotTakenError(f"its own example fails: {shown} gives {came:.200}, expected {test.expected!r:.200}")
+        passed.append(test.as_json())
+    return passed
+
+
+async def _require_results(tool: Tool, known: Sequence[dict[str, Json]], runner: ProposalRunner) -> None:
+    """Refuses a tool if no call that was tried succeeds, or if all of them give the same."""
+    if not tool.input_schema["properties"]:
+        raise NotTakenError("it takes no parameter, so that its result is always the same")
+    results, failures = list[str](), list[str]()
+    for arguments in [*known, *_calls(tool, known)]:
+        outcome = await runner.try_run(tool, TrialCall(arguments))
+        if outcome is not None and outcome.problem is not None:
+            shown = call_text(tool.name, arguments, longest=40)
+            failures.append(f"{shown}: {one_line(outcome.problem.message, 200)}")
+            if outcome.problem.kind in {"wall_time", "cpu_time"}:
+                break
+        elif outcome is not None:
+            results.append(json.dumps(outcome.value, sort_keys=True))
+        if len({*results}) > 1:
+            return
+    if not results:
+        raise NotTakenError(
+            f"no call that was tried works, such as {failures[0]}" if failures else "no call can be tried"
+        )
+    if len(results) > 1:
+        raise NotTakenError(f"all of {len(results)} calls with different arguments give the same: {results[0]:.100}")
+
+
+def _calls(tool: Tool, known: Sequence[dict[str, Json]]) -> Iterator[dict[str, Json]]:
+    """Calls that fit the schema; others fail, and say nothing."""
+    properties = tool.input_schema["properties"]
+    for text in _TEXTS if not known else ():
+        base = {name: _sample(schema, text) for name, schema in properties.items()}
+        yield base
+        yield from variations(base, count=_CALLS // len(_TEXTS))
+    for base in known[:1]:
+        for name, schema in properties.items():
+            for other in alternatives(base.get(name, schema.get("default")), schema)[: _CALLS // 2]:
+                yield {**base, name: other}
+
+
+def _sample(schema: dict[str, Json], text: str) -> Json:
+    """A value that fits a plain schema."""
+    if schema.get("enum"):
+        return schema["enum"][0]
+    branches = schema.get("anyOf") or [schema]
+    first = next((one for one in branches if isinstance(one, dict) and one.get("type") != "null"), {})
+    if first.get("default", schema.get("default")) not in (None, ""):
+        return first.get("default", schema.get("default"))
+    if first.get("type") == "array":
+        inner = first.get("items")
+        return (
+            [_sample(inner, part) for part in (text, "7", "1")]
+            if isinstance(inner, dict) and inner
+            else _SAMPLES["array"]
+        )
+    if first.get("format") == "date":
+        return "2024-03-01"
+    return _SAMPLES.get(str(first.get("type")), text)
+
+
+def _several(texts: Sequence[str], most: int = 3) -> str:
+    more = f"; and {len(texts) - most} more" if len(texts) > most else ""
+    return "; ".join(one_line(text, 200) for text in texts[:most]) + more
