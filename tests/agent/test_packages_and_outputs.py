@@ -208,6 +208,13 @@ async def test_files_that_a_program_writes_are_kept_listed_and_readable_in_the_n
     assert replayed.outputs == answer.outputs
 
 
+async def test_a_plain_text_is_an_answer_only_with_files(house: House) -> None:
+    said = "The table is in t.csv."
+    answer = await house.ask(("run_python", {"code": "open('t.csv', 'w').write('a')", "final_answer": said}))
+    assert (answer.text, answer.steps, [file.name for file in answer.outputs]) == (said, 1, ["t.csv"])
+    assert (await house.ask(("run_python", {"code": "x = 1", "final_answer": said}))).text == "given up"
+
+
 async def test_what_is_no_plain_file_is_no_output(house: House) -> None:
     code = "import os\nopen('a', 'w').write('x')\nos.link('a', 'b')\n"
     code += "try:\n    os.symlink('/etc/passwd', 'c')\nexcept OSError as e:\n    print('no link')"

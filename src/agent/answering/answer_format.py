@@ -264,13 +264,16 @@ _ASKS_WHETHER = re.compile(
 )
 
 
-def problem_of(form: str) -> str:
-    """Why a form says no answer; empty where it does."""
+def problem_of(form: str, *, may_be_plain: bool = False) -> str:
+    """Why a form says no answer; empty where it does.
+
+    A plain text says one only where files are the result, as those of a program may be.
+    """
     try:
         parts = [part[1:] for part in Formatter().parse(form) if part[1] is not None]
     except ValueError as error:
         return f"final_answer {form[:80]!r}: {error}."
-    if not parts:
+    if not parts and not may_be_plain:
         return f"final_answer is the answer with {{}} for the result, not {form[:80]!r}."
     for field, spec, conversion in parts:
         if not _FIELD.fullmatch(field or "") or not _SPEC.fullmatch(spec or "") or conversion:
@@ -292,6 +295,8 @@ def answer_of(done: Step, question: str) -> str:
         ValueError: The result lacks a part that the form names, or cannot be formatted that way.
     """
     form, value = done.get("final", ""), done["value"]
+    if form and done["ok"] and all(field is None for _, field, _, _ in Formatter().parse(form)):
+        return form.strip() if done.get("outputs") else ""
     if not form or not done["ok"] or value is None:
         return ""
     answer = ""

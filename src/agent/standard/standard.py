@@ -282,7 +282,7 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
         return "The same call comes before it."
     if decision.action == "create_tool" and not decision.code.strip():
         return "There is no code: no tool was proposed before."
-    if decision.final and (problem := problem_of(decision.final)):
+    if decision.final and (problem := problem_of(decision.final, may_be_plain=decision.action == "run_code")):
         return problem
     return refusal_of(decision, state) or ""
 
