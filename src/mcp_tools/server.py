@@ -12,6 +12,7 @@ import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -80,16 +81,18 @@ def build_server(
     extra: Extra | None = None,
     outputs: ServedOutputs | None = None,
     carried: Carried | None = None,
+    folder: Path | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
     `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
-    file that a tool writes is kept; without `carried`, no host is reached.
+    file that a tool writes is kept; without `carried`, no host is reached. Programs, and tools that open files, may
+    read `folder` unasked.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
-    runner, watch = Runner(catalogue, sandbox, limits, outputs, carried), Watch(catalogue)
+    runner, watch = Runner(catalogue, sandbox, limits, outputs, carried, folder), Watch(catalogue)
     builtin = [*BuiltinTools(catalogue, runner, agent, limits).tools(), *extra.tools]
     calling = Calling(catalogue, runner, builtin, limits, audit)
     resources = extra.resources(catalogue, limits)

@@ -18,6 +18,7 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.alita import Alita
     from agent.configuration.settings import Settings
+    from agent.question import FolderGrant
 
 _WIDTH = 200
 Listener = Callable[[Event], None]
@@ -26,8 +27,8 @@ Listener = Callable[[Event], None]
 class ServedAlita:
     """Answers the questions of MCP clients in the order in which they come."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, folder: FolderGrant | None = None) -> None:
+        self._settings, self._folder = settings, folder
         self._turn = asyncio.Lock()
         self._alita: Alita | None = None
         """Opened when first needed."""
@@ -103,7 +104,7 @@ class ServedAlita:
                 from agent.alita import Alita
 
                 self._alita = Alita.open(self._settings)
-            return await self._alita.ask(question, files=files, on_event=listen, wish=wish)
+            return await self._alita.ask(question, files=files, on_event=listen, wish=wish, folder=self._folder)
 
 
 def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:

@@ -198,8 +198,12 @@ class BuiltinTools:
             BuiltinTool(_CALL, self._call),
             BuiltinTool(_CREATE, self._ask),
             BuiltinTool(_ASK, self._ask),
-            BuiltinTool(_RUN_CODE, self._run),
+            BuiltinTool(_RUN_CODE | self._of_folder(), self._run),
         ]
+
+    def _of_folder(self) -> dict[str, Json]:
+        folders = ", ".join(map(str, self._runner.readable))
+        return {"description": f"{_RUN_CODE['description']} It may read {folders}."} if folders else {}
 
     async def _search(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
@@ -283,6 +287,7 @@ class BuiltinTools:
             entry,
             arguments or {},
             modules=needs.modules,
+            read=self._runner.readable,
             packages=needs.and_packages(packages),
             limits=limits,
         )

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ from mcp_tools.serving.client_call import (
     sandbox_meta,
     value_reply,
 )
-from mcp_tools.serving.file_access import can_ask, files_in, granted
+from mcp_tools.serving.file_access import can_ask, files_in, granted, lies_in
 from mcp_tools.serving.served_files import ServedOutputs, files_of_call
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
@@ -66,8 +67,10 @@ class Runner:
         limits: ServerLimits,
         outputs: ServedOutputs | None = None,
         carried: Carried | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.sandbox = sandbox
+        self.readable = (folder,) if folder is not None else ()
         self.outputs = outputs
         self.carried = carried
         self._catalogue = catalogue
@@ -91,13 +94,18 @@ class Runner:
         read: tuple[Path, ...] = ()
         arguments = read_arguments(tool.name, tool.input_schema, arguments)
         named = files_in(arguments) if tool.capabilities.read else []
-        if wanted := list(dict.fromkeys([*files, *named])) if tool.capabilities.read else []:
+        if tool.capabilities.read:
+            read = self.readable
+            wanted = [one for one in dict.fromkeys([*files, *named]) if not any(map(partial(lies_in, one), read))]
+        else:
+            wanted = []
+        if wanted:
             perhaps = [name for name in named if name not in files]
             who, seconds = f"the tool {tool.name}", self._limits.consent_seconds
             answer = await granted(call, wanted, who, seconds, perhaps=perhaps)
             if not isinstance(answer, tuple):
                 return answer
-            read = answer
+            read = (*read, *answer)
         limits = self._limits.call
         try:
             async with (

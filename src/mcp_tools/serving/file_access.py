@@ -76,6 +76,11 @@ class Consents:
 _CONSENTS = Consents()
 
 
+def lies_in(name: str, folder: Path) -> bool:
+    """True if a path lies in a folder, links resolved."""
+    return Path(name).is_absolute() and Path(os.path.realpath(name)).is_relative_to(os.path.realpath(folder))
+
+
 async def elicited(
     call: ClientCall, question: str, form: dict[str, Json], seconds: float
 ) -> ElicitResult | InputRequiredResult | None:

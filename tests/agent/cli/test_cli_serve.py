@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 from support.busy import falls_idle
 from support.fibonacci import CREATION, QUESTION, STORY, decide, write_script
+from support.openai_server import OpenAIServer, Step
 
 ALITA = str(Path(sys.executable).with_name("alita"))
 
@@ -122,6 +124,55 @@ def serving(*flags: str) -> Iterator[Process]:
     finally:
         process.child.kill()
         process.child.communicate()
+
+
+async def test_programs_read_a_folder_that_is_served_and_those_of_ask_change_a_copy(
+    library: Library, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    folder, secret = tmp_path / "notes", tmp_path / "secret.txt"
+    folder.mkdir()
+    (folder / "a.txt").write_text("tea 3")
+    secret.write_text("tea 99")
+    (folder / "out").symlink_to(secret)
+    length = 'import pathlib\ndef count(path: str) -> int:\n    """Count."""\n    return len(open(path).read())\n'
+    library.register(
+        replace(
+            tool("count", "return n"),
+            input_schema={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+            source=length,
+            provenance={"capabilities": {"read": True}},
+        )
+    )
+
+    def reply(body: dict[str, Any]) -> Step:
+        told = body["messages"]
+        if told[-1]["role"] == "tool":
+            return Step(text="It is changed.")
+        place = str(told[-1]["content"]).partition("folder: ")[2].split("\n")[0]
+        return Step(tools=[("run_python", {"code": f"open({place + '/a.txt'!r}, 'w').write('tea 4')"})])
+
+    openai_server.default = reply
+    flags = ("--model", "tiny-1", "--base-url", openai_server.url, "--folder", str(folder), "--write")
+    async with Client(on_stdio(*flags), mode="legacy") as client:
+
+        async def run(path: Path) -> dict[str, Any]:
+            source = f"print(open({str(path)!r}).read())"
+            return (await client.call_tool("run_code", {"source": source})).structured_content or {}
+
+        described = {one.name: one.description for one in (await client.list_tools()).tools}
+        assert f"It may read {folder}." in (described["run_code"] or "")
+        assert (await run(folder / "a.txt"))["stdout"] == "tea 3\n"
+        assert "stdout" not in await run(secret)
+        assert "stdout" not in await run(folder / "out")
+        counted = await client.call_tool("count", {"path": str(folder / "a.txt")})
+        assert counted.structured_content == {"result": 5}
+        assert (await client.call_tool("count", {"path": str(folder / "out")})).is_error
+        asked = (await client.call_tool("ask", {"question": "Write one more tea."})).structured_content or {}
+    assert (folder / "a.txt").read_text() == "tea 3"
+    assert asked["answer"] == "It is changed."
+    assert [change["path"] for change in asked["changes"]] == ["a.txt"]
+    await asyncio.to_thread(subprocess.run, [ALITA, "changes", "--apply"], check=True)
+    assert (folder / "a.txt").read_text() == "tea 4"
 
 
 async def test_a_client_lists_calls_and_hears_over_stdio(library: Library) -> None:

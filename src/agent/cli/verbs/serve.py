@@ -23,6 +23,7 @@ from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
+    from agent.question import FolderGrant
     from mcp_tools.library.library import Library
     from mcp_tools.server import Extra
     from mcp_tools.serving.http import Door
@@ -46,6 +47,8 @@ def serve(
     tools: Annotated[
         str, opt("--tools WHICH", "Tools to serve: all, meta, or patterns such as 'convert_*,is_*'.")
     ] = "all",
+    folder: options.FolderOf = None,
+    write: options.Write = False,
     model: options.Model = None,
     base_url: options.BaseUrl = None,
     max_steps: options.MaxSteps = None,
@@ -74,6 +77,7 @@ def serve(
     settings = options.settings()
     if not tools.strip():
         raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
+    grant = _granted(settings, folder, write)
     door = None
     if http is not None:
         from mcp_tools.serving.http import open_door
@@ -87,7 +91,20 @@ def serve(
         )
     elif token_file or no_token or allow_host:
         raise UsageError("--token-file, --no-token and --allow-host need --http.", remedy="Add --http 127.0.0.1:8765")
-    run(settings, tools, door)
+    run(settings, tools, door, grant=grant)
+
+
+def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGrant | None:
+    """The folder that programs of clients may read, and of which those of `ask` may change a copy."""
+    from agent.material.folder import checked_folder
+    from agent.question import FolderGrant
+
+    if folder is None:
+        if write:
+            raise UsageError("--write needs a folder.", remedy="alita serve --folder DIR --write")
+        return None
+    own = (settings.data_dir, settings.cache_dir, settings.runs_dir, settings.config_dir)
+    return FolderGrant(checked_folder(folder, own), writes=write)
 
 
 _CLOSING = 10.0
@@ -100,7 +117,9 @@ class Own(NamedTuple):
     extra: Extra
 
 
-def run(settings: Settings, tools: str, door: Door | None, own: Own | None = None) -> None:
+def run(
+    settings: Settings, tools: str, door: Door | None, own: Own | None = None, grant: FolderGrant | None = None
+) -> None:
     """Serves the user's tools, or a library of the caller's, until the client leaves or a signal ends it.
 
     Raises:
@@ -109,7 +128,7 @@ def run(settings: Settings, tools: str, door: Door | None, own: Own | None = Non
     ending: list[float] = []
 
     async def until_a_signal() -> None:
-        task = asyncio.create_task(_serve(settings, tools, door, own))
+        task = asyncio.create_task(_serve(settings, tools, door, own, grant))
 
         def end() -> None:
             ending.append(time.monotonic() + _CLOSING)
@@ -125,7 +144,7 @@ def run(settings: Settings, tools: str, door: Door | None, own: Own | None = Non
         exits.run(until_a_signal())
 
 
-async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | None) -> None:
+async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | None, grant: FolderGrant | None) -> None:
     from agent.resources import open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
@@ -145,7 +164,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         served = own.library if own else Library(settings.tools_dir, settings.data_dir)
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
-            agent, extra = ServedAlita(settings), own.extra if own else None
+            agent, extra = ServedAlita(settings, grant), own.extra if own else None
             outputs = ServedOutputs(settings.data_dir / "served")
             consent = call_consent(settings, None, print_note)
             server = build_server(
@@ -156,6 +175,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
                 audit=audit,
                 extra=extra,
                 outputs=outputs,
+                folder=grant.path if grant else None,
                 carried=partial(carried, settings, consent),
             )
             gc.freeze()
