@@ -25,6 +25,7 @@ class FolderGrant:
 
 Wish = Literal["answer", "create"]
 """What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
+NOT_KEPT = "No tool was kept. Ask for something that can be computed, and put all values into the question."
 LONGEST_QUESTION = 100_000
 """Characters. More is data, and belongs into a file."""
 _FILE = re.compile(

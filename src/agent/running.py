@@ -325,7 +325,7 @@ class Running:
         self._opened.push_async_callback(python.aclose)
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
-            library=JournaledLibrary(resources.library(self.settings), journal, consent),
+            library=JournaledLibrary(resources.library(self.settings), journal, consent, self.run.question),
             sandbox=JournaledSandbox(sandbox, journal, budget),
             journal=journal,
             budget=budget,

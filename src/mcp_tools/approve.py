@@ -36,6 +36,7 @@ from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
 from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
+_MUTANTS, _MUTANT_SECONDS, _LONGEST_MUTANT = 30, 2.0, 10.0
 Open = Callable[[], Awaitable[Sandbox]]
 """Opens a sandbox, or gives the one that is open: a tool that is approved as it stands needs none."""
 
@@ -69,6 +70,8 @@ class Review:
     obstacles: list[str] = field(default_factory=list)
     tests: Tests = field(default_factory=lambda: Tests())
     """How its tests went; none were run of a tool that is approved as it stands."""
+    base: str = ""
+    """The source that stood in the library meanwhile."""
 
     @property
     def changed(self) -> list[str]:
@@ -78,13 +81,27 @@ class Review:
     @property
     def is_approved(self) -> bool:
         """Whether it is approved as it stands."""
-        return self.before is not None and self.now is not None and not self.changed and not self.is_edited
+        is_same = self.before is not None and self.now is not None and not self.changed and not self.is_edited
+        return is_same and not self.quarantined
+
+    @property
+    def quarantined(self) -> str:
+        """Why a tool that is as it was approved is not served."""
+        return self.before.quarantined if self.before and not self.changed and not self.is_edited else ""
 
 
 async def review(
-    library: Library, name: str, open_sandbox: Open, read: Sequence[Path] = (), carried: Carried | None = None
+    library: Library,
+    name: str,
+    open_sandbox: Open,
+    read: Sequence[Path] = (),
+    carried: Carried | None = None,
+    *,
+    source: str | None = None,
 ) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
+
+    A given source is looked at as if it stood in the place of the tool's.
 
     The tests of a tool that reads files may read those of `read`. `carried` permits them; those of an edited source,
     and of a tool without any recorded response, may ask its hosts through it, and the responses are recorded then.
@@ -94,9 +111,11 @@ async def review(
         LibraryError: Its files are damaged beyond that, or no schema can be derived.
         AlitaError: `carried` does not permit what it needs.
     """
-    standing = library.standing(name)
-    is_edited = isinstance(standing, Flaw)
-    tool = await _rederived(library, standing, open_sandbox, carried) if isinstance(standing, Flaw) else standing
+    standing = as_written(library, name)
+    is_edited = source is not None or isinstance(library.standing(name), Flaw)
+    tool = standing if source is None else edited(library, name, source)
+    if is_edited:
+        tool = await _rederived(library, tool, open_sandbox, carried)
     needs, lacking = Needs(), ""
     try:
         needs = await needed_by(library, tool)
@@ -107,7 +126,8 @@ async def review(
     before, now = library.approvals.read().by_name.get(name), None if errors else ApprovedHashes.of(tool)
     obstacles = [*_check_obstacles(tool), *(str(error) for error in errors), *filter(None, [lacking])]
     tests = Tests()
-    if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
+    is_approved = before is not None and now is not None and not before.quarantined and not before.differences(now)
+    if not obstacles and (is_edited or not is_approved):
         asks = is_edited or not _exchanges(tool)
         tests = await run_tests(tool, await open_sandbox(), read, needs, carried, asks_hosts=asks)
         if tests.exchanges:
@@ -120,8 +140,8 @@ async def review(
         if not tests_of(tool):
             example = f">>> {name}(...)"
             obstacles.append(f"no test shows that it works: write a call with its result into its docstring: {example}")
-    difference = _difference(library.kept(name, before.source) if before else None, tool)
-    return Review(tool, is_edited, before, now, difference, flags, obstacles, tests)
+    changes = difference(library.kept(name, before.source) if before else None, tool)
+    return Review(tool, is_edited, before, now, changes, flags, obstacles, tests, standing.source)
 
 
 def approve(library: Library, seen: Review) -> Tool:
@@ -131,13 +151,42 @@ def approve(library: Library, seen: Review) -> Tool:
         LibraryError: Something stands in the way, or the files were changed since they were looked at.
     """
     name = seen.tool.name
-    _require_none(seen.obstacles, library, name)
+    require_approvable(library, seen)
     if not seen.is_edited:
         return library.approve(name, seen=seen.tool)
-    if as_written(library, name).source != seen.tool.source:
+    if as_written(library, name).source != seen.base:
         raise LibraryError(f"{name} was changed in the meantime", remedy=f"look again: alita tools approve {name}")
     registered = library.register(seen.tool, replace=True)
     return library.approve(name, seen=registered)
+
+
+def require_approvable(library: Library, seen: Review) -> None:
+    """Nothing, if nothing stands in the way of an approval.
+
+    Raises:
+        LibraryError: Something does.
+    """
+    _require_none(seen.obstacles, library, seen.tool.name)
+
+
+def reject(library: Library, name: str) -> Tool | None:
+    """Puts the approved version in the place of what stands under a name, which is kept among the versions.
+
+    Returns:
+        The tool as it was approved; None where there is none, or where that is what was rejected: then nothing stands
+        there any more.
+
+    Raises:
+        UnknownToolError: There is no such tool.
+        LibraryError: Another tool imports it, or the folder cannot be written.
+    """
+    library.standing(name)
+    approved = library.approvals.read().by_name.get(name)
+    version = library.kept(name, approved.source) if approved and not approved.quarantined else None
+    if version is not None and library.was_approved(version):
+        return library.restore(name, version.source_hash)
+    library.delete(name, retires=True)
+    return None
 
 
 def _require_none(obstacles: Sequence[str], library: Library, name: str) -> None:
@@ -164,16 +213,21 @@ def as_written(library: Library, name: str) -> Tool:
         raise LibraryError(standing.message, remedy=standing.remedy) from None
     except UnicodeDecodeError as error:
         raise LibraryError(f"{name}.py is not UTF-8: {error.reason} at byte {error.start}") from None
-    # It is what an approval would make of it: its tests decide whether it does.
+    return edited(library, name, source)
+
+
+def edited(library: Library, name: str, source: str) -> Tool:
+    """A tool with a source that was written by hand. Its tests decide whether an approval makes it that."""
     tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_provenance(library, name, source))
     if tool.provenance.get("parent_version") == tool.source_hash:  # only capabilities are new
         del tool.provenance["parent_version"]
+    else:
+        tool.provenance.pop("created", None)  # that was the other version
     return tool
 
 
-async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open, carried: Carried | None) -> Tool:
-    name = flaw.name
-    tool = as_written(library, name)
+async def _rederived(library: Library, tool: Tool, open_sandbox: Open, carried: Carried | None) -> Tool:
+    name = tool.name
     _require_none(_check_obstacles(tool), library, name)
     needs = await needed_by(library, tool)
     sandbox = await open_sandbox()
@@ -262,6 +316,25 @@ async def run_tests(
     return done
 
 
+async def surviving_mutants(
+    tool: Tool, sandbox: Sandbox, needs: Needs, read: Sequence[Path] = (), carried: Carried | None = None
+) -> tuple[int, list[str]]:
+    """The number of deliberate bugs that the tests of a tool were tried on, and the sources of those that pass all."""
+    from mcp_tools.create.mutants import mutants
+
+    guards = any(test.get("raises") is True for test in tests_of(tool))
+    seconds = min(tool.capabilities.seconds or _MUTANT_SECONDS, _LONGEST_MUTANT)  # a bug may make it hang
+    may = {**asdict(tool.capabilities), "seconds": seconds}
+    tried, survivors = 0, list[str]()
+    for version in mutants(tool.source, count=_MUTANTS, guards=guards):
+        bug = replace(tool, source=version, provenance={**tool.provenance, CAPABILITIES: may})
+        tests = await run_tests(bug, sandbox, read, needs, carried, asks_hosts=False)
+        tried += bool(tests.passed or tests.failed)
+        if tests.passed and not tests.failed:
+            survivors.append(version)
+    return tried, survivors
+
+
 def _exchanges(tool: Tool) -> list[Json]:
     kept = tool.provenance.get(EXCHANGES)
     return kept if isinstance(kept, list) else []
@@ -318,13 +391,14 @@ def _check_obstacles(tool: Tool) -> list[str]:
     return [str(finding) for finding in report.findings]
 
 
-def _difference(before: Tool | None, now: Tool) -> str:
-    """All that an approval would newly cover; of a tool that was never approved, everything."""
+def difference(before: Tool | None, now: Tool, labels: tuple[str, str] = ("approved", "now")) -> str:
+    """All that differs between two versions of a tool, as a unified diff; without a version before, everything."""
     lines: list[str] = []
     for what, new in _approvable(now).items():
         old = _approvable(before)[what] if before else ""
         ends = old.split("\n"), new.split("\n")
-        lines += difflib.unified_diff(*ends, f"approved/{what}", f"now/{what}", lineterm="", n=2)
+        of_before, of_now = (f"{label}/{what}" for label in labels)
+        lines += difflib.unified_diff(*ends, of_before, of_now, lineterm="", n=2)
     return "\n".join(lines)
 
 

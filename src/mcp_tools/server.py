@@ -31,6 +31,7 @@ from mcp_tools.serving.calling import Calling, Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
 from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
+from mcp_tools.serving.forge import ForgeRules
 from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
 from mcp_tools.serving.served_files import ServedOutputs
 
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox, and reaches only what it says. "
-    "search_tools finds tools for a task, call_tool calls any of them, create_tool makes the one that is missing."
+    "search_tools finds tools for a task, call_tool calls any of them. create_tool makes the one that is missing; "
+    "propose_tool adds one that you wrote."
 )
 
-BUILTIN_TOOLS = ("search_tools", "describe_tool", "call_tool", "create_tool", "ask", "run_code")
+BUILTIN_TOOLS = ("search_tools", "describe_tool", "call_tool", "propose_tool", "create_tool", "ask", "run_code")
 """The names that no tool of the library is listed under."""
 
 
@@ -82,18 +84,19 @@ def build_server(
     outputs: ServedOutputs | None = None,
     carried: Carried | None = None,
     folder: Path | None = None,
+    forge: ForgeRules | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
     `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
     file that a tool writes is kept; without `carried`, no host is reached. Programs, and tools that open files, may
-    read `folder` unasked.
+    read `folder` unasked. What clients propose is kept as `forge` says, and without it becomes a draft.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
     runner, watch = Runner(catalogue, sandbox, limits, outputs, carried, folder), Watch(catalogue)
-    builtin = [*BuiltinTools(catalogue, runner, agent, limits).tools(), *extra.tools]
+    builtin = [*BuiltinTools(catalogue, runner, agent, limits, forge or ForgeRules()).tools(), *extra.tools]
     calling = Calling(catalogue, runner, builtin, limits, audit)
     resources = extra.resources(catalogue, limits)
     prompts = Prompts(resources, extra.prompts)

@@ -80,6 +80,7 @@ def test_the_inspector_lists_calls_and_sees_errors(inspect: Inspect, tmp_path: P
         ThreadPoolExecutor(3) as threads,
     ):
         jobs = [threads.submit(_calls, inspect, stdio)]
+        jobs += [threads.submit(_proposes, inspect, furnish(tmp_path / "forge", []))]
         jobs += [threads.submit(judge, inspect, http) for judge in (_sees_errors, _finds_schemas_portable)]
         for job in jobs:
             job.result()
@@ -92,6 +93,33 @@ def _calls(inspect: Inspect, stdio: Served) -> None:
     assert called.code == 0, called.err
     assert called.result["structuredContent"] == {"result": 5}
     assert json.loads(called.result["content"][0]["text"]) == {"result": 5}
+
+
+PROPOSED = '''def overtime(worked: int, contract: int) -> int:
+    """Count the hours that were worked beyond a contract.
+
+    Args:
+        worked: The hours that were worked.
+        contract: The hours of the contract.
+
+    Returns:
+        The hours beyond the contract; 0 if there are none.
+    """
+    return max(0, worked - contract)
+'''
+HOURS = ((45, 40, 5), (40, 40, 0), (30, 40, 0), (41, 40, 1))
+
+
+def _proposes(inspect: Inspect, stdio: Served) -> None:
+    """Code that the Inspector hands in is a tool that it calls in its next session."""
+    examples = [{"arguments": {"worked": one, "contract": two}, "result": result} for one, two, result in HOURS]
+    given = ("--tool-arg", f"code={PROPOSED}", f"examples={json.dumps(examples)}")
+    made = inspect(stdio, "tools/call", "--tool-name", "propose_tool", *given)
+    assert made.code == 0, made.err
+    assert made.result["structuredContent"]["status"] == "registered", made.result
+    called = inspect(stdio, "tools/call", "--tool-name", "overtime", "--tool-arg", "worked=50", "contract=38")
+    assert called.code == 0, called.err
+    assert called.result["structuredContent"] == {"result": 12}
 
 
 def _sees_errors(inspect: Inspect, http: Served) -> None:

@@ -81,17 +81,18 @@ def ask_about_changes(changed: Sequence[Changed]) -> bool:
 
 def is_confirmed(question: str) -> bool:
     """Whether the user says yes."""
-    return _typed(question) in {"y", "yes"}
+    return typed(question) in {"y", "yes"}
 
 
 def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
-    answer = _typed("\nAllow it? y: always, n: never, Enter: not now [y/n] ")
+    answer = typed("\nAllow it? y: always, n: never, Enter: not now [y/n] ")
     if answer in {"y", "yes", "n", "no"}:
         decisions.decide(digest, project, "trusted" if answer[0] == "y" else "refused")
     return answer in {"y", "yes"}
 
 
-def _typed(question: str) -> str | None:
+def typed(question: str) -> str | None:
+    """What the user answers, in small letters; None at the end of their input."""
     print(question, end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     return line.strip().lower() if line else None
@@ -102,7 +103,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """The whole text on one line, with controls and marks of direction written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
@@ -149,7 +150,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         print_note(f"  {number}: {name} at {url}, which offers {', '.join(models[:3])}")
     choices = "".join(f", {number} uses {name}" for number, (name, _, _) in enumerate(servers, 1))
     while True:
-        answer = _typed(f"Download it now? y: yes, n: no{choices} [y] ")
+        answer = typed(f"Download it now? y: yes, n: no{choices} [y] ")
         if answer in {"n", "no", None}:
             return False
         if answer in {"", "y", "yes"}:
@@ -201,25 +202,25 @@ async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
         return await ask_about_call(asked, screen.note, spoken=screen.spoken)
     call = str(asked.arguments.get("action") or json.dumps(asked.arguments))
     what = asked.tool or (call.partition("(")[0] if asked.name == "use_tool" else asked.name)
-    screen.note(f"\n{_escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {_escaped(call[:MAX_CALL])}")
+    screen.note(f"\n{escaped(what)} wants to run, but {to_user(asked.reason)}:\n  {escaped(call[:MAX_CALL])}")
     if hidden := max(0, len(call) - MAX_CALL):
         screen.note(f"  … {count_of(hidden, 'more character')}: m shows all")
     if asked.definition:
-        screen.note(f"  now defined as: {_escaped(asked.definition)}")
+        screen.note(f"  now defined as: {escaped(asked.definition)}")
     for path in asked.paths:
-        screen.note(f"  path: {_escaped(path)}")
+        screen.note(f"  path: {escaped(path)}")
     choices = dict(CHOICES) | ({"m": "more"} if hidden else {})
     if asked.tool:
         choices["a"] = "always for this tool"
     if asked.folders:
         choices["f"] = "always for this folder"
         server = asked.tool.partition("__")[0]
-        screen.note(f"  f: the server {_escaped(server)} may read and write below {_escaped(', '.join(asked.folders))}")
+        screen.note(f"  f: the server {escaped(server)} may read and write below {escaped(', '.join(asked.folders))}")
     while (chosen := await choose("Run it?", choices, spoken=screen.spoken)) == "m":
-        screen.note(f"  {_escaped(call)}")
+        screen.note(f"  {escaped(call)}")
     if chosen in {"a", "f"}:
         taken = asked.tool if chosen == "a" else asked.folders[0]
-        screen.note(f"To take it back: alita mcp forget {shlex.quote(_escaped(taken))}")
+        screen.note(f"To take it back: alita mcp forget {shlex.quote(escaped(taken))}")
     return await _reply(chosen)
 
 
@@ -249,7 +250,7 @@ async def ask_about_call(
 
     if isinstance(asked, HostToReach):
         return await ask_about_host(asked, note, spoken=spoken)
-    note(f"\n{_escaped(_caller(asked.tool))} wants to {_escaped(' and '.join(asked.uses))}.")
+    note(f"\n{escaped(_caller(asked.tool))} wants to {escaped(' and '.join(asked.uses))}.")
     return await _reply(await choose("Allow it?", CHOICES, spoken=spoken))
 
 
@@ -260,7 +261,7 @@ async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spo
     who = _caller(asked.tool)
     who += ", which you did not approve," if asked.is_doubtful and asked.tool not in ("", NEW_TOOL) else ""
     keys = f", with the key {', '.join(asked.keys)}" if asked.keys else ""
-    note(f"\n{_escaped(who)} wants to send a request to {_escaped(asked.host)} ({asked.method}{_escaped(keys)}).")
+    note(f"\n{escaped(who)} wants to send a request to {escaped(asked.host)} ({asked.method}{escaped(keys)}).")
     if asked.is_writing:
         note("  It may change something there.")
     choices = dict(CHOICES) | ({"a": "always for this tool"} if asked.source else {})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer
 from agent.events import Event, ModelStarting, Note, ToolRefused
-from agent.question import Wish
+from agent.question import NOT_KEPT, Wish
 from mcp_tools.serving.builtin_tools import Tell
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -62,7 +62,7 @@ class ServedAlita:
             return {
                 "status": "not_kept",
                 "error": f"no tool was proved and kept ({one_line(why, _WIDTH)}){found}",
-                "remedy": "Ask for something that can be computed, and put all values into the question.",
+                "remedy": NOT_KEPT.partition(". ")[2],
             }
         return {"created": created, "reused": reused, "answer": answer.text, "run_id": answer.run_id}
 

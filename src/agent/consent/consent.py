@@ -319,7 +319,7 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
     """What someone is shown who decides about a tool; `uses`: what it may use, with what decides about each."""
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
-    by_examiner = sum(test.get("origin") != "docstring" for test in tests)
+    by_examiner = sum(test.get("origin") not in ("docstring", "client") for test in tests)
     checks = ["the checks pass: typed, documented, nothing done on import, only packages that it may use"]
     if tests:
         checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")

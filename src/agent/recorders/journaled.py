@@ -188,9 +188,10 @@ class JournaledGaps:
 class JournaledLibrary:
     """A library whose answers are recorded, and which a replay neither reads nor changes."""
 
-    def __init__(self, library: Library, journal: Journal, consent: Consent | None = None) -> None:
+    def __init__(self, library: Library, journal: Journal, consent: Consent | None = None, question: str = "") -> None:
         self._consent = consent
         self._library = library
+        self._question = question
         self._journal = journal
         self._known: dict[str, Tool] = {}
 
@@ -257,12 +258,12 @@ class JournaledLibrary:
     async def record_call(self, name: str, ok: bool, kind: str | None) -> None:
         """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""
         if self._journal.is_live:
-            self._library.record_call(name, ok, kind)
+            self._library.record_call(name, ok, kind, question=self._question)
 
     async def record_calls(self, called: Iterable[CallCount]) -> None:
         """Counts calls of imported tools that were just made."""
         if self._journal.is_live:
-            self._library.record_calls(called)
+            self._library.record_calls(called, question=self._question)
 
     async def _recorded(self, request: dict[str, Json], form: Any, look: Callable[[], T]) -> T:
         async def work() -> T:

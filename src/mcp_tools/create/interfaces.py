@@ -75,6 +75,8 @@ class Proposal:
     capabilities: Capabilities = field(default_factory=Capabilities)
     needs: Needs = field(default_factory=Needs)
     """The tools that the code imports, as its capabilities declare them."""
+    compared: tuple[TrialCall, ...] = ()
+    """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class TrialCall:
         return json.dumps([self.arguments, self.files], sort_keys=True)
 
 
-Origin = Literal["examiner", "agreement", "reference", "docstring", "promise", "recorded"]
+Origin = Literal["examiner", "agreement", "reference", "docstring", "promise", "recorded", "client"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class Test:
     origin: Origin
     """`examiner`: written from the definition alone. `agreement`: another implementation gave the same. `reference`:
     the examiner's slow version gave the same. `docstring`: the writer's own example. `promise`: a form that the
-    docstring promises. `recorded`: the result that recorded responses of hosts gave."""
+    docstring promises. `recorded`: the result that recorded responses of hosts gave. `client`: the MCP client
+    that wrote the code says so."""
     raises: bool = False
     """Whether such arguments must be refused with an error; then nothing is expected."""
     because: str = ""
@@ -183,6 +186,8 @@ class Creation:
     """What the call with these arguments gave; None for code that cannot be read."""
     remark: str = ""
     """How a new tool stands to that of its name: it replaces it, or the reason why not."""
+    survivors: tuple[str, ...] = ()
+    """Deliberate bugs of a kept tool that no test catches, a few of them."""
 
     @property
     def headline(self) -> str:

@@ -58,7 +58,7 @@ async def look_around(
     except (UnknownToolError, LibraryError):
         named = None
     examples = [test.call for test in draft.function.examples]
-    calls = [TrialCall(draft.arguments), *varied, *examples]
+    calls = [TrialCall(draft.arguments), *varied, *examples, *runner.proposal.compared]
     imported = {needed.name for needed in runner.proposal.needs.tools}
     rejected, apart = list[str](), ""
     for tool in near.values():

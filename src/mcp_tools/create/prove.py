@@ -35,7 +35,7 @@ from mcp_tools.create.proposal_runner import ProposalRunner, fitted, misfits, wi
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.sample_files import usable, writable
 from mcp_tools.create.shortcomings import shortcomings
-from mcp_tools.create.strength import SURVIVORS_SHOWN, try_mutants, weakness
+from mcp_tools.create.strength import SURVIVORS_SHOWN, changes, try_mutants, weakness
 from mcp_tools.create.trial import Draft
 from mcp_tools.errors import AlitaError, LibraryError, StoppedError
 from mcp_tools.header import with_header
@@ -232,12 +232,13 @@ async def _proved(
     reason = f"{len(suite)} tests pass, they catch {killed} of {tried} broken versions"
     if compared.compared:
         reason = f"{reason}; {compared.compared} drawn calls give what a slow version gives"
+    missed = tuple(changes(draft.tool, survivors))
     if is_draft:
         why = "" if is_examined else "nobody but its author tested it; "
         reason = f"- {tool.name} is a draft: {why}{reason}; look at it: alita tools approve {tool.name}"
-        return Creation(draft.arguments, None, "draft", reason, first)
+        return Creation(draft.arguments, None, "draft", reason, first, survivors=missed)
     remark = f"It replaces the older version of {tool.name}: all its tests pass." if older else around.apart
-    return Creation(draft.arguments, tool, "create", reason, first, remark)
+    return Creation(draft.arguments, tool, "create", reason, first, remark, missed)
 
 
 async def _under_name(draft: Draft, name: str, first: Outcome, runner: ProposalRunner) -> Draft:

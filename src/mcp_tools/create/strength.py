@@ -77,20 +77,19 @@ async def _catches(
 
 def weakness(tool: Tool, killed: int, tried: int, survivors: Sequence[str]) -> str:
     """The verdict on weak tests, with bugs for the author to write examples against."""
-    lines = ast.unparse(ast.parse(tool.source)).splitlines()
-    changes = [
-        next(
-            f"  `{old.strip()}` -> `{new.strip()}`"
-            for old, new in zip(lines, version.splitlines(), strict=False)
-            if old != new
-        )
-        for version in survivors[:SURVIVORS_SHOWN]
-    ]
     only = "only " if killed else ""
     return "\n".join(
         [
             f"Weak tests: caught {only}{killed} of {tried} deliberate bugs.",
             "  Add examples to the docstring that fail with bugs such as these, which no test noticed:",
-            *changes,
+            *(f"  {change}" for change in changes(tool, survivors)),
         ]
     )
+
+
+def changes(tool: Tool, survivors: Sequence[str]) -> list[str]:
+    """The changed lines of a few versions that no test catches."""
+    lines = ast.unparse(ast.parse(tool.source)).splitlines()
+    pairs = [zip(lines, version.splitlines(), strict=False) for version in survivors[:SURVIVORS_SHOWN]]
+    first = [next(((old, new) for old, new in pair if old != new), None) for pair in pairs]
+    return [f"`{one[0].strip()}` -> `{one[1].strip()}`" for one in first if one is not None]

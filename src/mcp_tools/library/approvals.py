@@ -41,6 +41,8 @@ class ApprovedHashes:
     approved: str = ""
     record: str = ""
     """SHA-256 of what it says of its origin, which answers questions of its form; empty in earlier approvals."""
+    quarantined: str = ""
+    """Why it is not served although it was approved: its calls went wrong. A new approval ends that."""
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
@@ -85,7 +87,7 @@ class Withheld:
     reason: str
     remedy: str
     is_approvable: bool = True
-    """Whether somebody may approve it, once it is as it should be; a draft is not for that."""
+    """Whether somebody may approve it with others, once it is as it should be; a draft is not for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ class Found:
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
         """Whether a tool is served: nothing with an error is ever approved."""
         approved = (self.by_name.get(tool.name), self.before.get(tool.name))
-        return tool.status is Status.VERIFIED and any(one and not one.differences(now) for one in approved)
+        return tool.status is Status.VERIFIED and any(
+            one and not one.quarantined and not one.differences(now) for one in approved
+        )
 
     def objection(self, tool: Tool, now: ApprovedHashes) -> Withheld:
         """Why a tool is not served."""
@@ -117,6 +121,9 @@ class Found:
             return Withheld(name, f"nothing counts as approved: {self.damage}", "alita tools approve --all")
         if (approved := self.by_name.get(name)) is None:
             return Withheld(name, "it was never approved here", f"alita tools approve {name} (or --all)")
+        if approved.quarantined and not approved.differences(now):
+            reason = f"it is quarantined: {approved.quarantined}"
+            return Withheld(name, reason, f"alita tools review {name}", is_approvable=False)
         changed = " and ".join(approved.differences(now))
         reason = f"its {changed} changed since it was approved on {approved.approved[:10]}"
         return Withheld(name, reason, f"alita tools approve {name}")
@@ -177,13 +184,33 @@ class Approvals:
         self._change(change)
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
-        """Whether this very version of a tool is, or was, approved on this machine."""
+        """Whether this very version of a tool is, or was, approved on this machine, and not quarantined."""
+        return any(not one.quarantined and not one.differences(now) for one in self._all_of(name))
+
+    def is_quarantined(self, name: str, source: str) -> bool:
+        """Whether the version whose source has this hash is in quarantine."""
+        return any(one.source == source and one.quarantined for one in self._all_of(name))
+
+    def quarantine(self, name: str, reason: str) -> None:
+        """Lets a tool be withheld until somebody approves it anew.
+
+        Raises:
+            LibraryError: The file cannot be written.
+        """
+
+        def change(entries: dict[str, Any]) -> None:
+            if isinstance(entry := entries.get(name), dict):
+                entry["quarantined"] = entry.get("quarantined") or reason
+
+        self._change(change)
+
+    def _all_of(self, name: str) -> list[ApprovedHashes]:
+        """The approvals of all versions of a tool, as the file has them now."""
         try:
             entry = self._entries(self._file.read()).get(name)
         except (OSError, ValueError):
-            return False
-        known = _approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])})
-        return any(not one.differences(now) for one in known.values())
+            return []
+        return [*_approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])}).values()]
 
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""

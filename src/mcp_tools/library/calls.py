@@ -15,12 +15,34 @@ from mcp_tools.database import open_database
 
 REFUSED = "refused"
 """The class of calls that did not succeed and are no failures."""
+BUG = "bug"
+"""The class of calls that failed through the tool's own fault."""
 _BUSY_SECONDS = 5.0
+LATELY = 5
+"""Calls of a version of a tool that are remembered one by one, as the trigger has it."""
+_MANY_QUESTIONS = 3
+"""Distinct questions in which a tool succeeded, after which it is trusted."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     name TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, last REAL NOT NULL, PRIMARY KEY (name, kind)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS questions (
+    name TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (name, question)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS lately (number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS lately_by_name ON lately (name);
+CREATE TRIGGER IF NOT EXISTS lately_is_short AFTER INSERT ON lately BEGIN
+    DELETE FROM lately WHERE name = new.name AND number NOT IN (
+        SELECT number FROM lately WHERE name = new.name ORDER BY number DESC LIMIT 5
+    );
+END;
 """
+_STATS = """
+SELECT kind, count, last FROM calls WHERE name = ?
+UNION ALL SELECT '', count(*), NULL FROM questions WHERE name = ?
+UNION ALL SELECT '', count(*), NULL FROM lately WHERE name = ? AND kind = ?
+"""
+_Statement = tuple[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +56,15 @@ class Stats:
     refused: int = 0
     """Calls whose arguments the tool refused as its docstring says."""
     last: float | None = None
+    questions: int = 0
+    """Distinct questions in which the present version succeeded."""
+    bugs_lately: int = 0
+    """Of the last calls of the present version, those that failed through its own fault."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it succeeded in several questions, and lately had no bug."""
+        return self.questions >= _MANY_QUESTIONS and not self.bugs_lately
 
 
 class Calls:
@@ -48,24 +79,40 @@ class Calls:
         self._database: sqlite3.Connection | None = None
         self._threads = threading.Lock()
 
-    def record(self, name: str, ok: bool, kind: str | None = None, count: int = 1) -> None:
-        """Counts calls: successes, or failures of a kind."""
-        self._execute(
-            "INSERT INTO calls VALUES (?, ?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)",
-            (name, "" if ok else kind or "unknown", count, time.time()),
-        )
+    def record(self, name: str, ok: bool, kind: str | None = None, count: int = 1, question: str = "") -> None:
+        """Counts calls: successes, or failures of a kind; in a question, if its digest is given."""
+        told = "" if ok else kind or "unknown"
+        work: list[_Statement] = [
+            (
+                "INSERT INTO calls VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)",
+                (name, told, count, time.time()),
+            )
+        ]
+        if ok and question:
+            work.append(("INSERT OR IGNORE INTO questions VALUES (?, ?)", (name, question)))
+        work.append(("INSERT INTO lately (name, kind) VALUES (?, ?)", (name, told)))
+        self._execute(*work)
+
+    def renew(self, name: str) -> None:
+        """Forgets what is counted for a version only: another takes its place, or a person vouches for it."""
+        if os.path.exists(self._path):  # noqa: PTH110 - see below
+            self._execute(
+                ("DELETE FROM questions WHERE name = ?", (name,)), ("DELETE FROM lately WHERE name = ?", (name,))
+            )
 
     def stats(self, name: str) -> Stats:
         """The counts of one tool; all zero for one that was never called."""
-        rows: list[tuple[str, int, float]] = []
+        rows: list[tuple[str, int, float | None]] = []
         if os.path.exists(self._path):  # noqa: PTH110 - false as well where the folder cannot be entered
-            rows = self._execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,))
-        failures = {kind: count for kind, count, _ in rows if kind}
-        successes = sum(count for kind, count, _ in rows if not kind)
-        last, calls = max((last for _, _, last in rows), default=None), successes + sum(failures.values())
+            rows = self._execute((_STATS, (name, name, name, BUG)))
+        *counted, questions, bugs = rows or [("", 0, None)] * 2
+        failures = {kind: count for kind, count, _ in counted if kind}
+        successes = sum(count for kind, count, _ in counted if not kind)
+        last = max((last for _, _, last in counted if last is not None), default=None)
+        calls = successes + sum(failures.values())
         refused = failures.pop(REFUSED, 0)
-        return Stats(calls, successes, failures, refused, last)
+        return Stats(calls, successes, failures, refused, last, questions[1], bugs[1])
 
     def close(self) -> None:
         """Closes the file. It is opened again when needed."""
@@ -73,20 +120,31 @@ class Calls:
             self._database.close()
         self._database = None
 
-    def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+    def _execute(self, *statements: _Statement) -> list[Any]:
+        """Executes one statement, whose rows it gives, or several as a whole."""
         with self._threads, contextlib.suppress(OSError, sqlite3.Error):
             try:
-                return self._opened().execute(statement, values).fetchall()
+                return self._executed(statements)
             except sqlite3.DatabaseError as error:
                 self.close()
                 if not isinstance(error, sqlite3.OperationalError):
                     self._path.replace(self._path.with_suffix(f".damaged-{time.time_ns()}"))
-                return self._opened().execute(statement, values).fetchall()
+                return self._executed(statements)
+        return []
+
+    def _executed(self, statements: tuple[_Statement, ...]) -> list[Any]:
+        database = self._opened()
+        if len(statements) == 1:
+            return database.execute(*statements[0]).fetchall()
+        database.execute("BEGIN IMMEDIATE")
+        for statement in statements:
+            database.execute(*statement)
+        database.execute("COMMIT")
         return []
 
     def _opened(self) -> sqlite3.Connection:
         if self._database is None:
             database = open_database(self._path, busy=_BUSY_SECONDS, journal="TRUNCATE", is_derived=True)
-            database.execute(_SCHEMA)
+            database.executescript(_SCHEMA)
             self._database = database
         return self._database

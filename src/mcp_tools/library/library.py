@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
 from mcp_tools.library import tool_files, versions
 from mcp_tools.library.approvals import Approvals, ApprovedHashes, Withheld, errors_of
-from mcp_tools.library.calls import Calls, Stats
+from mcp_tools.library.calls import BUG, LATELY, Calls, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
 from mcp_tools.text import did_you_mean
 from mcp_tools.tool import ALIASES, CallCount, Json, Status, Tool
 
+Trust = Literal["draft", "verified", "trusted", "quarantined"]
+"""Not approved here as it stands; approved; approved and of use in several questions; approved, and failing since."""
+_MOST_BUGS = 3
+"""So many bugs in the last calls put a tool into quarantine."""
 _MOST_ALIASES = 20
 _MOST_CACHED = 1000
 _NEAR = 5
@@ -166,9 +171,16 @@ class Library:
 
     def _vouch(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
         """Approves what is being registered. Where that cannot be written it is withheld until somebody approves it."""
-        if not errors_of(tool):
+        if not errors_of(tool) and not self.approvals.is_quarantined(tool.name, tool.source_hash):
             with contextlib.suppress(LibraryError):
-                self.approvals.put(tool.name, ApprovedHashes.of(tool), before=before)
+                self._put_approval(tool, before)
+
+    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
+        """Approves a tool; what was counted for another version, or before a quarantine, no longer counts for it."""
+        known = self.approvals.read().by_name.get(tool.name)
+        self.approvals.put(tool.name, ApprovedHashes.of(tool), before=before)
+        if known is None or known.source != tool.source_hash or known.quarantined:
+            self._calls.renew(tool.name)
 
     def _placed(self, tool: Tool) -> tuple[Tool, Tool | Flaw | None]:
         """The tool under its first free name, and what already stands there: the same tool, or nothing whole."""
@@ -188,8 +200,10 @@ class Library:
                         return candidate, standing
             taken.add(name)
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, *, retires: bool = False) -> None:
         """Removes a tool, or what is left of one; its files are kept among the versions.
+
+        The approval of a tool that retires is kept, too: `restore` brings it back as it was.
 
         Raises:
             UnknownToolError: There is nothing of that name.
@@ -197,14 +211,23 @@ class Library:
         """
         if not tool_files.stamp(self.folder, self._named(name)):
             raise self._unknown(name)
-        if importing := self._importing(name):
-            listed = ", ".join(importing)
-            raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
+        self.require_unimported(name)
         with files.writing(self.folder):
             files.keep_version(self.folder, name)
             files.remove_pair(self.folder, name)
-        with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
-            self.approvals.drop(name)
+        if not retires:
+            with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
+                self.approvals.drop(name)
+
+    def require_unimported(self, name: str) -> None:
+        """Nothing, if no tool imports this one.
+
+        Raises:
+            LibraryError: One does.
+        """
+        if importing := self._importing(name):
+            listed = ", ".join(importing)
+            raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
 
     def _importing(self, name: str) -> Names:
         """The tools that declare one as theirs."""
@@ -246,7 +269,7 @@ class Library:
             files.writing(self.folder),
         ):  # a folder that is only read has no versions
             files.keep_version(self.folder, name)
-        self.approvals.put(name, ApprovedHashes.of(whole.tool))
+        self._put_approval(whole.tool)
         return whole.tool
 
     def served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:
@@ -394,6 +417,10 @@ class Library:
         """The source of a version; see `version`."""
         return self.version(name, source_hash).source
 
+    def was_approved(self, version: Tool) -> bool:
+        """Whether `restore` would bring back a version as an approved tool."""
+        return not errors_of(version) and self.approvals.was_approved(version.name, ApprovedHashes.of(version))
+
     def restore(self, name: str, source_hash: str) -> Tool:
         """Puts an old version in the place of a tool, which is kept among the versions.
 
@@ -403,7 +430,7 @@ class Library:
             UnknownToolError, LibraryError: See `version`; or the folder cannot be written.
         """
         tool = self.version(name, source_hash)
-        is_approved = not errors_of(tool) and self.approvals.was_approved(name, ApprovedHashes.of(tool))
+        is_approved = self.was_approved(tool)
         with files.writing(self.folder):
             files.keep_version(self.folder, name)
             if is_approved:
@@ -473,15 +500,21 @@ class Library:
 
     # Counting
 
-    def record_call(self, name: str, ok: bool, kind: str | None = None) -> None:
-        """Counts one call: a success, or a failure of a kind. Where nothing can be written nothing is counted."""
-        self._calls.record(name, ok, kind)
+    def record_call(self, name: str, ok: bool, kind: str | None = None, *, question: str = "") -> None:
+        """Counts one call: a success, or a failure of a kind. Where nothing can be written nothing is counted.
 
-    def record_calls(self, called: Iterable[CallCount]) -> None:
+        An approved tool whose last calls failed through its own fault goes into quarantine.
+        """
+        self._calls.record(name, ok, kind, question=question and _digest(question))
+        if kind == BUG and (bugs := self._calls.stats(name).bugs_lately) >= _MOST_BUGS:
+            with contextlib.suppress(LibraryError):
+                self.approvals.quarantine(name, f"{bugs} of its last {LATELY} calls ended in a bug")
+
+    def record_calls(self, called: Iterable[CallCount], *, question: str = "") -> None:
         """Counts the calls of imported tools."""
         for one in called:
             if done := one.calls - one.failed:
-                self._calls.record(one.name, True, count=done)
+                self._calls.record(one.name, True, count=done, question=question and _digest(question))
             if one.failed:
                 self._calls.record(one.name, False, "exception", one.failed)
 
@@ -489,10 +522,46 @@ class Library:
         """How the calls of a tool went."""
         return self._calls.stats(name)
 
+    def trust(self, name: str) -> Trust:
+        """How far a tool is trusted, from its approval and its calls.
+
+        Raises:
+            UnknownToolError: There is none.
+        """
+        self.standing(name)
+        whole, found = self._standing(name), self.approvals.read()
+        if not isinstance(whole, _Whole):
+            return "draft"
+        if found.approves(whole.tool, whole.now):
+            return "trusted" if self.stats(name).is_trusted else "verified"
+        approved = found.by_name.get(name)
+        is_same = approved is not None and approved.quarantined and not approved.differences(whole.now)
+        return "quarantined" if is_same else "draft"
+
+    def unused_since(self, name: str) -> float:
+        """The moment at which a tool was last called, approved or written, in seconds since 1970.
+
+        Raises:
+            UnknownToolError: There is none.
+        """
+        self.standing(name)
+        moments = [self.stats(name).last or 0.0]
+        with contextlib.suppress(OSError):
+            moments.append(self.path(name).lstat().st_mtime)
+        if approved := self.approvals.read().by_name.get(name):
+            with contextlib.suppress(ValueError):
+                moments.append(datetime.fromisoformat(approved.approved).timestamp())
+        return max(moments)
+
     def close(self) -> None:
         """Closes the index and the counts. The library may be used again after."""
         self._index.close()
         self._calls.close()
+
+
+def _digest(question: str) -> str:
+    """A question as it is counted: its words are not kept."""
+    return hashlib.sha256(" ".join(question.casefold().split()).encode(errors="replace")).hexdigest()[:16]
 
 
 def _is_same(one: Tool, other: Tool) -> bool:

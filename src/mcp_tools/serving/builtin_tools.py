@@ -29,6 +29,7 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
+from mcp_tools.serving.forge import MOST_EXAMPLES, Forge, ForgeRules
 from mcp_tools.serving.served_files import files_of_call
 from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json, Status, Tool, object_schema
@@ -46,8 +47,11 @@ def definition(
     required: Sequence[str] = (),
     output: dict[str, Json],
     acts: bool = False,
+    is_open: bool | None = None,
 ) -> dict[str, Json]:
     """An MCP tool object, of a tool that only looks and computes unless it acts.
+
+    One that acts is open to the world, unless `is_open` says otherwise.
 
     All members of `output` are always in its result.
     """
@@ -61,7 +65,7 @@ def definition(
             "readOnlyHint": not acts,
             "destructiveHint": False,
             "idempotentHint": not acts,
-            "openWorldHint": acts,
+            "openWorldHint": acts if is_open is None else is_open,
         },
     }
 
@@ -118,7 +122,11 @@ _DESCRIBE = definition(
     "Describes one tool: its schemas, status, call statistics, and the hashes of its source and definition.",
     {"name": _NAME},
     required=["name"],
-    output={"tool": {"type": "object"}, "calls": {"type": "object"}},
+    output={
+        "tool": {"type": "object"},
+        "calls": {"type": "object"},
+        "examiner": {"type": ["string", "null"], "description": "The model or the client whose tests it passes."},
+    },
 )
 _CALL = definition(
     "call_tool",
@@ -179,12 +187,60 @@ _RUN_CODE = definition(
         "cut": {"type": "boolean", "description": "Whether more was printed than is kept."},
     },
 )
+_PROPOSE = definition(
+    "propose_tool",
+    "Propose a tool",
+    "Adds a Python function that you wrote to the library, if it passes its proof: checks, your examples, other inputs "
+    "and deliberate bugs, all in the sandbox. No model is asked. The module has one public function with types for "
+    "all parameters and the result, and a docstring: a summary, Args, Returns, and Raises if it refuses input with "
+    "ValueError. It computes from its arguments: no network, no files. A comment block `# /// script` declares "
+    "packages. The reply names all problems to mend, or the tool.",
+    {
+        "name": {**_NAME, "description": "The function that is the tool; needed only if several are public."},
+        "code": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": _LONGEST_SOURCE,
+            "description": "The whole module.",
+        },
+        "examples": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_EXAMPLES,
+            "items": object_schema(
+                {
+                    "arguments": {"type": "object", "description": "Each argument by name."},
+                    "result": {"description": "What the call must return."},
+                    "raises": {"type": "boolean", "description": "True if the call must raise ValueError instead."},
+                },
+                ["arguments"],
+            ),
+            "description": "Calls with their results, at least two with different arguments. Good ones fail with "
+            "any small bug: limits, special cases, refused input.",
+        },
+    },
+    required=["code", "examples"],
+    output={
+        "status": {"type": "string", "enum": ["registered", "draft", "refused", "same"]},
+        "tool": {"type": ["string", "null"], "description": "The name under which it is kept."},
+        "problems": {**_NAMES, "description": "What to mend."},
+        "tests": {"type": "integer", "description": "Tests that are kept with the tool."},
+        "mutants": {"type": ["object", "null"], "description": "Deliberate bugs: tried, killed, and a few survivors."},
+        "examiner": {"type": ["string", "null"], "description": "Who tested it; a client tests its own code."},
+        "note": {"type": "string"},
+    },
+    acts=True,
+    is_open=False,
+)
 
 
 class BuiltinTools:
     """Find, describe and call tools of the library, run a program; and, with an agent, ask it or have a tool made."""
 
-    def __init__(self, catalogue: Catalogue, runner: Runner, agent: Agent | None, limits: ServerLimits) -> None:
+    def __init__(
+        self, catalogue: Catalogue, runner: Runner, agent: Agent | None, limits: ServerLimits, rules: ForgeRules
+    ) -> None:
+        self._forge = Forge(catalogue, runner.sandbox, limits, rules)
         self._catalogue = catalogue
         self._runner = runner
         self._agent = agent
@@ -196,6 +252,7 @@ class BuiltinTools:
             BuiltinTool(_SEARCH, self._search),
             BuiltinTool(_DESCRIBE, self._describe),
             BuiltinTool(_CALL, self._call),
+            BuiltinTool(_PROPOSE, self._forge.propose),
             BuiltinTool(_CREATE, self._ask),
             BuiltinTool(_ASK, self._ask),
             BuiltinTool(_RUN_CODE | self._of_folder(), self._run),
@@ -216,11 +273,13 @@ class BuiltinTools:
     async def _describe(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
         name = call.arguments["name"]
-        if name not in self._catalogue:
+        tool = await self._catalogue.tool(name)
+        if tool is None:
             return self._unknown(name)
         stats = self._catalogue.library.stats(name)
         calls = {name: value for name, value in asdict(stats).items() if name != "last"}
-        return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
+        examiner = tool.provenance.get("examiner")
+        return self._reply({"tool": self._catalogue.definition(name), "calls": calls, "examiner": examiner})
 
     async def _call(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         name, files = call.arguments["name"], call.arguments.get("files", [])
@@ -238,7 +297,9 @@ class BuiltinTools:
     async def _ask(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         """Both calls of the agent: `ask` and `create_tool`."""
         if self._agent is None:
-            return error_reply("no_agent", "this server has no agent", remedy="Use the tools of its library.")
+            return error_reply(
+                "no_agent", "this server has no agent", remedy="Use its library, or hand in code: propose_tool."
+            )
         creates = call.params.name == _CREATE["name"]
         files: tuple[Path, ...] = ()
         if names := call.arguments.get("files"):

@@ -97,6 +97,10 @@ class Catalogue:
         """Whether a client can call a tool: one that reads files only works where a person can be asked for them."""
         return name in self._packed and (can_ask or name not in self._readers)
 
+    def is_reserved(self, name: str) -> bool:
+        """Whether a name is that of a built-in tool."""
+        return name in self._reserved
+
     def all_names(self) -> list[str]:
         """The tools that can be found and called, sorted."""
         return sorted(self._packed)

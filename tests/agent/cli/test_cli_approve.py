@@ -145,8 +145,10 @@ def test_a_name_that_is_a_path_is_refused_by_every_verb(alita: Run, tmp_path: Pa
     outside = tmp_path / "outside" / "mine.json"
     outside.parent.mkdir()
     outside.write_text("{}")
-    for verb in ("show", "delete", "approve", "check"):
-        done = alita(verb, "../outside/mine" if verb != "check" else "..")
+    verbs = ("show", "delete", "approve", "check", "versions", "diff", "rollback", "review", "edit")
+    for verb in verbs:
+        more = ["abc"] if verb == "rollback" else []
+        done = alita(verb, "../outside/mine" if verb != "check" else "..", *more)
         assert done.code != 0
         assert "no tool" in done.err
     assert outside.read_text() == "{}"

@@ -196,6 +196,54 @@ async def test_a_client_lists_calls_and_hears_over_stdio(library: Library) -> No
         assert "late" in [one.name for one in (await client.list_tools()).tools]
 
 
+PROPOSED = '''def overtime(worked: int, contract: int) -> int:
+    """Count the hours that were worked beyond a contract.
+
+    Args:
+        worked: The hours that were worked.
+        contract: The hours of the contract.
+
+    Returns:
+        The hours beyond the contract; 0 if there are none.
+    """
+    return max(0, worked - contract)
+'''
+HOURS = [(45, 40, 5), (40, 40, 0), (30, 40, 0), (41, 40, 1)]
+
+
+async def test_proposed_code_gets_what_the_user_permits(home: Path, library: Library) -> None:
+    """Without a model: packages and time that nobody allowed are refused; the plain tool is there in a new session."""
+    examples = [{"arguments": {"worked": one, "contract": two}, "result": result} for one, two, result in HOURS]
+    package = f'# /// script\n# dependencies = ["sympy"]\n# ///\nimport sympy\n\n\n{PROPOSED}'
+    time_limit = f"# /// script\n# [tool.alita]\n# seconds = 900\n# ///\n{PROPOSED}"
+    heard = asyncio.Event()
+
+    async def handler(message: object) -> None:
+        if type(message).__name__ == "ToolListChangedNotification":
+            heard.set()
+
+    async with Client(on_stdio(), mode="legacy", message_handler=handler) as client:
+        for code, reason in ((package, "sympy"), (time_limit, "900 seconds")):
+            refused = await client.call_tool("propose_tool", {"code": code, "examples": examples})
+            assert reason in str(refused.content), refused
+            assert "registered" not in str(refused.content)
+        kept = await client.call_tool("propose_tool", {"code": PROPOSED, "examples": examples})
+        assert (kept.structured_content or {})["status"] == "registered", kept
+        async with asyncio.timeout(10):
+            await heard.wait()
+    with on_http() as served:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {served.token}"}, timeout=30) as http,
+            Client(streamable_http_client(served.url, http_client=http), mode="auto") as client,
+        ):
+            found = await client.call_tool("search_tools", {"query": "overtime hours"})
+            assert "overtime" in [one["name"] for one in (found.structured_content or {})["tools"]]
+            called = await client.call_tool("overtime", {"worked": 50, "contract": 38})
+            again = await client.call_tool("propose_tool", {"code": PROPOSED, "examples": examples})
+    assert called.structured_content == {"result": 12}
+    assert (again.structured_content or {})["status"] == "same"
+
+
 async def test_questions_wait_for_each_other_and_their_tools_are_served(home: Path, library: Library) -> None:
     """`create_tool` leads to a tool, finds the one that is there, or says why there is none."""
     rather = [decide("create_tool", when="no function 'run_python'"), decide("run_code", code="print(1)")]

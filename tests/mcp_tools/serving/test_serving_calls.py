@@ -142,7 +142,7 @@ async def test_a_cancelled_call_kills_its_process(desk: Desk, era: str) -> None:
 
 
 async def test_many_calls_at_once_are_all_answered(desk: Desk, mode: str) -> None:
-    desk.has(tool(), tool("fail", "raise ValueError(n)"))
+    desk.has(tool(), tool("fail", "raise ValueError(n)", description="Raises: ValueError: always."))
     async with desk.client(mode) as client:
         names = ["double" if number % 4 else "fail" for number in range(64)]
         results = await asyncio.gather(*(client.call_tool(name, {"n": n}) for n, name in enumerate(names)))
@@ -151,6 +151,23 @@ async def test_many_calls_at_once_are_all_answered(desk: Desk, mode: str) -> Non
             assert result.structured_content == {"result": number * 2}
         else:
             assert f"ValueError: {number}" in text_of(result)
+
+
+async def test_a_tool_whose_calls_end_in_bugs_is_unlisted_and_one_that_refuses_stays(desk: Desk, mode: str) -> None:
+    buggy, strict = (
+        tool("fail", "raise KeyError(n)"),
+        tool("strict", "raise ValueError(n)", description="Raises: ValueError"),
+    )
+    desk.has(buggy, strict)
+    async with desk.client(mode) as client:
+        for n in range(3):
+            for name in ("fail", "strict"):
+                assert (await client.call_tool(name, {"n": n})).is_error
+        listed = [one.name for one in (await client.list_tools()).tools]
+        assert "strict" in listed
+        assert "fail" not in listed
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("fail", {"n": 1})
 
 
 async def test_the_bytes_that_were_hashed_are_what_runs(desk: Desk, mode: str) -> None:

@@ -12,6 +12,7 @@ from mcp.client import Client
 from mcp.shared.subscriptions import ToolsListChanged
 
 from mcp_tools.library.library import Library
+from mcp_tools.server import BUILTIN_TOOLS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -42,7 +43,7 @@ class Ears:
         self._arrived.clear()
 
     async def names(self) -> list[str]:
-        return [one.name for one in (await self.client.list_tools()).tools][6:]
+        return [one.name for one in (await self.client.list_tools()).tools][len(BUILTIN_TOOLS) :]
 
 
 @contextlib.asynccontextmanager
@@ -108,4 +109,4 @@ async def test_a_new_tool_is_there_for_the_next_call_without_waiting(desk: Desk,
         desk.has(tool())
         assert (await client.call_tool("double", {"n": 3})).structured_content == {"result": 6}
         desk.has(tool("triple", "return n * 3"))
-        assert [one.name for one in (await client.list_tools()).tools][6:] == ["double", "triple"]
+        assert [one.name for one in (await client.list_tools()).tools][len(BUILTIN_TOOLS) :] == ["double", "triple"]

@@ -42,7 +42,8 @@ async def test_builtin_tools_come_first_with_honest_hints(desk: Desk, mode: str)
         listed = (await client.list_tools()).tools
     assert tuple(one.name for one in listed) == BUILTIN_TOOLS
     hints = {one.name: one.annotations for one in listed}
-    assert [name for name, hint in hints.items() if hint and not hint.read_only_hint] == ["create_tool", "ask"]
+    acting = ["propose_tool", "create_tool", "ask"]
+    assert [name for name, hint in hints.items() if hint and not hint.read_only_hint] == acting
     assert [name for name, hint in hints.items() if hint and hint.open_world_hint] == ["create_tool", "ask"]
     assert all(one.output_schema and one.title for one in listed)
     assert not [flag for one in listed for flag in lint(one.model_dump(by_alias=True, exclude_none=True))]

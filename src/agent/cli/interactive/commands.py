@@ -27,7 +27,7 @@ from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
 from agent.models.roles import with_named_model
-from agent.question import FolderGrant
+from agent.question import NOT_KEPT, FolderGrant
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.sessions import (
@@ -203,9 +203,7 @@ async def create(terminal: Terminal, argument: str) -> None:
     elif answer.tools_used:
         terminal.screen.note(f"The library already has a tool for this: {', '.join(answer.tools_used)}.")
     elif answer.status in {"answered", "no_answer"}:
-        terminal.screen.note(
-            "No tool was kept. Ask for something that can be computed, and put all values into the question."
-        )
+        terminal.screen.note(NOT_KEPT)
 
 
 async def approve(terminal: Terminal, argument: str) -> None:

@@ -9,7 +9,7 @@ import typer
 from agent.cli import exits, options
 from agent.cli.output import Result, listing
 from agent.cli.verbs.completion import tool_names
-from agent.cli.verbs.tools import consent_of, uses_of
+from agent.cli.verbs.review import consent_of, uses_of
 from agent.consent.policy import Policy
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status

@@ -63,8 +63,8 @@ def serve(
 ) -> None:
     """Serves the tool library to MCP clients over stdin and stdout, or over HTTP with --http.
 
-    Clients get every approved tool, and also search_tools, describe_tool, call_tool, create_tool, ask and
-    run_code. Limits apply to each question.
+    Clients get every approved tool, and also search_tools, describe_tool, call_tool, propose_tool, create_tool,
+    ask and run_code. Limits apply to each question.
     """
     from agent.configuration.settings_sources import SERVE_TOKEN
 
@@ -158,6 +158,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         from mcp_tools.library.library import Library
         from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit import AuditLog
+        from mcp_tools.serving.forge import ForgeRules
         from mcp_tools.serving.served_files import ServedOutputs
 
         warn_of_isolation(settings, sandbox.isolation)
@@ -177,6 +178,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
                 outputs=outputs,
                 folder=grant.path if grant else None,
                 carried=partial(carried, settings, consent),
+                forge=ForgeRules(settings.approval, partial(carried, settings, consent, is_new=True)),
             )
             gc.freeze()
             gc.enable()

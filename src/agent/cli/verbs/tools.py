@@ -1,4 +1,4 @@
-"""`alita tools list|show|search|run|check|approve|delete`."""
+"""`alita tools list|show|search|run|check|create|hosts|delete`."""
 
 from __future__ import annotations
 
@@ -6,36 +6,33 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import partial
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent.cli import exits, options
-from agent.cli.confirmations import ask_about_call, has_keyboard, is_confirmed, is_terminal
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
-from agent.cli.verbs import exchange
-from agent.cli.verbs.ask import copy_files
+from agent.cli.verbs import exchange, review, upkeep
+from agent.cli.verbs.ask import Output, answer, copy_files
 from agent.cli.verbs.completion import tool_names
-from agent.consent.capabilities import CallConsent, needs_in
+from agent.cli.verbs.review import TestsMayRead, consent_of, uses_of
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
+from agent.question import NOT_KEPT, usable
+from agent.recorders.journaled_hosts import carried
 from agent.resources import open_for
-from mcp_tools.approve import Tests, as_written, needed_by, review, run_tests, tests_of, tools_in
-from mcp_tools.approve import approve as approve_tool
+from agent.user_files import require_readable
+from mcp_tools.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import (
     AlitaError,
     ArgumentsError,
-    LibraryError,
     NotPermittedError,
     PolicyError,
     UnknownToolError,
@@ -45,7 +42,7 @@ from mcp_tools.errors import (
 )
 from mcp_tools.header import declared
 from mcp_tools.hosts import HostError, read_host
-from mcp_tools.library.dependencies import Needs, module_names, needs_of
+from mcp_tools.library.dependencies import needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, outcome_class, run_source, run_tool
@@ -54,9 +51,10 @@ from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json, Status, Tool
 
 if TYPE_CHECKING:
+    from agent.alita import Alita, Listener
+    from agent.answer import Answer
     from agent.configuration.settings import Settings
-    from mcp_tools.approve import Review
-    from mcp_tools.sandbox.protocol import Isolation, Sandbox
+    from mcp_tools.sandbox.protocol import Isolation
 
 
 app = options.App("The library of created tools.")
@@ -66,9 +64,6 @@ NameOrFile = Annotated[
     str,
     typer.Argument(metavar="NAME_OR_FILE", help="A tool's name, or a Python file.", autocompletion=tool_names),
 ]
-TestsMayRead = Annotated[
-    list[Path] | None, opt("--grant-read PATH", "File or folder that its tests may read; repeatable.", exists=True)
-]
 
 
 @app.command("list")
@@ -76,9 +71,10 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
     """Lists the tools, and says which are withheld from MCP clients and why."""
     library = _library(options.settings())
     tools, withheld = library.list(), {one.name: one for one in library.withheld()}
+    status = {tool.name: library.trust(tool.name) for tool in tools}
     reasons = {name: fields(one, "reason remedy") for name, one in withheld.items()}
-    form = [{**_brief(tool), "withheld": reasons.get(tool.name)} for tool in tools]
-    marks = [f"{tool.status}{', withheld' if tool.name in withheld else ''}" for tool in tools]
+    form = [{**_brief(tool), "status": status[tool.name], "withheld": reasons.get(tool.name)} for tool in tools]
+    marks = [f"{status[tool.name]}{', withheld' if tool.name in withheld else ''}" for tool in tools]
     rows = [(t.name, mark, one_line(t.description, 80)) for t, mark in zip(tools, marks, strict=True)]
     notes = [f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}" for one in withheld.values()]
     return listing(form, rows, f"No tools are in {library.folder} yet." if not notes else "", notes)
@@ -104,13 +100,13 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
     else:
         tool = library.get(name)
         stats, source = library.stats(name), tool.source
-        form = {**as_document(tool), "stats": fields(stats, "calls successes refused failures")}
+        form = {**as_document(tool), "stats": fields(stats, "calls successes refused failures questions")}
         properties = tool.input_schema.get("properties")  # anything, where the file was edited
         taken = properties.items() if isinstance(properties, dict) else ()
         takes = ", ".join(f"{k}: {v.get('type', 'any') if isinstance(v, dict) else 'any'}" for k, v in taken)
         rows = [
             ("name", name),
-            ("status", str(tool.status)),
+            ("status", library.trust(name)),
             ("purpose", one_line(tool.description, 500)),
             ("takes", one_line(takes, 300)),
             *([("reaches", one_line(", ".join(tool.capabilities.hosts), 300))] if tool.capabilities.hosts else []),
@@ -258,29 +254,42 @@ def check(
 
 
 @app.command()
-def approve(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Tools to approve.", autocompletion=tool_names),
-    ] = None,
-    everything: Annotated[bool, opt("--all", "Approve every withheld tool.")] = False,
-    grant_read: TestsMayRead = None,
-    tools_dir: options.ToolsDir = None,
-    no_isolation: options.NoIsolation = False,
+def create(
+    task: Annotated[list[str], typer.Argument(metavar="TASK", help="One question with its values.")],
+    file: options.Files = None,
     as_json: options.AsJson = False,
-) -> Result:
-    """Shows what changed in tools, checks and tests them, and approves them for agents and MCP clients."""
-    settings = options.settings()
-    library = _library(settings)
-    if bool(names) == everything:
-        raise UsageError(
-            "Name the tools to approve, or use --all.", remedy="`alita tools list` shows which are withheld, and why."
+    quiet: options.Quiet = False,
+    model: options.Model = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    tools_dir: options.ToolsDir = None,
+    approval: options.Approval = None,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
+) -> None:
+    """Makes the tool that answers questions of a kind, from one of them, unless the library has it."""
+    files = tuple(file or ())
+    require_readable(files)
+    made: list[Answer] = []
+
+    async def work(alita: Alita, listen: Listener) -> Answer:
+        made.append(await alita.ask(usable(" ".join(task)), files=files, on_event=listen, wish="create"))
+        return made[-1]
+
+    code = answer(options.flags(), work, Output(as_json, quiet=quiet), fetches=True)
+    if made and not code:
+        created, used = made[0].tools_created, made[0].tools_used
+        kept = (
+            f"New: {', '.join(created)}."
+            if created
+            else f"The library has it: {', '.join(used)}."
+            if used
+            else NOT_KEPT
         )
-    wanted = [one.name for one in library.withheld() if one.is_approvable] if everything else names or ()
-    approved, refused = exits.run(_approve_all(settings, library, list(dict.fromkeys(wanted)), grant_read or ()))
-    form = {"ok": not refused, "approved": approved, "refused": refused}
-    text = "\n".join(f"Approved {name}." for name in approved)
-    return Result(form, text=text, code=1 if refused else 0)
+        print_note(kept)
+        code = 0 if created or used else exits.exit_code("no_answer")
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -326,12 +335,6 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
     return done(f"Deleted {name} from {library.folder}.", deleted=name)
 
 
-def consent_of(settings: Settings) -> CallConsent:
-    """Decides about calls outside of a run: on a terminal, the user is asked."""
-    ask = (lambda asked: ask_about_call(asked, print_note)) if has_keyboard() else None
-    return call_consent(settings, ask, print_note)
-
-
 def _library(settings: Settings) -> Library:
     return Library(settings.tools_dir, settings.data_dir)
 
@@ -368,95 +371,5 @@ def _arguments(text: str) -> dict[str, Any]:
     return dict(arguments)
 
 
-async def _approve_all(
-    settings: Settings, library: Library, names: list[str], read: Sequence[Path]
-) -> tuple[list[str], list[dict[str, str]]]:
-    """Approves tools whose tests pass, refuses the others one by one, and gives both."""
-    approved: list[str] = []
-    refused: list[dict[str, str]] = []
-    if damage := library.approvals.read().damage:
-        print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
-    if not names:
-        print_note("Every tool is already approved.")
-    async with AsyncExitStack() as stack:
-        opened: list[Sandbox] = []
-        consent = consent_of(settings)
-        carrying = partial(carried, settings, consent, is_new=True)
-
-        async def sandbox() -> Sandbox:
-            if not opened:
-                opened.append(await stack.enter_async_context(aclosing(await open_for(settings))))
-            return opened[0]
-
-        for name in _needed_first(library, names):
-            try:
-                for use, decider in await uses_of(library, as_written(library, name), consent, is_new=True):
-                    print_note(f"{name} may {use} ({decider})")
-                found = await review(library, name, sandbox, read, carrying)
-                _show(found)
-                _require_consent(found)
-                approve_tool(library, found)
-                approved.append(name)
-            except PolicyError:
-                raise
-            except (UserError, NotPermittedError) as error:
-                refused.append({"name": name, "reason": error.message, "remedy": error.remedy})
-                print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
-    return approved, refused
-
-
-def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
-    """The names with those of imported tools before those that import them."""
-    needs: dict[str, set[str]] = {name: set() for name in names}
-    for name in names:
-        with suppress(UserError):  # it is told when its turn comes
-            needs[name] = {*module_names(library.source(name).decode(errors="replace"))} & needs.keys()
-    try:
-        return [*TopologicalSorter(needs).static_order()]
-    except CycleError:
-        return names
-
-
-def _require_consent(seen: Review) -> None:
-    """Refuses a tool with warnings, unless a person who has seen them agrees."""
-    name, warnings = seen.tool.name, [flag for flag in seen.flags if flag.severity == "warning"]
-    if not warnings or seen.obstacles or seen.is_approved:
-        return
-    told = f"{name} has text that may be meant to steer a model: {warnings[0].where}: {warnings[0].message}"
-    if not is_terminal():
-        raise UsageError(told, remedy=f"Only you can approve it, in a terminal: alita tools approve {name}")
-    if not is_confirmed(f"{told}. Approve it? [y/n] "):
-        raise UsageError(f"You did not approve {name}.")
-
-
-async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new: bool = False) -> list[tuple[str, str]]:
-    """What a tool may use, and what decides about each.
-
-    Raises:
-        PolicyError: The policy file is wrong.
-    """
-    may, needs = tool.capabilities, Needs()
-    with suppress(LibraryError):  # what it imports is missing: it is told where it is called
-        needs = await needed_by(library, tool)
-    found = consent.explained(whoever_is(tool, needs), needs_in(may, may.packages), is_new=is_new)
-    return [*found, *((f"call {name}", "imported") for name in may.tools)]
-
-
-def _show(seen: Review) -> None:
-    name, before = seen.tool.name, seen.before
-    if seen.is_approved:
-        print_note(f"{name} is already approved.")
-    elif before is None:
-        print_note(f"{name} was never approved here: {seen.tool.description.partition(chr(10))[0]}")
-    else:
-        print_note(f"{name} was approved on {before.approved[:10]}; since then changed: {', '.join(seen.changed)}")
-    shown = () if seen.is_approved else seen.diff.split("\n")
-    for line in (*filter(None, shown), *map(str, seen.flags)):
-        print_note("  " + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line))
-    if seen.tests.passed:
-        print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
-    if seen.tests.not_run:
-        print_note(f"  {'':<10}  {len(seen.tests.not_run)} not run: what their hosts answer is not recorded")
-
-
-exchange.add_to(app)
+for verbs in (exchange, review, upkeep):
+    verbs.add_to(app)

@@ -1,0 +1,380 @@
+"""`alita tools approve|review|edit`: a person looks at tools, and decides about them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.cli import exits, options
+from agent.cli.confirmations import ask_about_call, escaped, has_keyboard, is_confirmed, is_terminal, typed
+from agent.cli.options import opt
+from agent.cli.output import Result, done, fields, print_note
+from agent.cli.verbs.completion import tool_names
+from agent.consent.capabilities import CallConsent, needs_in
+from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
+from agent.resources import open_for
+from mcp_tools import approve as approving
+from mcp_tools.approve import Review, as_written, edited, needed_by
+from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
+from mcp_tools.library.dependencies import Needs, module_names
+from mcp_tools.library.library import Library
+from mcp_tools.small_files import RECORD, read_small
+from mcp_tools.tool import Tool
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+    from mcp_tools.sandbox.protocol import Sandbox
+
+TestsMayRead = Annotated[
+    list[Path] | None, opt("--grant-read PATH", "File or folder that its tests may read; repeatable.", exists=True)
+]
+Accept = Annotated[bool, opt("--accept", "Approve the tool, if its tests pass, without being asked.")]
+Form = dict[str, Any]
+
+
+def add_to(app: options.App) -> None:
+    """Makes them commands."""
+    for verb in (approve, review, edit):
+        app.command()(verb)
+
+
+def approve(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Tools to approve.", autocompletion=tool_names),
+    ] = None,
+    everything: Annotated[bool, opt("--all", "Approve every withheld tool.")] = False,
+    grant_read: TestsMayRead = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Shows what changed in tools, checks and tests them, and approves them for agents and MCP clients."""
+    if bool(names) == everything:
+        raise UsageError(
+            "Name the tools to approve, or use --all.", remedy="`alita tools list` shows which are withheld, and why."
+        )
+    library = _library()
+    wanted = [one.name for one in library.withheld() if one.is_approvable] if everything else names or ()
+    if not wanted:
+        print_note("Every tool is already approved.")
+
+    async def work() -> tuple[list[str], list[Form]]:
+        approved: list[str] = []
+        refused: list[Form] = []
+        async with _desk(library, grant_read or ()) as desk:
+            for name in _needed_first(library, list(dict.fromkeys(wanted))):
+                try:
+                    desk.accept(await desk.look(name))
+                    approved.append(name)
+                except (UserError, NotPermittedError) as error:
+                    refused.append(_refusal(name, error))
+        return approved, refused
+
+    approved, refused = exits.run(work())
+    form = {"ok": not refused, "approved": approved, "refused": refused}
+    text = "\n".join(f"Approved {name}." for name in approved)
+    return Result(form, text=text, code=1 if refused else 0)
+
+
+def review(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A tool; else all that are withheld.", autocompletion=tool_names),
+    ] = None,
+    accept: Accept = False,
+    reject: Annotated[bool, opt("--reject", "Put the approved version back, or else remove the tool.")] = False,
+    mutants: Annotated[bool, opt("--mutants", "Try deliberate bugs on its tests now.")] = False,
+    grant_read: TestsMayRead = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Shows all that is known of a tool, and lets you accept or reject it. Without a name: each withheld tool."""
+    if accept and reject:
+        raise UsageError("--accept and --reject cannot be used together.", remedy="Use only one of them.")
+    if name is None and (accept or reject):
+        raise UsageError("Name the tool to accept or reject.", remedy="alita tools review NAME --accept")
+    library = _library()
+    names = [name] if name is not None else [one.name for one in library.withheld()]
+    verdict = "y" if accept else "n" if reject else ""
+
+    async def work() -> list[Form]:
+        async with _desk(library, grant_read or ()) as desk:
+            ordered = _needed_first(library, names)
+            return [await _reviewed(desk, one, verdict, mutants=mutants, asks=not as_json) for one in ordered]
+
+    found = exits.run(work())
+    refused = [one for one in found if one["verdict"] == "refused"]
+    text = "\n".join(told for one in found if (told := one.pop("told")))
+    note = "" if found else "No tool waits for a review."
+    return Result({"ok": not refused, "reviews": found}, text=text, note=note, code=1 if refused else 0)
+
+
+async def _reviewed(desk: _Desk, name: str, verdict: str, *, mutants: bool, asks: bool) -> Form:
+    """One tool: what was shown, and what was decided: `accepted`, `rejected`, `refused` or `open`."""
+    shown: Form = {"name": name}
+    try:
+        seen = None if verdict == "n" else await desk.look(name)
+        if seen is not None:
+            shown |= await desk.more(seen, mutants=mutants)
+            for obstacle in seen.obstacles:
+                print_note(f"  {'in its way':<10}  {escaped(obstacle)}")
+            if not verdict and asks and is_terminal() and not seen.is_approved:
+                verdict = (typed(f"Accept {name}? y: approve it, n: {desk.end_of(name)}, Enter: later [y/n] ") or "")[
+                    :1
+                ]
+        if verdict == "y" and seen is not None:
+            desk.accept(seen)
+            return shown | {"verdict": "accepted", "told": f"Approved {name}."}
+        if verdict == "n":
+            told = "as you approved it is in its place" if approving.reject(desk.library, name) else "removed"
+            kept = desk.library.folder / ".alita" / "versions" / name
+            return shown | {
+                "verdict": "rejected",
+                "told": f"Rejected {name}: {told}; the rejected files are in {kept}.",
+            }
+    except (UserError, NotPermittedError) as error:
+        return shown | _refusal(name, error) | {"verdict": "refused", "told": ""}
+    return shown | {"verdict": "open", "told": ""}
+
+
+def edit(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)],
+    accept: Accept = False,
+    grant_read: TestsMayRead = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Opens a copy of a tool's source in your editor, tests it, and puts it in the tool's place if you accept it."""
+    from agent.cli.verbs.config import open_editor
+
+    library = _library()
+    before = as_written(library, name).source
+    copy = Path(tempfile.mkdtemp(prefix="alita-edit-"), f"{name}.py")
+    copy.write_text(before, encoding="utf-8")
+    is_done = False
+    try:
+        open_editor(copy)
+        with os_errors_as(UsageError, f"{copy} cannot be read"):
+            after = read_small(copy, RECORD).decode()
+        if after == before:
+            return done(f"{name} is unchanged.", verdict="unchanged")
+        if as_written(library, name).source != before:
+            raise LibraryError(f"{name} was changed in the meantime", remedy=f"edit it again: alita tools edit {name}")
+
+        async def work() -> str:
+            async with _desk(library, grant_read or ()) as desk:
+                seen = await desk.look(name, after)
+                approving.require_approvable(library, seen)
+                verdict = "y" if accept else ""
+                if not accept and not as_json and is_terminal():
+                    verdict = (typed(f"Put this in the place of {name}? y, n: discard it, Enter: later [y/n] ") or "")[
+                        :1
+                    ]
+                if verdict == "y":
+                    desk.accept(seen)
+            return verdict
+
+        verdict = exits.run(work())
+        is_done = verdict in {"y", "n"}
+        told = f"Approved {name}." if verdict == "y" else f"{name} stays as it was."
+        return Result({"ok": True, "verdict": _VERDICTS.get(verdict, "open")}, text=told)
+    finally:
+        with suppress(OSError):
+            is_done = is_done or copy.read_bytes() == before.encode()
+        if is_done or not copy.exists():
+            shutil.rmtree(copy.parent, ignore_errors=True)
+        else:
+            print_note(f"Your text is kept in {copy}.")
+
+
+class _Desk:
+    """A person's look at tools, one after the other, with one sandbox for all their tests."""
+
+    def __init__(self, settings: Settings, library: Library, read: Sequence[Path], stack: AsyncExitStack) -> None:
+        self.library = library
+        self._settings = settings
+        self._read = read
+        self._stack = stack
+        self._opened: list[Sandbox] = []
+        self._consent = consent_of(settings)
+        self._carried = partial(carried, settings, self._consent, is_new=True)
+
+    async def _sandbox(self) -> Sandbox:
+        if not self._opened:
+            self._opened.append(await self._stack.enter_async_context(aclosing(await open_for(self._settings))))
+        return self._opened[0]
+
+    async def look(self, name: str, source: str | None = None) -> Review:
+        """Shows what a tool may use, what changed, and how its tests go; with a source in the place of its own."""
+        for use, decider in await self._uses(
+            as_written(self.library, name) if source is None else edited(self.library, name, source)
+        ):
+            print_note(f"{name} may {use} ({decider})")
+        seen = await approving.review(self.library, name, self._sandbox, self._read, self._carried, source=source)
+        _show(seen)
+        return seen
+
+    async def more(self, seen: Review, *, mutants: bool) -> Form:
+        """Shows what a review has beyond an approval: the code, the proof and the calls; all as JSON has it."""
+        tool, stats = seen.tool, self.library.stats(seen.tool.name)
+        if seen.is_approved or seen.quarantined:
+            print_note("\n".join(f"  {escaped(line)}" for line in tool.source.split("\n")))
+        for failure in seen.tests.failed:
+            print_note(f"  {'failed':<10}  {escaped(failure)}")
+        evidence = tool.provenance.get("evidence")
+        numbers = (
+            {key: evidence[key] for key in _PROOF if isinstance(evidence.get(key), int)}
+            if isinstance(evidence, dict)
+            else {}
+        )
+        if numbers:
+            print_note(
+                f"  {'its file':<10}  says of its proof: {', '.join(f'{key} {n}' for key, n in numbers.items())}"
+            )
+        found: Form = {}
+        if mutants and not seen.obstacles:
+            found = {"mutants": await self._mutants(tool)}
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(stats.failures.items()))
+        told = f"{stats.calls} in {stats.questions} questions, {stats.successes} succeeded, {stats.refused} refused"
+        print_note(f"  {'calls':<10}  {told}{f', failed: {counted}' if counted else ''}")
+        uses = await self._uses(tool)
+        return {
+            "changed": seen.changed,
+            "quarantined": seen.quarantined,
+            "diff": seen.diff,
+            "source": tool.source,
+            "tests": {"passed": len(seen.tests.passed), "failed": seen.tests.failed, "not_run": seen.tests.not_run},
+            "obstacles": seen.obstacles,
+            "warnings": [str(flag) for flag in seen.flags],
+            "evidence": numbers,
+            "uses": [{"use": use, "decided_by": decider} for use, decider in uses],
+            "stats": fields(stats, "calls successes refused failures questions last"),
+            **found,
+        }
+
+    async def _mutants(self, tool: Tool) -> Form:
+        from mcp_tools.create.strength import weakness
+
+        needs = await needed_by(self.library, tool)
+        tried, survivors = await approving.surviving_mutants(
+            tool, await self._sandbox(), needs, self._read, self._carried
+        )
+        caught = tried - len(survivors)
+        told = weakness(tool, caught, tried, survivors) if survivors else f"all {tried} deliberate bugs were caught"
+        print_note(f"  {'mutants':<10}  {told}")
+        return {"tried": tried, "caught": caught, "told": told}
+
+    async def _uses(self, tool: Tool) -> list[tuple[str, str]]:
+        return await uses_of(self.library, tool, self._consent, is_new=True)
+
+    def accept(self, seen: Review) -> None:
+        """Approves what was looked at."""
+        _require_consent(seen)
+        approving.approve(self.library, seen)
+
+    def end_of(self, name: str) -> str:
+        """The outcome of a rejection, as the question says it."""
+        approved = self.library.approvals.read().by_name.get(name)
+        return "put the approved version back" if approved and not approved.quarantined else "remove it"
+
+
+_VERDICTS = {"y": "accepted", "n": "rejected"}
+_PROOF = ("tests", "drawn", "mutants", "killed")
+
+
+@asynccontextmanager
+async def _desk(library: Library, read: Sequence[Path]) -> AsyncIterator[_Desk]:
+    if damage := library.approvals.read().damage:
+        print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
+    async with AsyncExitStack() as stack:
+        yield _Desk(options.settings(), library, read, stack)
+
+
+def _refusal(name: str, error: UserError | NotPermittedError) -> Form:
+    """An error about one of several tools; one about the policy file is about all.
+
+    Raises:
+        PolicyError: It is that.
+    """
+    if isinstance(error, PolicyError):
+        raise error
+    print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
+    return {"name": name, "reason": error.message, "remedy": error.remedy}
+
+
+def _library() -> Library:
+    settings = options.settings()
+    return Library(settings.tools_dir, settings.data_dir)
+
+
+def consent_of(settings: Settings) -> CallConsent:
+    """Decides about calls outside of a run: on a terminal, the user is asked."""
+    ask = (lambda asked: ask_about_call(asked, print_note)) if has_keyboard() else None
+    return call_consent(settings, ask, print_note)
+
+
+def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
+    """The names with those of imported tools before those that import them."""
+    needs: dict[str, set[str]] = {name: set() for name in names}
+    for name in names:
+        with suppress(UserError):  # it is told when its turn comes
+            needs[name] = {*module_names(library.source(name).decode(errors="replace"))} & needs.keys()
+    try:
+        return [*TopologicalSorter(needs).static_order()]
+    except CycleError:
+        return names
+
+
+def _require_consent(seen: Review) -> None:
+    """Refuses a tool with warnings, unless a person who has seen them agrees."""
+    name, warnings = seen.tool.name, [flag for flag in seen.flags if flag.severity == "warning"]
+    if not warnings or seen.obstacles or seen.is_approved:
+        return
+    told = f"{name} has text that may be meant to steer a model: {warnings[0].where}: {warnings[0].message}"
+    if not is_terminal():
+        raise UsageError(told, remedy=f"Only you can approve it, in a terminal: alita tools approve {name}")
+    if not is_confirmed(f"{told}. Approve it? [y/n] "):
+        raise UsageError(f"You did not approve {name}.")
+
+
+async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new: bool = False) -> list[tuple[str, str]]:
+    """What a tool may use, and what decides about each.
+
+    Raises:
+        PolicyError: The policy file is wrong.
+    """
+    may, needs = tool.capabilities, Needs()
+    with suppress(LibraryError):  # what it imports is missing: it is told where it is called
+        needs = await needed_by(library, tool)
+    found = consent.explained(whoever_is(tool, needs), needs_in(may, may.packages), is_new=is_new)
+    return [*found, *((f"call {name}", "imported") for name in may.tools)]
+
+
+def _show(seen: Review) -> None:
+    name, before = seen.tool.name, seen.before
+    if seen.is_approved:
+        print_note(f"{name} is already approved.")
+    elif before is None:
+        print_note(f"{name} was never approved here: {seen.tool.description.partition(chr(10))[0]}")
+    elif seen.quarantined:
+        print_note(f"{name} is quarantined: {seen.quarantined}")
+    else:
+        print_note(f"{name} was approved on {before.approved[:10]}; since then changed: {', '.join(seen.changed)}")
+    shown = () if seen.is_approved else seen.diff.split("\n")
+    for line in (*filter(None, shown), *map(str, seen.flags)):
+        print_note(f"  {escaped(line)}")
+    if seen.tests.passed:
+        print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
+    if seen.tests.not_run:
+        print_note(f"  {'':<10}  {len(seen.tests.not_run)} not run: what their hosts answer is not recorded")

@@ -1,0 +1,172 @@
+"""`alita tools versions|diff|rollback|stats|gc`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli import options
+from agent.cli.confirmations import escaped
+from agent.cli.options import opt
+from agent.cli.output import Result, date_text, done, fields, listing
+from agent.cli.verbs.completion import tool_names
+from mcp_tools.approve import as_written, difference
+from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.library.library import Library
+from mcp_tools.text import count_of, one_line
+from mcp_tools.tool import Tool
+
+_AS = {"draft": "a draft", "quarantined": "in quarantine"}
+_LABEL = 12
+"""Digits of a hash that are shown."""
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
+Days = Annotated[float, opt("--days N", "Days without a call after which a tool retires.", min=1)]
+
+
+def add_to(app: options.App) -> None:
+    """Makes them commands."""
+    for verb in (versions, diff, rollback, stats, gc):
+        app.command()(verb)
+
+
+def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
+    """Lists the versions of a tool that are kept, also of a deleted one, oldest first."""
+    library = _library()
+    kept, standing = library.versions(name), _standing(library, name)
+    if not kept and standing is None:
+        library.standing(name)  # tells what there is
+    form, rows = [], []
+    for version in kept:
+        is_current = standing is not None and version.source_hash == standing.source_hash
+        is_approved = library.was_approved(version)
+        created = str(version.provenance.get("created", ""))
+        form.append(
+            {"version": version.source_hash, "created": created, "approved": is_approved, "current": is_current}
+        )
+        told = "approved here" if is_approved else "not approved here"
+        label, day = version.source_hash[:_LABEL], one_line(created[:16].replace("T", " "))
+        rows.append((label, day, f"{told}, current" if is_current else told))
+    return listing(form, rows, f"No version of {name} is kept yet.")
+
+
+def diff(
+    name: Name,
+    old: Annotated[str | None, typer.Argument(metavar="[A]", help="A version; else the one before B.")] = None,
+    new: Annotated[str | None, typer.Argument(metavar="[B]", help="A version; else the tool as it is now.")] = None,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Shows what differs between two versions of a tool: source, definition and record."""
+    library = _library()
+    after = library.version(name, new) if new else as_written(library, name)
+    before = library.version(name, old) if old else _before(library, after)
+    labels = before.source_hash[:_LABEL], after.source_hash[:_LABEL] if new else "now"
+    if not after.input_schema:  # edited since, and what its definition would be is known once it is reviewed
+        before, after = (Tool(name, "", {}, {}, one.source) for one in (before, after))
+    found = difference(before, after, labels)
+    form = {"from": before.source_hash, "to": after.source_hash, "diff": found}
+    text = "\n".join(map(escaped, found.split("\n"))) if found else ""
+    return Result(form, text=text, note="" if found else "They are the same.")
+
+
+def _before(library: Library, tool: Tool) -> Tool:
+    """The version that came before a tool: the one it was made from, or else the newest other one."""
+    known = [version for version in library.versions(tool.name) if version.source_hash != tool.source_hash]
+    parent = tool.provenance.get("parent_version")
+    found = [version for version in known if version.source_hash == parent] or known[-1:]
+    if not found:
+        raise LibraryError(f"no other version of {tool.name} is kept", remedy=f"alita tools show {tool.name}")
+    return found[0]
+
+
+def rollback(
+    name: Name,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="The first characters of its hash.")],
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Puts an old version in the place of a tool, which is kept. It is a draft unless you approved it here before."""
+    library = _library()
+    wanted = library.version(name, version)
+    library.restore(name, wanted.source_hash)
+    trust = library.trust(name)
+    told = "" if trust in {"verified", "trusted"} else f"\n  It is {_AS[trust]}: alita tools review {name}"
+    return done(
+        f"{name} is version {wanted.source_hash[:_LABEL]} again.{told}", version=wanted.source_hash, status=trust
+    )
+
+
+def stats(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
+    """Shows how often each tool was called, how its calls ended, in how many questions, and when last."""
+    library, form = _library(), []
+    rows = [("tool", "status", "calls", "refused", "questions", "last", "failures")]
+    for tool in library.list():
+        counted, status = library.stats(tool.name), library.trust(tool.name)
+        form.append(
+            {
+                "name": tool.name,
+                "status": status,
+                **fields(counted, "calls successes refused failures questions last"),
+            }
+        )
+        failures = ", ".join(f"{count} {kind}" for kind, count in sorted(counted.failures.items()))
+        last = date_text(counted.last) if counted.last else "never"
+        numbers = (str(counted.calls), str(counted.refused), str(counted.questions))
+        rows.append((tool.name, status, *numbers, last, failures or "none"))
+    return listing(form, rows if form else (), f"No tools are in {library.folder} yet.")
+
+
+def gc(
+    days: Days = 180,
+    dry_run: Annotated[bool, opt("--dry-run", "Only show which tools would retire.")] = False,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> Result:
+    """Retires tools that were not used for a while. They stay among the versions; trusted tools stay where they are."""
+    library = _library()
+    before = time.time() - timedelta(days=days).total_seconds()
+    form: list[dict[str, Any]] = []
+    kept: list[str] = []
+    for name, version, since in _unused(library, before):
+        try:
+            if dry_run:
+                library.require_unimported(name)
+            else:
+                library.delete(name, retires=True)
+        except LibraryError as error:
+            kept.append(f"{name} stays: {error.message}")
+            continue
+        form.append({"name": name, "version": version, "unused_since": since})
+    rows = [(one["name"], date_text(one["unused_since"]), _return(one)) for one in form]
+    verb = "would retire" if dry_run else "retired"
+    note = f"{count_of(len(form), 'tool')} {verb}."
+    return Result({"dry_run": dry_run, "retired": form, "kept": kept}, rows, note=note, warnings=kept)
+
+
+def _unused(library: Library, before: float) -> Sequence[tuple[str, str, float]]:
+    """Tools that were not used since a moment, with their version, oldest first."""
+    found = []
+    for tool in library.list():
+        if (since := library.unused_since(tool.name)) < before and library.trust(tool.name) != "trusted":
+            found.append((tool.name, tool.source_hash, since))
+    return sorted(found, key=lambda one: one[2])
+
+
+def _return(retired: dict[str, Any]) -> str:
+    return f"back: alita tools rollback {retired['name']} {retired['version'][:_LABEL]}"
+
+
+def _standing(library: Library, name: str) -> Tool | None:
+    try:
+        return as_written(library, name)
+    except (UnknownToolError, LibraryError):
+        return None
+
+
+def _library() -> Library:
+    settings = options.settings()
+    return Library(settings.tools_dir, settings.data_dir)

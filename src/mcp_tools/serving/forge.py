@@ -1,0 +1,282 @@
+"""`propose_tool`: a client hands in code with examples; it is proved without any model of ours, and kept or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from mcp_tools.errors import AlitaError, IsolationError, PolicyError
+from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.client_call import (
+    ClientCall,
+    ClientReply,
+    ServerLimits,
+    error_reply,
+    heartbeat,
+    refusal_reply,
+    value_reply,
+)
+from mcp_tools.serving.client_proof import (
+    ClientExaminer,
+    ForgeStore,
+    beyond_a_client,
+    client_name,
+    function_of,
+    tests_of,
+)
+from mcp_tools.serving.file_access import can_ask, elicited
+from mcp_tools.tool import Json, Status, Tool
+
+if TYPE_CHECKING:
+    from mcp_types import InputRequiredResult
+
+    from mcp_tools.create.interfaces import Creation, Proposal, Test
+    from mcp_tools.run import Carried
+    from mcp_tools.sandbox.protocol import Sandbox
+
+MOST_EXAMPLES = 50
+_MOST_WAITING = 4
+_MOST_RECENT, _RECENT_SECONDS = 60, 600.0
+_PROOF_SECONDS = 300.0
+_MOST_REMEMBERED = 1000
+_LONGEST_SHOWN = 4000
+"""Characters of code that a person can be shown in a question."""
+_FORM: dict[str, Json] = {
+    "type": "object",
+    "properties": {"allow": {"type": "boolean", "title": "Keep", "description": "Keep this tool in your library."}},
+    "required": ["allow"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeRules:
+    """The user's decisions about tools that clients propose."""
+
+    approval: Literal["ask", "auto", "never"] = "ask"
+    carried: Carried | None = None
+    """Permits the packages, the time and the memory that proposed code declares; see `mcp_tools.run.Carried`."""
+
+
+class _AskedError(Exception):
+    """The client has to ask a person, and to call again with the answer."""
+
+    def __init__(self, question: InputRequiredResult) -> None:
+        self.question = question
+
+
+class Forge:
+    """Proves the tools that clients propose, one after the other, and keeps them as the user's setting says."""
+
+    def __init__(self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, rules: ForgeRules) -> None:
+        self._catalogue = catalogue
+        self._sandbox = sandbox
+        self._limits = limits
+        self._rules = rules
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._recent: deque[float] = deque()
+        self._tried: dict[str, None] = {}
+        """The names that were refused once for weak tests; the oldest goes first."""
+
+    async def propose(self, call: ClientCall) -> ClientReply | InputRequiredResult:
+        """One proposal, from its code to the registered tool or to what is wrong with it."""
+        if self._rules.approval == "never":
+            return self._refused(["no tool is kept: the user of this server set `approval` to never"])
+        if self._waiting > _MOST_WAITING or self._is_too_often():
+            message = "too many tools are proposed at once"
+            return error_reply("busy", message, remedy="Propose one tool at a time, and try again in a minute.")
+        self._waiting += 1
+        try:
+            async with (
+                heartbeat(call, "the proof", _PROOF_SECONDS),
+                self._turn,
+                asyncio.timeout(_PROOF_SECONDS) as limit,
+            ):
+                return await self._proved(call, limit)
+        except TimeoutError:
+            message = f"the proof did not end within {_PROOF_SECONDS:.0f} s"
+            return error_reply("wall_time", message, remedy="Propose faster code, or examples with smaller values.")
+        except _AskedError as asked:
+            return asked.question
+        except PolicyError as error:
+            return refusal_reply(error)
+        except IsolationError:
+            raise
+        except AlitaError as error:
+            return self._refused([str(error)])
+        finally:
+            self._waiting -= 1
+
+    def _is_too_often(self) -> bool:
+        now = time.monotonic()
+        while self._recent and self._recent[0] < now - _RECENT_SECONDS:
+            self._recent.popleft()
+        if len(self._recent) >= _MOST_RECENT:
+            return True
+        self._recent.append(now)
+        return False
+
+    async def _proved(self, call: ClientCall, limit: asyncio.Timeout) -> ClientReply:
+        from mcp_tools.create.prove import prove
+
+        who = client_name(call)
+        tests, problems = tests_of(call.arguments["examples"])
+        if problems:
+            return self._refused(problems)
+        proposal = await self._proposal(call, tests, who)
+        if problems := beyond_a_client(proposal):
+            return self._refused(problems)
+        name = function_of(proposal.code, proposal.name)
+        store = ForgeStore(
+            self._catalogue, self._rules.approval, who, name, lambda tool: self._reply_of(tool, call, who, limit)
+        )
+        # a program until it is kept: what the user allowed a tool of the same name is not allowed to this code
+        may = {"capabilities": asdict(proposal.capabilities)}
+        program = Tool("", "", {}, {}, proposal.code, status=Status.VERIFIED, provenance=may)
+        carried = self._rules.carried
+        async with carried(program, proposal.needs) if carried else nullcontext():
+            if problems := await self._misfits(proposal, tests):
+                return self._refused(problems)
+            creation = await prove(
+                proposal,
+                examiner=ClientExaminer(who, tests),
+                sandbox=self._sandbox,
+                library=store,
+                tell=lambda _: None,
+            )
+        return await self._told(creation, store, proposal)
+
+    async def _proposal(self, call: ClientCall, tests: Sequence[Test], who: str) -> Proposal:
+        """Return the client's code as the proof takes it; the first example with a result is the question's call.
+
+        Raises:
+            LibraryError: The header is wrong, or a tool that the code imports is lacking.
+        """
+        from mcp_tools.create.interfaces import Proposal
+        from mcp_tools.header import declared
+        from mcp_tools.library.dependencies import needs_of, tools_imported
+
+        code, name, found = call.arguments["code"], call.arguments.get("name", ""), self._catalogue.library.found
+        wanted = declared(code)
+        names = await tools_imported(code, found, declared=wanted.tools, packages=wanted.packages)
+        return Proposal(
+            question="",  # no question of the user's is answered by it unasked
+            code=code,
+            name=name,
+            arguments=next(test.arguments for test in tests if not test.raises),
+            compared=tuple(test.call for test in tests if not test.raises),
+            attempt=2 if function_of(code, name) in self._tried else 1,
+            model=who,
+            capabilities=replace(wanted, tools=tuple(names)),
+            needs=await needs_of(names, found),
+        )
+
+    async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:
+        """The examples that do not fit the signature. None of code with other faults, which the proof tells."""
+        from mcp_tools.checks.check import check
+        from mcp_tools.create.documented_function import read_function
+        from mcp_tools.create.proposal_runner import ProposalRunner, misfits
+        from mcp_tools.library.arguments import validate_result
+
+        if not check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None).ok:
+            return []
+        function = read_function(proposal.code, proposal.name, proposal.capabilities)
+        tool = await ProposalRunner(proposal, self._sandbox).describe(function) if function is not None else None
+        if not isinstance(tool, Tool):
+            return []
+        problems = []
+        for number, test in enumerate(tests):
+            found = misfits(tool, test.arguments)
+            if found and test.raises:
+                found = [f"{found[0]}; the signature refuses it already: leave this example out"]
+            found += [] if test.raises else validate_result(tool, test.expected)
+            problems += [f"examples[{number}]: {one}" for one in found]
+        return problems
+
+    async def _reply_of(self, tool: Tool, call: ClientCall, who: str, limit: asyncio.Timeout) -> bool | None:
+        """Ask a person if a tool may be kept; None if nobody could be asked. Meanwhile other proposals go on.
+
+        Raises:
+            _AskedError: The client has to call again with the answer.
+        """
+        from mcp_types import InputRequiredResult
+
+        if not can_ask(call.context) or len(tool.source) > _LONGEST_SHOWN:
+            return None
+        question = (
+            f"May {tool.name} be added to your tool library? {who} wrote it and its tests; nobody else tested it. "
+            f"It runs in the sandbox.\n\n{tool.source}"
+        )
+        limit.reschedule(None)
+        self._turn.release()
+        try:
+            answer = await elicited(call, question, _FORM, self._limits.consent_seconds)
+        finally:
+            await self._turn.acquire()
+            limit.reschedule(asyncio.get_running_loop().time() + _PROOF_SECONDS)
+        if isinstance(answer, InputRequiredResult):
+            raise _AskedError(answer)
+        if answer is None or answer.action == "cancel":
+            return None
+        return answer.action == "accept" and bool((answer.content or {}).get("allow"))
+
+    async def _told(self, creation: Creation, store: ForgeStore, proposal: Proposal) -> ClientReply:
+        if creation.choice == "reuse" and (same := creation.tool) is not None:
+            note = f"{same.name} of the library gives the same results: call it. Nothing was added."
+            return self._reply("same", same, note=note)
+        kept = store.kept
+        if kept is None:
+            problems = [one.removeprefix("- ") for one in re.split(r"\n(?=- )", creation.reason)]
+            if any(one.startswith("Weak tests") for one in problems):
+                self._tried[function_of(proposal.code, proposal.name)] = None
+                if len(self._tried) > _MOST_REMEMBERED:
+                    del self._tried[next(iter(self._tried))]
+            return self._refused(problems)
+        if store.is_draft:
+            note = f"{store.why}; the user looks at it with: alita tools approve {kept.name}. {store.apart}".strip()
+            return self._reply("draft", kept, note=note, survivors=creation.survivors)
+        await self._catalogue.renew()
+        note = f"{kept.name} can be called now. The tests are the client's own: no examiner tested it independently."
+        if kept.name not in self._catalogue:
+            note = f"{kept.name} is kept, but this server offers other tools only (--tools)."
+        note = f"{note} {store.apart or creation.remark}".strip()
+        return self._reply("registered", kept, note=note, survivors=creation.survivors)
+
+    def _refused(self, problems: Sequence[str]) -> ClientReply:
+        return self._reply("refused", None, problems)
+
+    def _reply(
+        self,
+        status: str,
+        tool: Tool | None,
+        problems: Sequence[str] = (),
+        *,
+        note: str = "Nothing was kept. Mend what problems names, and propose it again.",
+        survivors: Sequence[str] = (),
+    ) -> ClientReply:
+        record = tool.provenance if tool is not None else {}
+        evidence = record.get("evidence") or {}
+        return value_reply(
+            {
+                "status": status,
+                "tool": tool.name if tool is not None else None,
+                "problems": [*problems],
+                "tests": len(record.get("tests") or []),
+                "mutants": {
+                    "tried": evidence.get("mutants", 0),
+                    "killed": evidence.get("killed", 0),
+                    "survivors": [*survivors],
+                }
+                if evidence
+                else None,
+                "examiner": record.get("examiner"),
+                "note": note,
+            },
+            limit=self._limits.result_bytes,
+        )
