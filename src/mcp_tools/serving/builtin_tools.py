@@ -96,6 +96,8 @@ class Agent(Protocol):
 _LONGEST_QUESTION = 100_000
 _LONGEST_LINE = 300
 _LONGEST_SOURCE = 200_000
+_LONGEST_TOOL = 32_768
+"""A longer text may take seconds to parse, in which no other call goes on."""
 _MOST_FOUND = 50
 _SEARCHED = 200
 """So many matches of the whole library are looked through for those that are offered."""
@@ -200,7 +202,7 @@ _PROPOSE = definition(
         "code": {
             "type": "string",
             "minLength": 1,
-            "maxLength": _LONGEST_SOURCE,
+            "maxLength": _LONGEST_TOOL,
             "description": "The whole module.",
         },
         "examples": {

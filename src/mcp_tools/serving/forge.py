@@ -70,6 +70,28 @@ class _AskedError(Exception):
         self.question = question
 
 
+@dataclass(slots=True)
+class _Turn:
+    """The time in which one proposal is proved; it pauses while a person is asked."""
+
+    lock: asyncio.Lock
+    limit: asyncio.Timeout
+    is_held: bool = False
+
+    async def take(self) -> None:
+        """Waits for the proposals before it, and begins the time limit."""
+        await self.lock.acquire()
+        self.is_held = True
+        self.limit.reschedule(asyncio.get_running_loop().time() + _PROOF_SECONDS)
+
+    def give(self) -> None:
+        """Lets the next proposal begin."""
+        if self.is_held:
+            self.is_held = False
+            self.limit.reschedule(None)
+            self.lock.release()
+
+
 class Forge:
     """Proves the tools that clients propose, one after the other, and keeps them as the user's setting says."""
 
@@ -78,7 +100,7 @@ class Forge:
         self._sandbox = sandbox
         self._limits = limits
         self._rules = rules
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._waiting = 0
         self._recent: deque[float] = deque()
         self._tried: dict[str, None] = {}
@@ -93,12 +115,13 @@ class Forge:
             return error_reply("busy", message, remedy="Propose one tool at a time, and try again in a minute.")
         self._waiting += 1
         try:
-            async with (
-                heartbeat(call, "the proof", _PROOF_SECONDS),
-                self._turn,
-                asyncio.timeout(_PROOF_SECONDS) as limit,
-            ):
-                return await self._proved(call, limit)
+            async with heartbeat(call, "the proof", _PROOF_SECONDS), asyncio.timeout(None) as limit:
+                turn = _Turn(self._lock, limit)
+                try:
+                    await turn.take()
+                    return await self._proved(call, turn)
+                finally:
+                    turn.give()
         except TimeoutError:
             message = f"the proof did not end within {_PROOF_SECONDS:.0f} s"
             return error_reply("wall_time", message, remedy="Propose faster code, or examples with smaller values.")
@@ -122,7 +145,7 @@ class Forge:
         self._recent.append(now)
         return False
 
-    async def _proved(self, call: ClientCall, limit: asyncio.Timeout) -> ClientReply:
+    async def _proved(self, call: ClientCall, turn: _Turn) -> ClientReply:
         from mcp_tools.create.prove import prove
 
         who = client_name(call)
@@ -134,7 +157,7 @@ class Forge:
             return self._refused(problems)
         name = function_of(proposal.code, proposal.name)
         store = ForgeStore(
-            self._catalogue, self._rules.approval, who, name, lambda tool: self._reply_of(tool, call, who, limit)
+            self._catalogue, self._rules.approval, who, name, lambda tool: self._reply_of(tool, call, who, turn)
         )
         # a program until it is kept: what the user allowed a tool of the same name is not allowed to this code
         may = {"capabilities": asdict(proposal.capabilities)}
@@ -199,7 +222,7 @@ class Forge:
             problems += [f"examples[{number}]: {one}" for one in found]
         return problems
 
-    async def _reply_of(self, tool: Tool, call: ClientCall, who: str, limit: asyncio.Timeout) -> bool | None:
+    async def _reply_of(self, tool: Tool, call: ClientCall, who: str, turn: _Turn) -> bool | None:
         """Ask a person if a tool may be kept; None if nobody could be asked. Meanwhile other proposals go on.
 
         Raises:
@@ -213,13 +236,9 @@ class Forge:
             f"May {tool.name} be added to your tool library? {who} wrote it and its tests; nobody else tested it. "
             f"It runs in the sandbox.\n\n{tool.source}"
         )
-        limit.reschedule(None)
-        self._turn.release()
-        try:
-            answer = await elicited(call, question, _FORM, self._limits.consent_seconds)
-        finally:
-            await self._turn.acquire()
-            limit.reschedule(asyncio.get_running_loop().time() + _PROOF_SECONDS)
+        turn.give()
+        answer = await elicited(call, question, _FORM, self._limits.consent_seconds)
+        await turn.take()
         if isinstance(answer, InputRequiredResult):
             raise _AskedError(answer)
         if answer is None or answer.action == "cancel":

@@ -307,8 +307,12 @@ async def test_others_propose_while_a_person_is_asked_and_silence_makes_a_draft(
         other = await propose(client, examples=EXAMPLES[:1])
         assert not asking.done()
         said = await asking
+        leaving = client.call_tool("propose_tool", {"code": CODE, "examples": EXAMPLES}, read_timeout_seconds=1.5)
+        with pytest.raises(MCPError):
+            await leaving
+        last = await propose(client, examples=EXAMPLES[:1])
         ended.set()
-    assert other["status"] == "refused"
+    assert other["status"] == last["status"] == "refused"
     assert (said["status"], said["tool"]) == ("draft", "overtime")
 
 
@@ -323,9 +327,13 @@ async def test_a_proposal_that_is_cancelled_leaves_nothing(desk: Desk, era: str)
     assert [line["outcome"] for line in desk.written()] == ["cancelled", "ok"]
 
 
-async def test_too_many_proposals_are_put_off(desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_proposals_and_too_much_code_are_put_off(
+    desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(forge, "_MOST_RECENT", 1)
     async with desk.client(mode, **AUTO) as client:
         await propose(client, examples=EXAMPLES[:1])
         second = await client.call_tool("propose_tool", {"code": CODE, "examples": EXAMPLES})
+        large = await client.call_tool("propose_tool", {"code": "#" * 40_000, "examples": EXAMPLES})
     assert error_of(second)["kind"] == "busy"
+    assert "is too long" in text_of(large)
