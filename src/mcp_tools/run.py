@@ -98,6 +98,8 @@ def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:
     raised, documented = outcome.problem.message.partition(":")[0].strip(), tool.description.partition("Raises:")[2]
     if raised and re.search(rf"\b{re.escape(raised)}\b", documented):
         return "refused"
+    if raised == "ValueError":
+        return "arguments"
     return "upstream" if outcome.requests else "bug"
 
 

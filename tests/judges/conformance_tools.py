@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Json, Status, Tool
@@ -94,9 +95,9 @@ FIXTURES: tuple[Tool, ...] = (
 class ConformanceLibrary(Library):
     """The library of the fixtures: it changes when one of them was called."""
 
-    def record_call(self, name: str, ok: bool, kind: str | None = None) -> None:
+    def record_call(self, name: str, ok: bool, kind: str | None = None, **more: Any) -> None:
         """Counts one call, and changes the library after the call that asks for it."""
-        super().record_call(name, ok, kind)
+        super().record_call(name, ok, kind, **more)
         if name == _TRIGGER and ok:
             self._change()
 

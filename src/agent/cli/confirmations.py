@@ -10,6 +10,7 @@ import shlex
 import sys
 import termios
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -179,6 +180,8 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     ]
 
 
+_OF_LETTER_SECONDS = 1.0
+"""In this time an Enter belongs to the letter that was typed before the question."""
 FIRST_LINES = 20
 MAX_CALL = 1_000
 """Characters of a call that are shown at once."""
@@ -333,8 +336,11 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
 
 async def read_line(question: str) -> str:
     """Read one line at the controlling terminal, which shows what is typed; empty when the terminal went away."""
+    began = time.monotonic()
 
-    def taken(typed: bytes) -> str:
+    def taken(typed: bytes) -> str | None:
+        if typed == b"\n" and time.monotonic() - began < _OF_LETTER_SECONDS:
+            return None
         return printable(typed.decode("utf-8", "replace")).strip()
 
     return await _ask_terminal(question, taken, whole_lines=True)

@@ -29,7 +29,9 @@ CREATE TABLE IF NOT EXISTS calls (
 CREATE TABLE IF NOT EXISTS questions (
     name TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (name, question)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS lately (number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS lately (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, call TEXT NOT NULL
+);
 CREATE INDEX IF NOT EXISTS lately_by_name ON lately (name);
 CREATE TRIGGER IF NOT EXISTS lately_is_short AFTER INSERT ON lately BEGIN
     DELETE FROM lately WHERE name = new.name AND number NOT IN (
@@ -40,7 +42,8 @@ END;
 _STATS = """
 SELECT kind, count, last FROM calls WHERE name = ?
 UNION ALL SELECT '', count(*), NULL FROM questions WHERE name = ?
-UNION ALL SELECT '', count(*), NULL FROM lately WHERE name = ? AND kind = ?
+UNION ALL SELECT '', count(DISTINCT CASE call WHEN '' THEN number ELSE call END), NULL FROM lately
+    WHERE name = ? AND kind = ?
 """
 _Statement = tuple[str, tuple[object, ...]]
 
@@ -59,7 +62,7 @@ class Stats:
     questions: int = 0
     """Distinct questions in which the present version succeeded."""
     bugs_lately: int = 0
-    """Of the last calls of the present version, those that failed through its own fault."""
+    """Of the last calls of the present version, those that failed through its own fault, each call once."""
 
     @property
     def is_trusted(self) -> bool:
@@ -79,8 +82,10 @@ class Calls:
         self._database: sqlite3.Connection | None = None
         self._threads = threading.Lock()
 
-    def record(self, name: str, ok: bool, kind: str | None = None, count: int = 1, question: str = "") -> None:
-        """Counts calls: successes, or failures of a kind; in a question, if its digest is given."""
+    def record(
+        self, name: str, ok: bool, kind: str | None = None, count: int = 1, *, question: str = "", call: str = ""
+    ) -> None:
+        """Counts calls: successes, or failures of a kind; in a question, and of arguments, if digests are given."""
         told = "" if ok else kind or "unknown"
         work: list[_Statement] = [
             (
@@ -91,7 +96,7 @@ class Calls:
         ]
         if ok and question:
             work.append(("INSERT OR IGNORE INTO questions VALUES (?, ?)", (name, question)))
-        work.append(("INSERT INTO lately (name, kind) VALUES (?, ?)", (name, told)))
+        work.append(("INSERT INTO lately (name, kind, call) VALUES (?, ?, ?)", (name, told, call)))
         self._execute(*work)
 
     def renew(self, name: str) -> None:

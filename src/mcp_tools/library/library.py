@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -500,12 +501,16 @@ class Library:
 
     # Counting
 
-    def record_call(self, name: str, ok: bool, kind: str | None = None, *, question: str = "") -> None:
+    def record_call(
+        self, name: str, ok: bool, kind: str | None = None, *, arguments: Json = None, question: str = ""
+    ) -> None:
         """Counts one call: a success, or a failure of a kind. Where nothing can be written nothing is counted.
 
-        An approved tool whose last calls failed through its own fault goes into quarantine.
+        An approved tool of which several of the last calls, with different arguments, failed through its own fault goes
+        into quarantine.
         """
-        self._calls.record(name, ok, kind, question=question and _digest(question))
+        call = _digest(json.dumps(arguments, sort_keys=True, default=str)) if kind == BUG and arguments else ""
+        self._calls.record(name, ok, kind, question=question and _digest(question), call=call)
         if kind == BUG and (bugs := self._calls.stats(name).bugs_lately) >= _MOST_BUGS:
             with contextlib.suppress(LibraryError):
                 self.approvals.quarantine(name, f"{bugs} of its last {LATELY} calls ended in a bug")

@@ -125,7 +125,8 @@ class Runner:
         except (HostError, NotPermittedError, PolicyError) as error:
             return refusal_reply(error)
         problem, meta = outcome.problem, outcome_meta(outcome)
-        self._catalogue.library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome))
+        ended = outcome_class(tool, outcome)
+        self._catalogue.library.record_call(tool.name, outcome.ok, ended, arguments=arguments)
         self._catalogue.library.record_calls(outcome.called)
         if problem is not None:
             remedy = REMEDIES["denied"] if NOT_ALLOWED in problem.message else None

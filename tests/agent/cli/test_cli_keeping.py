@@ -69,7 +69,7 @@ def test_no_because_tells_the_model_which_goes_on(terminal, tmp_path):
         shown(alita)
         alita.type("b\n")
         alita.wait_for("No, because: ")
-        alita.type("use no loop, naïvely\n")
+        alita.type("\nuse no loop, naïvely\n")  # an Enter typed after the letter is no reason
         assert alita.ended() == (0, "Without a tool.\n")
     finally:
         alita.kill()

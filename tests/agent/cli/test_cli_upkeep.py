@@ -154,8 +154,11 @@ def test_a_tool_whose_calls_end_in_bugs_is_withheld_until_somebody_or_another_ve
         library.record_call("times_two", False, kind)
     assert served(library) == [OTHER]  # two of the last five
     state = library.state()
-    library.record_call("times_two", False, "bug")
-    library.record_call("times_two", False, "bug")
+    for _ in range(4):  # the same call again and again is one bug
+        library.record_call("times_two", False, "bug", arguments={"n": 0})
+    assert served(library) == [OTHER]
+    library.record_call("times_two", False, "bug", arguments={"n": 1})
+    library.record_call("times_two", False, "bug", arguments={"n": 2})
     assert library.state() != state  # a server looks again
     assert served(library) == []
     assert library.get("times_two").status == "draft"

@@ -190,7 +190,7 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
                 outcome = await run_tool(
                     tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
                 )
-                library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome))
+                library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome), arguments=arguments)
             library.record_calls(outcome.called)
         except (ArgumentsError, RefusedSourceError, HostError, NotPermittedError) as error:
             kind = {ArgumentsError: "arguments", RefusedSourceError: "checks"}.get(type(error), "denied")
