@@ -264,13 +264,13 @@ class Alita:
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
         running = None if rules or place else self.running  # nobody looks for the answers of a benchmark
         is_lasting = answer.status == "answered" and not any(map(self._external.offers, answer.tools_used))
-        if running and running.may_be_repeated and is_lasting:
+        if running and is_lasting and (program := running.program) and not running.after:
+            self._programs.put(question, self._redactor.text(program))
+        if running and is_lasting and running.may_be_repeated:
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)
             after = {AFTER: running.after} if running.after else {}
             self._answers.put(answer.restated or question, inputs, configuration | after, answer, states)
-            if (program := running.program) and not running.after:
-                self._programs.put(question, self._redactor.text(program))
         return answer
 
     async def _before(

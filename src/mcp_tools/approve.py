@@ -173,8 +173,8 @@ def reject(library: Library, name: str) -> Tool | None:
     """Puts the approved version in the place of what stands under a name, which is kept among the versions.
 
     Returns:
-        The tool as it was approved; None where there is none, or where that is what was rejected: then nothing stands
-        there any more.
+        The tool as it was approved; None if it never was, or if that version is the rejected one: the name
+        is free then.
 
     Raises:
         UnknownToolError: There is no such tool.

@@ -23,6 +23,7 @@ from support.fibonacci import ANSWER, CODE, QUESTION, TESTS
 from support.forked import Forked
 from support.json_server import JsonServer, Reply
 from support.openai_server import OpenAIServer, Step
+from support.web_server import Answer, WebServer
 
 LOST = "variables of earlier programs are gone"
 Turn = Step | Callable[[list[str]], Step]
@@ -228,6 +229,18 @@ async def test_pages_that_the_question_names_are_read_before_the_model_is_asked(
     assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("limpet", "answered", 0, 1)
     assert ["limpet" in result for result in talk.results] == [True, True]
     assert (await talk.desk.replay(answer.run_id)).text == "limpet"
+
+
+async def test_a_text_that_is_read_whole_is_shown_once(talk):
+    text = "GET /stations gives codes and names"
+    with WebServer() as server:
+        server.route("/api", lambda _: Answer(200, text, headers={"Content-Type": "text/plain"}))
+        await talk.ask(
+            "What does it serve?", Step(tools=[("read", {"source": f"{server.url}/api"})]), Step(text="codes")
+        )
+    assert talk.results[0].count(text) == 1
+    assert "Files that came with it:" in talk.results[0]
+    assert "path: /" in talk.results[0]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ Decision = Literal["allow", "ask", "deny"]
 Value = str | float
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9.*?-]+)(?::(\d{1,5}|\*))?")
 _WILD = re.compile(r"[*?](?!\Z)|(?<!:)[*?]")
-"""A pattern of many names; that of a host with each of its ports, `a.example:*`, is none."""
+"""Finds what makes a pattern fit several names; a `*` for the port, as in `a.example:*`, does not."""
 _PACKAGE = re.compile(r"[a-z0-9._*?-]+")
 _MOST_RULES = 1_000
 

@@ -191,7 +191,13 @@ def _observation(
 
 def _files_text(brought: Sequence[AttachedFile], shown: str) -> str:
     """The files that a step brought; of those whose text is shown already, only where they are."""
-    known = [file for file in brought if file["parts"] and all(part.strip() in shown for part in file["parts"])]
+    known = [
+        file
+        for file in brought
+        if file["parts"] and all(part.strip() in shown for part in file["parts"])
+        # a file that was made into others for programs, or is shown in part, has more to say
+        if {*file["data"]} <= {file["path"]} and not file["lost"]
+    ]
     texts = [files_text([file for file in brought if file not in known])] if len(known) < len(brought) else []
     texts += [data_block(file["name"], f"path: {file['path']}, {file['size']:,} bytes") for file in known]
     return "\n".join(["\nFiles that came with it:", *texts])

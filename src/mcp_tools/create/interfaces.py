@@ -149,7 +149,7 @@ class Examiner(Protocol):
         """
 
     def reference(self, definition: str) -> str:
-        """Code that came with the tests, which runs only in the sandbox; empty where there is none.
+        """Return the code that came with the tests, which runs only in the sandbox; empty if none came.
 
         It holds a slow and obvious version of the function under its name, `draw(random)`, which gives arguments for
         it, and perhaps `relations(arguments, result)`, which gives pairs of other arguments and their result.
@@ -185,7 +185,7 @@ class Creation:
     outcome: Outcome | None = None
     """What the call with these arguments gave; None for code that cannot be read."""
     remark: str = ""
-    """How a new tool stands to that of its name: it replaces it, or the reason why not."""
+    """Says that a new tool replaces the one of its name, or why it does not."""
     survivors: tuple[str, ...] = ()
     """Deliberate bugs of a kept tool that no test catches, a few of them."""
 

@@ -192,7 +192,7 @@ class Approvals:
         return any(one.source == source and one.quarantined for one in self._all_of(name))
 
     def quarantine(self, name: str, reason: str) -> None:
-        """Lets a tool be withheld until somebody approves it anew.
+        """Withhold a tool until somebody approves it again.
 
         Raises:
             LibraryError: The file cannot be written.

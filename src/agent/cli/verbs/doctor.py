@@ -253,7 +253,7 @@ def _library(settings: Settings) -> Iterator[Finding]:
 
 
 def _policy(settings: Settings) -> Iterator[Finding]:
-    """An error in the policy file; nothing is said where there is none."""
+    """Yield the error in the policy file, if it has one."""
     try:
         Policy.read(settings.config_dir)
     except PolicyError as error:

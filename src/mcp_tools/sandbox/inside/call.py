@@ -24,7 +24,7 @@ TOOL_FILE = "tool.py"
 MAXIMUM_FRAMES = 10
 _MAXIMUM_MESSAGE = 2000
 _CALLS_LONG = 3
-"""How many times as long as one of many calls may take all of them go on."""
+"""Many calls in one process end after this many times the limit of one."""
 _VARIADIC = 0x04 | 0x08
 """Flags of a code object with star arguments."""
 _STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
