@@ -31,9 +31,11 @@ def test_failures_are_classed(kind: ProblemKind, message: str, requests: int, ex
     assert outcome_class(TOOL, outcome) == expected
 
 
-def test_a_tool_that_documents_no_refusal_has_none() -> None:
-    outcome = Outcome(False, Isolation(Level.STRONG, "none"), problem=Problem("exception", "ValueError: no rate"))
-    assert outcome_class(Tool("rate", "Find a rate; ValueError is rare.", {}, {}, ""), outcome) == "bug"
+@pytest.mark.parametrize(("raised", "expected"), [("LookupError", "bug"), ("ValueError", "arguments")])
+def test_a_word_outside_the_raises_section_documents_no_refusal(raised: str, expected: str) -> None:
+    tool = Tool("rate", f"Find a rate; {raised} is rare.", {}, {}, "")
+    outcome = Outcome(False, Isolation(Level.STRONG, "none"), problem=Problem("exception", f"{raised}: no rate"))
+    assert outcome_class(tool, outcome) == expected
 
 
 def test_a_success_has_no_class() -> None:
