@@ -19,8 +19,6 @@ from collections.abc import Mapping, Sequence
 from operator import mul
 from pathlib import Path
 
-from mcp_tools.particulars import FUNCTION_WORDS
-
 _WIDTH = 256
 _ROW = struct.Struct(f"<{_WIDTH}e")
 TOKENS = Path("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -71,8 +69,6 @@ class WordVectors:
         """The longest known parts of each word, from its start."""
         found = []
         for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
-            if word.lower() in FUNCTION_WORDS:
-                continue
             rest = _WORD_START + word
             while rest:
                 known = (
