@@ -34,9 +34,9 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError, UsageError
+from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.models.protocol import FIRST_LISTED, Role, Usage
+from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, usable
 from agent.resources import Resources
@@ -59,7 +59,7 @@ from agent.store.runs import (
 )
 from agent.store.signature import Signer
 from agent.store.transcripts import transcript_of
-from agent.strategy import is_small
+from agent.strategy import WRAPPING, require_large
 from agent.user_files import require_readable
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class Alita:
         from agent.material.folder import checked_folder, measure
 
         own = self.settings
-        self._require_large("work with a folder")
+        require_large(own, "work with a folder")
         root = checked_folder(folder.path, (own.data_dir, own.cache_dir, own.runs_dir, own.config_dir))
         if before.get(FOLDER) == str(root) and bool(before[COPY]) == folder.writes:
             return before
@@ -322,13 +322,8 @@ class Alita:
             UsageError: The model is too small for it.
         """
         if around:
-            self._require_large("make a tool around a package")
+            require_large(self.settings, WRAPPING)
         return ({WISH: wish} if wish != "answer" else {}) | ({AROUND: around} if around else {})
-
-    def _require_large(self, what: str) -> None:
-        model = self.settings.models_for(Role.COORDINATOR)[0]
-        if is_small(model, self.settings.strategy_of(model)):
-            raise UsageError(f"{model} cannot {what}.", remedy="Choose a larger model: -m NAME")
 
     def folder_of(self, conversation: Conversation) -> FolderGrant | None:
         """Return the folder that programs of a conversation have."""

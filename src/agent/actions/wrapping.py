@@ -17,9 +17,9 @@ from mcp_tools.sandbox.protocol import Limits
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Capabilities, Json
 
-MOST_SHOWN = 14_000
+MOST_SHOWN = 10_000
 """Characters of what a package offers."""
-_LIMITS = Limits(wall_seconds=20, cpu_seconds=20, memory_mb=1_024)
+_LIMITS = Limits(wall_seconds=10, cpu_seconds=10, memory_mb=1_024)
 
 
 async def read_package(requirement: str, task: str, context: Context) -> Wrapped:

@@ -197,6 +197,8 @@ class CallConsent:
         name, value = need
         if (verdict := self._verdict(self._policy(), who, need)) is not None:
             return f"{ {'allow': 'allowed', 'ask': 'asked', 'deny': 'denied'}[verdict.decision] } by {verdict}"
+        if name == "packages" and _is_own_code(str(value)):
+            return "your own code"
         if name == "packages":
             allowed = self._environments is not None and _package(str(value)) in self._environments.allowed
             return "allowed for good" if allowed else "the setting packages"
@@ -223,6 +225,12 @@ def _package(requirement: str) -> str:
         return package_name(requirement)
     except PackageError:
         return requirement
+
+
+def _is_own_code(requirement: str) -> bool:
+    from mcp_tools.environments.wrapped import is_wrapped
+
+    return is_wrapped(requirement)
 
 
 def _denied(who: HostToReach, need: Need, verdict: Verdict) -> str:

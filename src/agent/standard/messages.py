@@ -35,8 +35,9 @@ _CONNECTED = (
 )
 _AROUND = (
     "Make the tool around the package {label}, which is installed: import {module} or a module of it, and leave the "
-    "work to it. The docstring must say enough for someone who does not know the package: what is accepted, refused "
-    "and returned. If the package cannot serve the question, reply so in a sentence, without a call."
+    "work to it. The docstring must say enough for someone who does not know the package (what is accepted, refused "
+    "and returned), and promise only what the material shows. If the package cannot serve the question, reply so in a "
+    "sentence, without a call."
 )
 _NEAR = "More tools of the library, which programs import:"
 _FOLDER = "The user's folder, which programs and `read` open: {path}"

@@ -141,7 +141,7 @@ def _text(head: str, found: dict[tuple[str, str], Entry], abouts: dict[str, str]
         lines.append(line)
     shown: dict[str, list[str]] = {}
     left = room
-    for one in _ranked(entries, wanted):
+    for one in _ranked(entries, abouts, wanted):
         doc = one["doc"].strip()
         doc = doc[:_DOC] if left > room / 3 else _first(doc)
         text = one["text"] + "".join(f"\n    {line}".rstrip() for line in doc.split("\n") if doc)
@@ -153,9 +153,13 @@ def _text(head: str, found: dict[tuple[str, str], Entry], abouts: dict[str, str]
     return "\n".join([*lines, *("\n".join(part) for part in shown.values())])
 
 
-def _ranked(entries: list[Entry], wanted: set[str]) -> list[Entry]:
+def _ranked(entries: list[Entry], abouts: dict[str, str], wanted: set[str]) -> list[Entry]:
     """The entries with those first that have more of the wanted words; rare words count more."""
-    bags = [(_stems(one["name"]), _stems(one["module"]), _stems(one["doc"][:2_000])) for one in entries]
+    about = {module: _stems(f"{module} {_first(text)}") for module, text in abouts.items()}
+    bags = [
+        (_stems(one["name"]), about.get(one["module"], _stems(one["module"])), _stems(one["doc"][:2_000]))
+        for one in entries
+    ]
     counts = {word: sum(any(word in part for part in bag) for bag in bags) for word in wanted}
     weight = {word: math.log(1 + len(bags) / (1 + count)) for word, count in counts.items()}
 
@@ -164,7 +168,7 @@ def _ranked(entries: list[Entry], wanted: set[str]) -> list[Entry]:
         fits: float = sum(
             weight[word] * (3 if word in name else 2 if word in module else 1 if word in doc else 0) for word in wanted
         )
-        return fits - 0.05 * entries[place]["module"].count(".")
+        return float(fits - 0.05 * entries[place]["module"].count("."))
 
     return [entries[place] for place in sorted(range(len(entries)), key=lambda place: (-score(place), place))]
 

@@ -121,7 +121,7 @@ class Environments:
         Raises:
             PackageError: One is no name.
         """
-        names = {_name(one) for one in self._fetched(map(normalised, requirements))}
+        names = {_name(one) for one in self.fetched(map(normalised, requirements))}
         for name in names:
             self._require_known(name)
         return tuple(sorted(name for name in names if name not in known_packages() and name not in self._permitted))
@@ -134,7 +134,7 @@ class Environments:
             UserError: The index cannot be reached, or the disk refuses.
         """
         wanted = tuple(sorted({normalised(one) for one in requirements}))
-        for one in self._fetched(wanted):
+        for one in self.fetched(wanted):
             self._require_known(_name(one))
         lock = await self._lock(wanted)
         allowed = {*self._permitted, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
@@ -223,8 +223,12 @@ class Environments:
         if (known := near_miss(name)) and name not in self._permitted:
             raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
 
-    def _fetched(self, wanted: Iterable[str]) -> Iterator[str]:
-        """The packages that come from the index: of the user's own code those that it needs."""
+    def fetched(self, wanted: Iterable[str]) -> Iterator[str]:
+        """The packages that come from the index: of the user's own code those that it needs.
+
+        Raises:
+            PackageError: Code of the user's is not on this machine.
+        """
         for one in wanted:
             yield from map(normalised, self.wrapped.requires(one)) if is_wrapped(one) else [one]
 

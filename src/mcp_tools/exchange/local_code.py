@@ -20,13 +20,13 @@ from email.parser import Parser
 from pathlib import Path
 from typing import Any
 
-from mcp_tools.environments.known import DISTRIBUTIONS, imported_packages
+from mcp_tools.environments.known import DISTRIBUTIONS, known_packages
 from mcp_tools.environments.lock import PackageError, normalised
 from mcp_tools.environments.wrapped import requirement_of, wheel_name
 from mcp_tools.errors import UsageError, UserError
 from mcp_tools.exchange.members import LARGEST, Members, misnamed, unzipped, zipped
 from mcp_tools.exchange.wheel import record_hash
-from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name, imported_modules
 from mcp_tools.small_files import read_small, toml_of
 from mcp_tools.text import one_line
 
@@ -275,7 +275,9 @@ def _requires(origin: Path, project: Mapping[str, Any], files: Members, modules:
     listed = project.get("dependencies")
     if not isinstance(listed, list):
         sources = (content.decode(errors="replace") for name, content in files.items() if name.endswith(".py"))
-        yield from sorted({one for source in sources for one in imported_packages(source, modules)})
+        imported = {one for source in sources for one in imported_modules(source)} - sys.stdlib_module_names
+        names = {DISTRIBUTIONS.get(one.lower(), one.lower().replace("_", "-")) for one in imported.difference(modules)}
+        yield from sorted(names & known_packages())
         return
     for text in listed:
         try:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mcp_tools.environments.wrapped import FOLDER as WRAPPED
 from mcp_tools.errors import UsageError
 from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
@@ -149,7 +150,7 @@ def _files(folder: Path, above: str, levels: int) -> Iterator[tuple[str, Path]]:
             if entry.is_dir(follow_symlinks=False):
                 if levels > 1:
                     yield from _files(Path(entry.path), f"{name}/", levels - 1)
-            elif entry.name.endswith(_READ):
+            elif entry.name.endswith(_READ) or (above == f"{WRAPPED}/" and entry.name.endswith(".whl")):
                 if entry.is_symlink():
                     raise _refused(folder, f"{one_line(name, 80)} is a link, and none is followed")
                 yield name, Path(entry.path)

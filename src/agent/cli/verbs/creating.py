@@ -100,15 +100,17 @@ def wrapped(what: str, settings: Settings) -> tuple[str, str]:
     """The requirement of a package, or of the user's own code, which is kept now; and a line that says which it is.
 
     Raises:
-        UsageError: It is neither a package nor pure Python code.
+        UsageError: It is neither a package nor pure Python code, or the model is too small.
     """
+    from agent.strategy import WRAPPING, require_large
     from mcp_tools.environments.lock import PackageError, normalised
     from mcp_tools.environments.wrapped import label_of
     from mcp_tools.exchange.local_code import read_code
 
+    require_large(settings, WRAPPING)
     path, environments = Path(what).expanduser(), environments_of(settings, print_note)
     is_path = "/" in what or what.endswith(".py") or what in (".", "..", "~")
-    if not is_path and not os.path.lexists(path):
+    if not is_path and not (what and os.path.lexists(path)):
         try:
             name = normalised(what)
             environments.unknown([name])
