@@ -23,7 +23,7 @@ _LIMITS = Limits(wall_seconds=10, cpu_seconds=10, memory_mb=1_024)
 
 
 async def read_package(requirement: str, task: str, context: Context) -> Wrapped:
-    """What a package offers for a task.
+    """Return the functions and classes of a package that fit a task best.
 
     Raises:
         UserError: It may not be installed, cannot be had, or cannot be imported.

@@ -21,7 +21,7 @@ MOST_SECONDS = 6.0
 LARGEST_SOURCE = 400_000
 MOST_ENTRIES = 20_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ABOUT, _DOC, _SHORT, _METHODS = 1_500, 900, 100, 12
+_ABOUT, _DOC, _SHORT, _METHODS, _MODULES = 1_200, 600, 100, 12, 10
 _COMMON = {"the", "and", "for", "with", "from", "that", "this", "what", "which", "into", "are", "not", "has", "have"}
 _APART = {"tests", "test", "testing", "conftest", "setup", "examples", "benchmarks"}
 
@@ -55,10 +55,10 @@ def surface(distribution: str, task: str, most: int) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - code of others
         failure = f"{type(error).__name__}: {error}"[:500]
     about = message_from_string(found.read_text("METADATA") or "")
-    head = [f"{distribution} {found.version}: {about['Summary'] or ''}".strip(": ")]
+    head = [f"{distribution} {found.version.partition('+')[0]}: {about['Summary'] or ''}".strip(": ")]
     if long := str(about.get_payload()).strip():
         head += ["", long[:_ABOUT], ""]
-    head += [f"{file}: not read" for file in unread[:5]]
+    head += [f"{file}: not read" for file in unread if "(" in file][:5]
     text = _text("\n".join(head), entries, abouts, task, most)
     return {"version": str(found.version), "modules": tops, "text": text[:most], "failure": failure}
 
@@ -70,6 +70,7 @@ def _listed(
     entries: dict[tuple[str, str], Entry] = {}
     abouts: dict[str, str] = {}
     unread: list[str] = []
+    shown: list[tuple[str, str, set[str]]] = []
     sources = [file for file in files if file.endswith(".py") and file.partition("/")[0].partition(".")[0] in tops]
     sources = [file for file in sources if not _APART & {*file.removesuffix(".py").split("/")}]
     sources.sort(key=lambda file: (not wanted & _stems(file), file.count("/"), file))
@@ -90,6 +91,14 @@ def _listed(
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name[0] != "_":
                 doc = ast.get_docstring(node) or ""
                 entries[module, node.name] = {"module": module, "name": node.name, "text": _head(node), "doc": doc}
+            elif isinstance(node, ast.ImportFrom) and file.endswith("__init__.py") and _is_public(module):
+                above = module.split(".")[: module.count(".") + 2 - node.level] if node.level else []
+                home = ".".join([*above, *filter(None, [node.module])])
+                shown.append((module, home, {one.name for one in node.names}))
+    for module, home, names in shown:
+        for (where, name), entry in entries.items():
+            if where == home and not names.isdisjoint((name, "*")) and not _is_public(entry["module"]):
+                entry["module"] = module
     return entries, abouts, unread
 
 
@@ -98,11 +107,13 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
         inner = [one for one in node.body if isinstance(one, ast.FunctionDef)]
         shown = [one for one in inner if one.name[0] != "_" or one.name == "__init__"]
         bases = f"({', '.join(map(ast.unparse, node.bases))})" if node.bases else ""
-        lines = [f"class {node.name}{bases}", *(f"    {_head(one)}" for one in shown[:_METHODS])]
+        fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+        lines = [f"class {node.name}{bases}", *(f"    {ast.unparse(one)}"[:_SHORT] for one in fields[:_METHODS])]
+        lines += [f"    {_head(one)}" for one in shown[:_METHODS]]
         lines += [f"    … {len(shown) - _METHODS} more methods"] if len(shown) > _METHODS else []
         return "\n".join(lines)
     result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"def {node.name}({ast.unparse(node.args)}){result}"[:1_000]
+    return f"def {node.name}({ast.unparse(node.args)}){result}"[:300]
 
 
 def _add_of_module(module: Any, top: str, entries: dict[tuple[str, str], Entry]) -> None:
@@ -124,26 +135,30 @@ def _add_of_module(module: Any, top: str, entries: dict[tuple[str, str], Entry])
                 signature = "(…)"
             doc = inspect.getdoc(value) or ""
             kind = "class" if inspect.isclass(value) else "def"
-            entries[top, name] = {"module": top, "name": name, "text": f"{kind} {name}{signature}"[:1_000], "doc": doc}
+            entries[top, name] = {"module": top, "name": name, "text": f"{kind} {name}{signature}"[:300], "doc": doc}
 
 
 def _text(head: str, found: dict[tuple[str, str], Entry], abouts: dict[str, str], task: str, most: int) -> str:
-    """What fits of a package: what goes with the task first, with docstrings, then the first lines of others."""
+    """The part that fits: functions for the task first, with docstrings, then the first lines of others."""
     entries = [one for one in found.values() if _is_public(one["module"])]
     wanted = _stems(task)
-    modules = sorted(filter(_is_public, abouts), key=lambda one: (-len(wanted & _stems(f"{one} {abouts[one]}")), one))
+    fits = {one: len(wanted & _stems(f"{one} {text}")) for one, text in abouts.items()}
+    offering = {one["module"] for one in entries}.intersection(abouts)
+    modules = sorted(offering, key=lambda one: (-fits[one], one.count("."), one))
+    others = [one for one in modules if not fits[one]][_MODULES:]
+    modules = [one for one in modules if one not in others]
     lines, room = [head, "", "Modules:"], most - len(head) - 200
     for module in modules:
         line = f"- {module}: {_first(abouts[module])}".rstrip(": ")
-        if (room := room - len(line) - 1) < most * 2 / 3:
-            lines.append(f"- … {len(modules)} in all")
+        if (room := room - len(line) - 1) < most * 0.6:
             break
         lines.append(line)
+    lines += [f"- … {len(offering)} in all"] if len(lines) - 3 < len(offering) else []
     shown: dict[str, list[str]] = {}
     left = room
     for one in _ranked(entries, abouts, wanted):
         doc = one["doc"].strip()
-        doc = doc[:_DOC] if left > room / 3 else _first(doc)
+        doc = doc[:_DOC] if left > room * 0.6 else _first(doc)
         text = one["text"] + "".join(f"\n    {line}".rstrip() for line in doc.split("\n") if doc)
         top = "" if one["module"] in shown else f"\n# {one['module']}\n{abouts.get(one['module'], '')[:_DOC]}".rstrip()
         if (left := left - len(text) - len(top) - 2) < 0:

@@ -1,10 +1,8 @@
-"""Packages made of the user's own code: wheels that are named by their content and kept beside the environments."""
+"""Packages made of the user's own code: wheels, named by their content."""
 
 from __future__ import annotations
 
 import re
-import zipfile
-from email.parser import Parser
 from pathlib import Path
 
 from mcp_tools.atomic import private_folder, write_whole
@@ -41,7 +39,7 @@ class WrappedCode:
     """The wheels of this user, in a folder.
 
     Args:
-        folder: Where they are kept.
+        folder: Their folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,6 +77,9 @@ class WrappedCode:
         Raises:
             PackageError: It is not on this machine.
         """
+        import zipfile
+        from email.parser import Parser
+
         path = self.wheel(requirement)
         try:
             with zipfile.ZipFile(path) as archive:

@@ -31,7 +31,7 @@ from mcp_tools.small_files import read_small, toml_of
 from mcp_tools.text import one_line
 
 MOST_FILES, MOST_BYTES, LARGEST_WHEEL = 2_000, 16_000_000, 4_000_000
-"""Of the modules and their data, and of the wheel that they make."""
+"""Limits of the modules with their data, and of the wheel that they make."""
 _MOST_SEEN = 50_000
 """Files and folders that are looked at."""
 DEEPEST = 12
@@ -104,7 +104,7 @@ def read_code(path: Path) -> LocalCode:
 
 
 def verified_wheel(content: bytes, requirement: str) -> bytes:
-    """A wheel that came from elsewhere, written anew from its files.
+    """A wheel that came from elsewhere, written again from its files.
 
     Raises:
         UsageError: It is damaged, or is not what the requirement names.

@@ -89,6 +89,8 @@ def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> in
             if created
             else f"The library has it: {', '.join(used)}."
             if used
+            else "No tool was kept."
+            if around
             else NOT_KEPT
         )
         print_note(kept)
