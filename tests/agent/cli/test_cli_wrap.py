@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_tools.library.library import Library
-from support.command import Ended, Terminal
+from support.command import Ended, Terminal, ended
 from support.gauge import CODE, FILES, NAME, TASK, made_by, write_repository
 from support.openai_server import OpenAIServer, Step
 from support.wheels import OFFLINE, write_wheel
@@ -175,3 +178,22 @@ def test_the_embedded_model_is_refused_before_anything_is_fetched(desk: Desk) ->
     assert (ended.code, ended.out) == (2, "")
     assert "embedded cannot make a tool around a package." in ended.err
     assert "-m NAME" in ended.err
+
+
+def test_a_wrap_that_is_killed_loses_nothing_and_two_at_once_both_end_well(desk: Desk) -> None:
+    words = ("tools", "wrap", "./needles", "--task", TASK, "--model", desk.terminal.script(*made_by()))
+    killed = desk.terminal.start(*words, before=os.setpgrp, **desk.variables)
+    place = desk.terminal.home / "data" / "environments" / "wrapped"
+    end = time.monotonic() + 30
+    while not (place.exists() and [*place.iterdir()]) and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert desk.library.list() == []
+    both = [desk.terminal.start(*words, **desk.variables) for _ in range(2)]
+    for one in map(ended, both):
+        assert (one.code, one.out) == (0, "0.82\n"), one.err
+    assert desk.library.flaws() == []
+    assert NAME in [tool.name for tool in desk.library.list()]
+    assert desk.run("run", NAME, '{"gauge": 18}').out == "1.27\n"
