@@ -11,7 +11,7 @@ from typing import Any, Literal
 from mcp_tools.checks.check import check
 from mcp_tools.checks.source import parameters
 from mcp_tools.environments.lock import PackageError, PackageIndexError
-from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, wheel_name
+from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of, wheel_name
 from mcp_tools.errors import LibraryError, ModelFixableError, UsageError
 from mcp_tools.exchange.candidates import Candidate
 from mcp_tools.exchange.local_code import verified_wheel
@@ -125,7 +125,8 @@ class Intake:
                 raise NotTakenError(error.message) from None
 
     def _notes(self, tool: Tool) -> list[str]:
-        notes = []
+        wrapped = filter(is_wrapped, tool.capabilities.packages)
+        notes = [f"brings code along, {label_of(one)}: {self._code.wheel(one)}" for one in wrapped]
         if lacking := self._not_allowed(tool.capabilities.packages):
             notes.append(f"first allow its packages: alita packages allow {shlex.join(lacking)}")
         return notes

@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import keyword
 import os
 import re
 import stat
@@ -37,6 +38,7 @@ _MOST_SEEN = 50_000
 DEEPEST = 12
 _LEFT_OUT = frozenset({"__pycache__", "node_modules", "tests", "test", "testing"})
 _NO_MODULES = _LEFT_OUT | {"docs", "doc", "examples", "scripts", "build", "dist", "benchmarks", "tools", "venv", "env"}
+_MOST_NAMED = 8
 _NO_MODULE_FILES = re.compile(r"(?:setup|conftest|noxfile|fabfile|tasks|test_.*|.*_test|_.*)\.py")
 _BUILT = (".so", ".pyd", ".dylib", ".dll", ".pyx", ".pxd", ".c", ".cc", ".cpp", ".rs", ".f90")
 _NAME = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)
@@ -94,7 +96,9 @@ def read_code(path: Path) -> LocalCode:
         if stat.S_ISLNK(found.st_mode):
             raise _refused(path, "it is a link, and none is followed: name the place that it leads to")
         if stat.S_ISREG(found.st_mode):
-            return _of_module(path)
+            if path.suffix != ".py":
+                raise _refused(path, "it is no Python file")
+            return _of(path, path.parent, path.name, {})
         if not stat.S_ISDIR(found.st_mode):
             raise _refused(path, "it is neither a file nor a folder")
         return _of_folder(path)
@@ -135,34 +139,48 @@ def _names(modules: tuple[str, ...]) -> set[str]:
     return {name for module in modules for name in (module, f"{module}.py") if _NAME.fullmatch(module)}
 
 
-def _of_module(path: Path) -> LocalCode:
-    if path.suffix != ".py":
-        raise _refused(path, "it is no Python file")
-    return _made(path, {path.name: read_small(path, LARGEST, follow=False)}, path.stem, {})
-
-
 def _of_folder(folder: Path) -> LocalCode:
-    if (folder / "__init__.py").is_file():  # a package itself
-        files = {f"{folder.name}/{name}": content for name, content in _read(folder, folder, folder.name).items()}
-        return _made(folder, files, folder.name, {})
-    project = _project(folder)
-    root = folder / "src" if _tops(folder / "src") else folder
+    if os.path.lexists(folder / "__init__.py"):  # a package itself
+        root = folder.parent
+        return _of(folder, root, folder.name, _project(root.parent if root.name == "src" else root))
+    project, root = _project(folder), folder / "src"
     tops = _tops(root)
-    files = {}
-    for top in tops:
-        if top.endswith(".py"):
-            files[top] = read_small(root / top, LARGEST, follow=False)
-        else:
-            files |= {f"{top}/{name}": content for name, content in _read(folder, root / top, top).items()}
-        _require_size(folder, files)
-    if not files:
+    if not tops:
+        root, tops = folder, _tops(folder)
+    if not tops:
         raise _refused(folder, "no Python package or module is in it, nor in its folder src")
-    named = re.sub(r"[-.]+", "_", str(project.get("name") or folder.name)).lower()
-    modules = [top.removesuffix(".py") for top in tops]
-    usual = import_name(str(project.get("name") or ""))
-    main = next((one for one in modules if one.lower() in (named, usual)), "")
-    size = {one: sum(name.split("/")[0].removesuffix(".py") == one for name in files) for one in modules}
-    return _made(folder, files, main or max(modules, key=lambda one: size[one]), project)
+    named = str(project.get("name") or folder.name)
+    usual = {re.sub(r"[-.]+", "_", named).lower(), import_name(named).lower()}
+    packages = [top for top in tops if not top.endswith(".py")]
+    main = next((top for top in tops if top.removesuffix(".py").lower() in usual), "")
+    main = main or next((some[0] for some in (tops, packages) if len(some) == 1), "")
+    if not main:
+        several = ", ".join(tops[:_MOST_NAMED]) + (" …" if len(tops) > _MOST_NAMED else "")
+        raise UsageError(f"{folder} holds several modules: {several}.", remedy=f"Name one: {root / tops[0]}")
+    return _of(folder, root, main, project)
+
+
+def _of(origin: Path, root: Path, main: str, project: Mapping[str, Any]) -> LocalCode:
+    """A module or package in a folder, with those next to it that it imports."""
+    files: Members = {}
+    imported: set[str] = set()
+    waiting, seen = [main], {main}
+    while waiting:
+        top = waiting.pop()
+        if (root / top).is_symlink():
+            raise _linked(origin, top)
+        new = {top: read_small(root / top, LARGEST, follow=False)} if top.endswith(".py") else _read(origin, root, top)
+        files |= new
+        _require_size(origin, files)
+        for name, content in new.items():
+            imported |= imported_modules(content.decode(errors="replace")) if name.endswith(".py") else set()
+        for module in sorted(imported - sys.stdlib_module_names):
+            places = {module: f"{module}/__init__.py", f"{module}.py": f"{module}.py"}
+            found = next((one for one, file in places.items() if os.path.lexists(root / file)), "")
+            if found and found not in seen:
+                seen.add(found)
+                waiting.append(found)
+    return _made(origin, files, main.removesuffix(".py"), project, imported)
 
 
 def _tops(root: Path) -> list[str]:
@@ -182,24 +200,22 @@ def _tops(root: Path) -> list[str]:
     return found
 
 
-def _read(origin: Path, package: Path, top: str) -> Members:
+def _read(origin: Path, root: Path, top: str) -> Members:
     """The files of a package; its tests, and what is hidden or compiled from Python, stay behind."""
     found: Members = {}
     seen = size = 0
-    for folder, folders, names, descriptor in os.fwalk(package, follow_symlinks=False):
-        below = os.path.relpath(folder, package)
-        above = "" if below == "." else f"{below}/"
+    for folder, folders, names, descriptor in os.fwalk(root / top, follow_symlinks=False):
+        above = f"{os.path.relpath(folder, root)}/"
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and not name.startswith("."))
         if linked := next((one for one in folders if Path(folder, one).is_symlink()), ""):
-            raise _linked(origin, f"{top}/{above}{linked}")
+            raise _linked(origin, f"{above}{linked}")
         seen += len(names) + len(folders)
         if seen > _MOST_SEEN:
             raise _refused(origin, f"{top} holds more than {_MOST_SEEN:,} files")
         for name in sorted(names):
             if name.startswith(".") or name.endswith((".pyc", ".pyo", ".pth")):
                 continue
-            content = _content(origin, f"{top}/{above}{name}", name, descriptor, MOST_BYTES - size)
-            found[f"{above}{name}"] = content
+            found[f"{above}{name}"] = content = _content(origin, f"{above}{name}", name, descriptor, MOST_BYTES - size)
             size += len(content)
             if len(found) > MOST_FILES:
                 raise _refused(origin, f"{top} holds more than {MOST_FILES:,} files")
@@ -231,16 +247,15 @@ def _content(origin: Path, shown: str, name: str, place: int, room: int) -> byte
     return content
 
 
-def _made(origin: Path, files: Members, main: str, project: Mapping[str, Any]) -> LocalCode:
-    _require_size(origin, files)
+def _made(origin: Path, files: Members, main: str, project: Mapping[str, Any], imported: set[str]) -> LocalCode:
     modules = sorted({name.partition("/")[0].removesuffix(".py") for name in files}, key=lambda one: (one != main, one))
     for module in modules:
-        if not _NAME.fullmatch(module):
+        if not _NAME.fullmatch(module) or keyword.iskeyword(module):
             raise _refused(origin, f"{one_line(module, 80)!r} cannot be imported: rename it")
         if module in _TAKEN:
             raise _refused(origin, f"{module} is the name of a module that Python or alita brings: rename it")
     name = DISTRIBUTIONS.get(main.lower(), re.sub(r"[-_.]+", "-", main.lower()).strip("-"))
-    requires = tuple(_requires(origin, project, files, modules))
+    requires = tuple(_requires(origin, project, imported.difference(modules)))
     code = LocalCode(name, _version(project), requires, tuple(modules), files)
     if len(code.wheel()) > LARGEST_WHEEL:
         raise _too_large(origin)
@@ -268,15 +283,14 @@ def _version(project: Mapping[str, Any]) -> str:
         return "0"
 
 
-def _requires(origin: Path, project: Mapping[str, Any], files: Members, modules: list[str]) -> Iterator[str]:
+def _requires(origin: Path, project: Mapping[str, Any], imported: set[str]) -> Iterator[str]:
     """The packages that some code names itself; without a list, the known ones that it imports."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     listed = project.get("dependencies")
     if not isinstance(listed, list):
-        sources = (content.decode(errors="replace") for name, content in files.items() if name.endswith(".py"))
-        imported = {one for source in sources for one in imported_modules(source)} - sys.stdlib_module_names
-        names = {DISTRIBUTIONS.get(one.lower(), one.lower().replace("_", "-")) for one in imported.difference(modules)}
+        others = imported - sys.stdlib_module_names
+        names = {DISTRIBUTIONS.get(one.lower(), one.lower().replace("_", "-")) for one in others}
         yield from sorted(names & known_packages())
         return
     for text in listed:

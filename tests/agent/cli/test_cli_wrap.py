@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mcp_tools.exchange.local_code import read_code
 from mcp_tools.library.library import Library
 from support.command import Ended, Terminal, ended
 from support.gauge import CODE, FILES, NAME, TASK, made_by, write_repository
@@ -51,7 +52,7 @@ def desk(terminal: Terminal, tmp_path: Path) -> Desk:
 def test_a_repository_becomes_a_tool_that_runs_without_it(desk: Desk) -> None:
     made = desk.wrap("./needles")
     assert (made.code, made.out) == (0, "0.82\n"), made.err
-    assert re.search(r"Wrapping needles: gauge 0\.3\.1 / [0-9a-f]{32}, 4 files\.", made.err)
+    assert re.search(r"Wrapping needles: gauge 0\.3\.1 / [0-9a-f]{32}, 4 files of gauge\.", made.err)
     assert f"New: {NAME}." in made.err
     shutil.rmtree(desk.repository)
     shown = desk.run("show", NAME)
@@ -140,11 +141,22 @@ def test_an_export_takes_the_code_along_and_runs_elsewhere(desk: Desk, tmp_path:
         assert "is made around your own code gauge 0.3.1 /" in refused.err
         assert "Export it as a zip or a folder" in refused.err
         assert not (desk.terminal.here / target).exists()
+    (wheel,) = (desk.terminal.here / "folder" / "wrapped").iterdir()
+    whole = wheel.read_bytes()
+    write_repository(desk.repository, **{"src/gauge/_rounding.py": "def rounded(number):\n    return 0\n"})
+    wheel.write_bytes(read_code(desk.repository).wheel())
+    victim = Desk(Terminal(tmp_path / "victim"), tmp_path / "wheels")
+    refused = victim.run("import", str(desk.terminal.here / "folder"))
+    assert refused.code == 1
+    assert "cannot be wrapped: it is not a wheel that alita made" in refused.out + refused.err
+    assert victim.library.list() == []
+    wheel.write_bytes(whole)
     for place in ("tools.zip", "folder"):
         other = Desk(Terminal(tmp_path / place.partition(".")[0]), tmp_path / "wheels")
         taken = other.run("import", str(desk.terminal.here / place))
         assert taken.code == 0, taken.err
         assert "Drafts are used once you approve them" in taken.err
+        assert "brings code along, gauge 0.3.1 /" in taken.out
         assert other.run("approve", NAME).code == 0
         assert other.run("run", NAME, '{"gauge": 21}').out == "0.82\n"
         shutil.rmtree(other.terminal.home / "data" / "environments")

@@ -50,8 +50,9 @@ def test_a_repository_brings_its_modules_and_their_data_alone(tmp_path: Path) ->
         ({"pkg/__init__.py": "", "pkg/a/b.py": "import numpy, attr_x\n"}, "pkg", "pkg", "0", ("numpy",), ("pkg",)),
         (
             {
-                "core/__init__.py": "",
-                "helper.py": "",
+                "core/__init__.py": "import helper",
+                "helper.py": "import six",
+                "other.py": "",
                 "setup.py": "",
                 "test_a.py": "",
                 "docs/conf.py": "",
@@ -60,7 +61,7 @@ def test_a_repository_brings_its_modules_and_their_data_alone(tmp_path: Path) ->
             "",
             "core",
             "0",
-            (),
+            ("six",),
             ("core", "helper"),
         ),
         (
@@ -75,7 +76,7 @@ def test_a_repository_brings_its_modules_and_their_data_alone(tmp_path: Path) ->
             "my-tool",
             "2.0b0",
             ("six>=1", "requests[socks]~=2.0"),
-            ("my_tool", "other"),
+            ("my_tool",),
         ),
         ({"stdnum/__init__.py": ""}, "stdnum", "python-stdnum", "0", (), ("stdnum",)),
     ],
@@ -99,6 +100,17 @@ def test_name_version_and_needs_are_read_from_the_files(
 def linked(folder: Path) -> None:
     (folder / "pyproject.toml").unlink()
     (folder / "pyproject.toml").symlink_to("/etc/passwd")
+
+
+def shadowing(folder: Path) -> None:
+    write(folder, "src/numpy/__init__.py")
+    write(folder, "src/gauge/more.py", "import numpy\n")
+
+
+def ambiguous(folder: Path) -> None:
+    (folder / "src").rename(folder / "other")
+    for name in ("one.py", "two.py"):
+        write(folder, name)
 
 
 def large(folder: Path) -> None:
@@ -137,8 +149,9 @@ def many(folder: Path) -> None:
         (lambda here: write(here, "pyproject.toml", '[project]\ndependencies=["-r x"]'), "its dependency '-r x'"),
         (lambda here: write(here, "pyproject.toml", "[project]\ndependencies=[[1]]"), "its dependency '[1]'"),
         (linked, "is a link"),
-        (lambda here: write(here, "src/json.py"), "json is the name of a module that Python or alita brings"),
-        (lambda here: write(here, "src/numpy/__init__.py"), "numpy is the name of a module"),
+        (shadowing, "numpy is the name of a module that Python or alita brings"),
+        (lambda here: write(here, "src/gauge/a.py", "import near") and (here / "src/near.py").symlink_to("x"), "link"),
+        (ambiguous, "holds several modules: one.py, two.py"),
         (lambda here: (here / "src/gauge/needle.py").chmod(0), "Permission denied"),
         (large, "take more than 16 MB"),
         (enormous, "video.bin has 2,000,000,000 bytes"),
@@ -162,6 +175,7 @@ def test_what_is_no_plain_python_is_refused_with_the_reason(
     [
         ("empty", "no Python package or module is in it"),
         ("note.txt", "it is no Python file"),
+        ("try.py", "'try' cannot be imported"),
         ("a-b.py", "'a-b' cannot be imported"),
         ("linked", "it is a link"),
         ("pipe", "neither a file nor a folder"),
@@ -171,7 +185,7 @@ def test_what_is_no_plain_python_is_refused_with_the_reason(
 )
 def test_a_path_that_is_no_code_is_refused(tmp_path: Path, name: str, said: str) -> None:
     write(tmp_path, "empty/README.md")
-    for file in ("note.txt", "a-b.py", "os.py"):
+    for file in ("note.txt", "a-b.py", "os.py", "try.py"):
         write(tmp_path, file)
     (tmp_path / "linked").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe")

@@ -123,5 +123,5 @@ def wrapped(what: str, settings: Settings) -> tuple[str, str]:
     code = read_code(path)
     environments.wrapped.keep(code.requirement, code.wheel())
     needs = f", which needs {', '.join(code.requires)}" if code.requires else ""
-    count = count_of(len(code.files), "file")
+    count = f"{count_of(len(code.files), 'file')} of {', '.join(code.modules)}"
     return code.requirement, f"Wrapping {one_line(str(path))}: {label_of(code.requirement)}, {count}{needs}."
