@@ -41,7 +41,7 @@ _NO_MODULES = _LEFT_OUT | {"docs", "doc", "examples", "scripts", "build", "dist"
 _MOST_NAMED = 8
 _NO_MODULE_FILES = re.compile(r"(?:setup|conftest|noxfile|fabfile|tasks|test_.*|.*_test|_.*)\.py")
 _BUILT = (".so", ".pyd", ".dylib", ".dll", ".pyx", ".pxd", ".c", ".cc", ".cpp", ".rs", ".f90")
-_NAME = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _TAKEN = sys.stdlib_module_names | {*map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
 
 
@@ -90,7 +90,7 @@ def read_code(path: Path) -> LocalCode:
     Raises:
         UsageError: It is not there, is no pure Python, is too large, or holds links.
     """
-    path = path.absolute()
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - `..` must have a name
     try:
         found = path.lstat()
         if stat.S_ISLNK(found.st_mode):
@@ -98,7 +98,7 @@ def read_code(path: Path) -> LocalCode:
         if stat.S_ISREG(found.st_mode):
             if path.suffix != ".py":
                 raise _refused(path, "it is no Python file")
-            return _of(path, path.parent, path.name, {})
+            return _of_folder(path.parent) if path.name == "__init__.py" else _of(path, path.parent, path.name, {})
         if not stat.S_ISDIR(found.st_mode):
             raise _refused(path, "it is neither a file nor a folder")
         return _of_folder(path)

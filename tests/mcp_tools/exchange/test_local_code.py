@@ -78,9 +78,11 @@ def test_a_repository_brings_its_modules_and_their_data_alone(tmp_path: Path) ->
             ("six>=1", "requests[socks]~=2.0"),
             ("my_tool",),
         ),
+        ({"pkg/__init__.py": "import _near", "_near.py": ""}, "pkg/x/..", "pkg", "0", (), ("pkg", "_near")),
+        ({"pkg/__init__.py": ""}, "pkg/__init__.py", "pkg", "0", (), ("pkg",)),
         ({"stdnum/__init__.py": ""}, "stdnum", "python-stdnum", "0", (), ("stdnum",)),
     ],
-    ids=["module", "package", "flat", "project", "known module"],
+    ids=["module", "package", "flat", "project", "dots", "init", "known module"],
 )
 def test_name_version_and_needs_are_read_from_the_files(
     tmp_path: Path,
