@@ -17,6 +17,7 @@ from agent.budget import Budget, RunLimits
 from agent.chat import Chat
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import (
+    AROUND,
     COPY,
     EARLIER,
     FOLDER,
@@ -33,9 +34,9 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError, UsageError
+from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.models.protocol import FIRST_LISTED, Role, Usage
+from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, usable
 from agent.resources import Resources
@@ -58,7 +59,7 @@ from agent.store.runs import (
 )
 from agent.store.signature import Signer
 from agent.store.transcripts import transcript_of
-from agent.strategy import is_small
+from agent.strategy import WRAPPING, require_large
 from agent.user_files import require_readable
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ class Alita:
         on_event: Listener | None = None,
         conversation: Conversation | None = None,
         wish: Wish = "answer",
+        around: str = "",
         schema: dict[str, Any] | None = None,
         rules: str = "",
         folder: FolderGrant | None = None,
@@ -205,6 +207,7 @@ class Alita:
                 folded into its summary; nothing is added to it.
             wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
+            around: The package that such a tool is to be made around, as a requirement.
             schema: JSON Schema, draft 2020-12, that the answer's text must fit as JSON; one that does not is none.
             rules: Of a benchmark, for the form of the answer; the small strategy does not read them.
             folder: A folder that programs may read, or whose copy they may change. Later questions of the conversation
@@ -221,6 +224,7 @@ class Alita:
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
+        purpose = self._purpose(wish, around)
         place = await asyncio.to_thread(self._folder_for, folder, conversation)
         is_plain = wish == "answer" and not files and not schema and not place
         if is_plain and (exact := compute(question)) is not None:
@@ -241,10 +245,14 @@ class Alita:
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | places_of(self.settings) | follows | place
-        if wish != "answer":
-            told[WISH] = wish
-        if self.settings.use_cache and not follows and not place and (earlier := self._programs.get(question)):
+        told = configuration | places_of(self.settings) | follows | place | purpose
+        if (
+            self.settings.use_cache
+            and not around
+            and not follows
+            and not place
+            and (earlier := self._programs.get(question))
+        ):
             told[EARLIER] = earlier
         # Syncing and removing take time, in which other questions of this process go on.
         if removed := await asyncio.to_thread(prune_daily, self.settings):
@@ -298,15 +306,24 @@ class Alita:
             return {FOLDER: "", COPY: ""}
         from agent.material.folder import checked_folder, measure
 
-        own, model = self.settings, self.settings.models_for(Role.COORDINATOR)[0]
-        if is_small(model, own.strategy_of(model)):
-            raise UsageError(f"{model} cannot work with a folder.", remedy="Choose a larger model: -m NAME")
+        own = self.settings
+        require_large(own, "work with a folder")
         root = checked_folder(folder.path, (own.data_dir, own.cache_dir, own.runs_dir, own.config_dir))
         if before.get(FOLDER) == str(root) and bool(before[COPY]) == folder.writes:
             return before
         if folder.writes:
             measure(root)
         return {FOLDER: str(root), COPY: NEW_COPY if folder.writes else ""}
+
+    def _purpose(self, wish: Wish, around: str) -> dict[str, str]:
+        """What a run is for, in its configuration.
+
+        Raises:
+            UsageError: The model is too small for it.
+        """
+        if around:
+            require_large(self.settings, WRAPPING)
+        return ({WISH: wish} if wish != "answer" else {}) | ({AROUND: around} if around else {})
 
     def folder_of(self, conversation: Conversation) -> FolderGrant | None:
         """Return the folder that programs of a conversation have."""

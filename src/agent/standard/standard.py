@@ -257,7 +257,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
     message = completion.as_message()
     if not completion.tool_calls:
         text, is_cut = completion.text.strip(), completion.finish == "length"
-        if text and not is_cut and state.get("wish") != "create":
+        if text and not is_cut and (state.get("wish") != "create" or "wraps" in state):
             return NextActions([Decision("answer", answer=text)], replies)
         remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
         return NextActions([], [*replies, Reply(message=message, refused={}, remark=remark)])

@@ -44,7 +44,7 @@ from mcp_tools.library.arguments import validate_result
 from mcp_tools.library.tool_files import renamed
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
-from mcp_tools.tool import ALIASES, Tool
+from mcp_tools.tool import ALIASES, WRAPS, Tool
 
 _CRASHES_TOLD = 3
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
@@ -108,6 +108,8 @@ async def prove(
         problems.append(f"no schema could be derived: {tool.message}")
     else:
         problems += misfits(tool, arguments)
+        if (wraps := proposal.wraps) and wraps.requirement not in tool.capabilities.packages:
+            problems.append(f"it does not import {wraps.label}, which it is to be made around")
     if first.problem is not None:
         failure = f"{function.spec.name} fails with the question's own arguments: {first.problem.message}"
         problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
@@ -204,6 +206,7 @@ async def _proved(
         "asked": None if proposal.files else remembered(proposal.question, draft.arguments, final),
         "tests": [test.as_json() for test in suite],
         **({EXCHANGES: [*runner.exchanges]} if runner.exchanges else {}),
+        **({WRAPS: proposal.wraps.label} if proposal.wraps else {}),
         "evidence": {
             "tests": len(suite),
             "runs": runner.runs,

@@ -24,8 +24,11 @@ FORMAT = "alita-tools"
 
 
 def flat(parcels: Sequence[Parcel], target: str) -> Members:
-    """Two files for each tool, side by side."""
-    return {f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))}
+    """Two files for each tool, side by side, and the code that tools are made around."""
+    pairs = {
+        f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))
+    }
+    return pairs | {name: wheel for one in parcels for name, wheel in one.wheels.items()}
 
 
 def archived(parcels: Sequence[Parcel], target: str) -> Members:

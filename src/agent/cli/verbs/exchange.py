@@ -118,7 +118,7 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
         whole = library.list()
         names = [tool.name for tool in whole if not is_runnable or tool.status is Status.VERIFIED]
         flawed |= {tool.name: "it is a draft" for tool in whole if tool.name not in names}
-    parcels = packed(library, names, private=private)
+    parcels = packed(library, names, environments_of(settings, print_note).wrapped, private=private)
     export(parcels, wanted, to, private=private)
     lock = exits.run(_locked(settings, to.absolute())) if wanted == "server" else ""
     warnings = [f"{one.name}: {text}" for one in parcels for text in one.remarks]
@@ -171,6 +171,7 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
             origin,
             open_sandbox=sandbox,
             not_allowed=lambda packages: _not_allowed(environments, packages),
+            code=environments.wrapped,
             replace=replace,
         )
         return [await intake.take(one) for one in order(found)]
@@ -182,7 +183,7 @@ def _not_allowed(environments: Environments, packages: Sequence[str]) -> list[st
     from mcp_tools.environments.lock import PackageError, normalised
 
     allowed, found = {*environments.allowed}, []
-    for package in packages:
+    for package in environments.fetched(packages):
         try:
             is_allowed = is_provided(package) or Requirement(normalised(package)).name in allowed
         except (PackageError, InvalidRequirement):

@@ -27,7 +27,8 @@ from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, Usage
 from mcp_tools.library.dependencies import Needs, module_names
 from mcp_tools.library.library import Library
 from mcp_tools.small_files import RECORD, read_small
-from mcp_tools.tool import Tool
+from mcp_tools.text import one_line
+from mcp_tools.tool import WRAPS, Tool
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -242,9 +243,11 @@ class _Desk:
             print_note(
                 f"  {'its file':<10}  says of its proof: {', '.join(f'{key} {n}' for key, n in numbers.items())}"
             )
-        found: Form = {}
+        if wraps := tool.provenance.get(WRAPS):
+            print_note(f"  {'wraps':<10}  {escaped(one_line(str(wraps), 200))}")
+        found: Form = {"wraps": wraps} if wraps else {}
         if mutants and not seen.obstacles:
-            found = {"mutants": await self._mutants(tool)}
+            found["mutants"] = await self._mutants(tool)
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(stats.failures.items()))
         told = f"{stats.calls} in {stats.questions} questions, {stats.successes} succeeded, {stats.refused} refused"
         print_note(f"  {'calls':<10}  {told}{f', failed: {counted}' if counted else ''}")
