@@ -64,11 +64,10 @@ class Parcel:
     @property
     def remarks(self) -> list[str]:
         """The remarks that the user should read before it leaves the machine."""
-        told = [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
         found = {*_HOMES.findall(f"{self.source.decode()}\n{self.document.decode()}")}
         home = str(Path.home())
         found |= {home} if len(home) > 1 and home.encode() in self.source + self.document else set()
-        told += [f"takes along the code of {label_of(one)}" for one in self.wrapped]
+        told = [f"takes along the code of {label_of(one)}" for one in self.wrapped]
         return told + [f"names a folder of this machine: {', '.join(sorted(found))}"] * bool(found)
 
     @property

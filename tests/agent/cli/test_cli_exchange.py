@@ -131,6 +131,19 @@ def test_an_imported_tool_is_approved_by_its_tests(library: Library, alita: Run,
     assert (done.code, done.out) == (0, "Approved triangle_number.\nApproved sum_of_triangles.\n")
 
 
+def test_the_tools_that_come_with_alita_are_imported_as_drafts_and_approved(alita: Run, terminal: Terminal) -> None:
+    """A folder of the same name is another thing: it is named by its path."""
+    (terminal.here / "starter").mkdir()
+    done = alita("import", "starter", "--json")
+    assert done.code == 0, done.out
+    assert {one["verdict"] for one in json.loads(done.out)["tools"]} == {"imported"}
+    listed = alita("list")
+    assert "tools are not served to MCP clients: it was never approved here\n  alita tools approve --all" in listed.err
+    assert alita("approve", "convert_roman_numeral").code == 0
+    assert "convert_roman_numeral" in alita("search", "what year is MCMXCIV").out
+    assert alita("import", "./starter").code == 2
+
+
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_private_stays_here_and_is_told(alita: Run, terminal: Terminal, form: str) -> None:

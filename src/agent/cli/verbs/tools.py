@@ -6,6 +6,8 @@ import contextlib
 import json
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import partial
@@ -40,6 +42,7 @@ from mcp_tools.errors import (
 )
 from mcp_tools.header import declared
 from mcp_tools.hosts import HostError, read_host
+from mcp_tools.library.approvals import Withheld
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
@@ -54,6 +57,8 @@ if TYPE_CHECKING:
 
 
 app = options.App("The library of created tools.")
+_MOST_NOTES = 3
+"""More tools that are withheld for one reason are counted, not named."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
 NameOrFile = Annotated[
@@ -72,8 +77,22 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
     form = [{**_brief(tool), "status": status[tool.name], "withheld": reasons.get(tool.name)} for tool in tools]
     marks = [f"{status[tool.name]}{', withheld' if tool.name in withheld else ''}" for tool in tools]
     rows = [(t.name, mark, one_line(t.description, 80)) for t, mark in zip(tools, marks, strict=True)]
-    notes = [f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}" for one in withheld.values()]
+    notes = _about_withheld(list(withheld.values()))
     return listing(form, rows, f"No tools are in {library.folder} yet." if not notes else "", notes)
+
+
+def _about_withheld(withheld: Sequence[Withheld]) -> list[str]:
+    """A note for each tool, or one for many with the same reason."""
+    notes: list[str] = []
+    by_reason: dict[str, list[Withheld]] = defaultdict(list)
+    for one in withheld:
+        by_reason[one.reason].append(one)
+    for reason, those in by_reason.items():
+        if len(those) > _MOST_NOTES and all("--all" in one.remedy for one in those):
+            notes.append(f"{len(those)} tools are not served to MCP clients: {reason}\n  alita tools approve --all")
+        else:
+            notes += [f"{one.name} is not served to MCP clients: {reason}\n  {one.remedy}" for one in those]
+    return notes
 
 
 @app.command()
