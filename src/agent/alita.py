@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,7 +35,7 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError
+from agent.errors import RunError, SettingsError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
@@ -65,6 +66,7 @@ from agent.user_files import require_readable
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
+    from agent.recorders.telemetry import Telemetry
 
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
@@ -102,6 +104,7 @@ class Alita:
         self._own_runs: OwnRuns = beside._own_runs if beside else OwnRuns(settings)
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
+        self._telemetry: Telemetry | None = None
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
@@ -435,6 +438,7 @@ class Alita:
         transcript: Transcript | None = None,
     ) -> Answer:
         self._is_logged = live
+        self._telemetry = self._telemetry or self._new_telemetry()
         if live or run.answer is None:
             budget = Budget(RunLimits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
         else:  # a replay ends where the run ended
@@ -468,6 +472,8 @@ class Alita:
         except BaseException as error:
             if live:
                 self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
+            if live and self._telemetry is not None:
+                self._telemetry.fail(type(error).__name__)
             raise
         finally:
             self._is_logged = True
@@ -501,6 +507,20 @@ class Alita:
             self._listener(clean)
             if self._is_logged:
                 self._tell_once(self._log.write(clean))
+                if self._telemetry is not None:
+                    self._telemetry.add(clean)
+
+    def _new_telemetry(self) -> Telemetry | None:
+        """What sends traces, if the environment names a collector; without it, nothing is imported."""
+        if not any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
+            return None
+        from agent.recorders import telemetry
+
+        try:
+            return telemetry.Telemetry() if telemetry.is_wanted() else None
+        except SettingsError as error:
+            self._tell(Warned(f"No traces are sent: {error.message} {error.remedy}"))
+            return None
 
     def _tell_once(self, problem: str) -> None:
         if problem:
