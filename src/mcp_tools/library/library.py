@@ -176,10 +176,11 @@ class Library:
             with contextlib.suppress(LibraryError):
                 self._put_approval(tool, before)
 
-    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
+    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None, *, is_of_a_person: bool = False) -> None:
         """Approves a tool; what was counted for another version, or before a quarantine, no longer counts for it."""
         known = self.approvals.read().by_name.get(tool.name)
-        self.approvals.put(tool.name, ApprovedHashes.of(tool), before=before)
+        approval = replace(ApprovedHashes.of(tool), person="yes" if is_of_a_person else "")
+        self.approvals.put(tool.name, approval, before=before)
         if known is None or known.source != tool.source_hash or known.quarantined:
             self._calls.renew(tool.name)
 
@@ -270,7 +271,7 @@ class Library:
             files.writing(self.folder),
         ):  # a folder that is only read has no versions
             files.keep_version(self.folder, name)
-        self._put_approval(whole.tool)
+        self._put_approval(whole.tool, is_of_a_person=True)
         return whole.tool
 
     def served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:
