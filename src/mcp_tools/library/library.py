@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -221,13 +221,13 @@ class Library:
             with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
                 self.approvals.drop(name)
 
-    def require_unimported(self, name: str) -> None:
-        """Nothing, if no tool imports this one.
+    def require_unimported(self, name: str, *, besides: Container[str] = ()) -> None:
+        """Nothing, if no tool imports this one, besides those that are named.
 
         Raises:
             LibraryError: One does.
         """
-        if importing := self._importing(name):
+        if importing := [other for other in self._importing(name) if other not in besides]:
             listed = ", ".join(importing)
             raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
 
