@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_MISFITS = 2_000
 """Misfits that are looked for in one value."""
-_MOST_REFERENCES = 20_000
+_MOST_REFERENCES = 5_000
 """References that are followed for one value."""
 _COMPARED = 50
 """Items that jsonschema itself compares with each other: it takes the square of the time."""
