@@ -83,12 +83,13 @@ async def prove(
     Returns:
         The tool as it is kept, or an equivalent one of the library; else the result, with the reason why none is kept.
     """
-    report = check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None)
+    may, code = proposal.capabilities, proposal.code
+    report = await asyncio.to_thread(check, code, capabilities=may, function=proposal.name or None)
     tell(report)
     findings = [*map(str, report.findings)]
     function = None
     if _UNREADABLE.isdisjoint(finding.rule for finding in report.findings):
-        function = read_function(proposal.code, proposal.name, proposal.capabilities)
+        function = await asyncio.to_thread(read_function, code, proposal.name, may)
     if function is None:
         return Creation(proposal.arguments, None, "not_kept", _listed(findings))
 

@@ -14,7 +14,7 @@ from agent.cli.options import opt
 from agent.cli.output import Result, print_note
 from agent.cli.verbs.completion import tool_names
 from agent.resources import environments_of, open_for
-from mcp_tools.errors import AlitaError, UsageError
+from mcp_tools.errors import AlitaError, LibraryError, UsageError
 from mcp_tools.exchange import STARTER, STARTER_FOLDER
 from mcp_tools.library.library import Library
 from mcp_tools.packages import is_provided
@@ -170,7 +170,7 @@ async def _locked(settings: Settings, file: Path) -> str:
 
 
 async def _take_all(settings: Settings, found: Sequence[Any], origin: str, replace: bool) -> list[Taken]:
-    from mcp_tools.exchange.intake import Intake, order
+    from mcp_tools.exchange.intake import Intake, Taken, order
 
     environments = environments_of(settings, print_note)
     async with AsyncExitStack() as stack:
@@ -190,7 +190,13 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
             code=environments.wrapped,
             replace=replace,
         )
-        return [await intake.take(one) for one in order(found)]
+        taken = []
+        for one in order(found):
+            try:
+                taken.append(await intake.take(one))
+            except LibraryError as error:  # such as a full disk: what came before is told all the same
+                taken.append(Taken(one.name, "refused", error.message, error.remedy))
+        return taken
 
 
 def _not_allowed(environments: Environments, packages: Sequence[str]) -> list[str]:
