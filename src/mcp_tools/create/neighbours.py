@@ -89,13 +89,11 @@ async def look_around(
 
 def _tests_of(tool: Tool) -> list[Test]:
     """The stored tests of a tool, as far as they can be read."""
-    found = []
-    for test in tool.provenance.get("tests") or []:
-        if isinstance(test, dict) and isinstance(test.get("arguments"), dict):
-            known = {key: test[key] for key in ("raises", "because", "files") if key in test}
-            origin = test.get("origin", "examiner")
-            found.append(Test(test["arguments"], test.get("expected"), origin, **known))
-    return found
+    return [
+        Test.from_json(test)
+        for test in tool.provenance.get("tests") or []
+        if isinstance(test, dict) and isinstance(test.get("arguments"), dict)
+    ]
 
 
 async def _failed(tests: Sequence[Test], tool: Tool, draft: Draft, runner: ProposalRunner) -> str:

@@ -41,6 +41,10 @@ class ClientExaminer:
         """The examples."""
         return [*self._tests]
 
+    def unread(self, definition: str) -> list[str]:
+        """None: examples have one form."""
+        return []
+
     def reference(self, definition: str) -> str:
         """None: a client gives no slow version."""
         return ""
