@@ -116,6 +116,7 @@ async def _kept(call: _Call, printed: str, question: str, context: Context) -> U
             name=call.name,
             run_id=context.run_id,
             model=context.models.for_role(Role.WRITER).name,
+            mends=False,
         ),
         examiner=SecondImplementation(context, call.arguments),
         sandbox=context.sandbox,

@@ -78,6 +78,8 @@ class Proposal:
     """The tools that the code imports, as its capabilities declare them."""
     compared: tuple[TrialCall, ...] = ()
     """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
+    mends: bool = True
+    """Whether other code under the name of a tool is a better version of it, although no result differs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from mcp_tools.tool import ALIASES, Json, Status, Tool
 
 if TYPE_CHECKING:
     from mcp_tools.create.interfaces import Proposal, Test
-    from mcp_tools.library.library import Offer
+    from mcp_tools.library.library import Library, Offer
 
 CLIENT = "client "
 """Before the name of a client, where a record names the examiner of a tool."""
@@ -143,6 +143,14 @@ class ForgeStore:
 
 def _is_of_a_client(tool: Tool) -> bool:
     return str(tool.provenance.get("examiner", "")).startswith(CLIENT)
+
+
+def is_of_a_client(library: Library, name: str) -> bool:
+    """True if a tool of this name was tested by a client alone."""
+    try:
+        return _is_of_a_client(library.get(name))
+    except (UnknownToolError, LibraryError):
+        return False
 
 
 def client_name(call: ClientCall) -> str:

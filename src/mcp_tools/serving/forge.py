@@ -28,6 +28,7 @@ from mcp_tools.serving.client_proof import (
     beyond_a_client,
     client_name,
     function_of,
+    is_of_a_client,
     tests_of,
 )
 from mcp_tools.serving.file_access import can_ask, elicited
@@ -198,6 +199,7 @@ class Forge:
             model=who,
             capabilities=replace(wanted, tools=tuple(names)),
             needs=await needs_of(names, found),
+            mends=is_of_a_client(self._catalogue.library, function_of(code, name)),
         )
 
     async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:
