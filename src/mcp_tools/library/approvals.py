@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,8 @@ class _Content(BaseModel):
     version: Literal[1]
     libraries: dict[str, Any]
     """By the path of each one's folder: what it holds of each tool."""
+    drafts: dict[str, dict[str, str]] = {}
+    """By the same path: the hashes of the sources that alita itself wrote and kept as drafts, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,23 @@ class Approvals:
 
         self._change(change)
 
+    def put_draft(self, name: str, source: str) -> None:
+        """Remembers that alita itself wrote the draft whose source has this hash.
+
+        Raises:
+            LibraryError: The file cannot be written.
+        """
+        with self._changing() as content:
+            content.drafts.setdefault(self._key, {})[name] = source
+
+    def is_own_draft(self, name: str, source: str) -> bool:
+        """Whether alita itself wrote this source on this machine, and nobody ever approved a tool of this name."""
+        try:
+            drafted = self._file.read().drafts.get(self._key, {}).get(name)
+        except (OSError, ValueError):
+            return False
+        return drafted == source and name not in self.read().by_name
+
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
         """Whether this very version of a tool is, or was, approved on this machine, and not quarantined."""
         return any(not one.quarantined and not one.differences(now) for one in self._all_of(name))
@@ -231,9 +250,14 @@ class Approvals:
         return entries
 
     def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
+        with self._changing() as content:
+            change(self._entries(content))
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[_Content]:
         remedy = "make space, or make the file and its folder readable and writable"
         with told(self.path, f"the approvals in {self.path}", remedy), self._file.changing() as content:
-            change(self._entries(content))
+            yield content
 
 
 _BEFORE = "before"
