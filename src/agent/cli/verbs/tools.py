@@ -260,6 +260,7 @@ def create(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     model: options.Model = None,
+    base_url: options.BaseUrl = None,
     max_steps: options.MaxSteps = None,
     max_seconds: options.MaxSeconds = None,
     max_cost: options.MaxCost = None,
