@@ -41,7 +41,8 @@ _RAISED = re.compile(r"error|(?:raises? )?[A-Za-z_.]*(?:Error|Exception)\b(?:[:(
 """Ways of saying that arguments are refused."""
 _ABOUT_FILES = (
     "Each test brings its own small ones in `files`; where an argument is a path, write the file's name. "
-    "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name."
+    "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name. "
+    "The text of a .zip file is JSON: the text of each member by its name."
 )
 _TEXT: Json = {"type": "string"}
 
