@@ -252,7 +252,8 @@ def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
             continue
         flags += _errors(found)
         if warnings:
-            text = found.text[:_LONGEST_TEXT].replace("_", " " if found.is_key else "_")
+            text = found.text[:_LONGEST_TEXT]
+            text = text.replace("_", " ") if found.is_key or " " not in text else text  # a name may speak, too
             flags += [flag(rule, found.where, f"it says {_shown(p)}") for rule, p in _suspicious_phrases(text)]
         total += len(found.text)
         if total > _LONGEST_ALTOGETHER:

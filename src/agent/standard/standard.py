@@ -260,7 +260,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
     message = completion.as_message()
     if not completion.tool_calls:
         text, is_cut = completion.text.strip(), completion.finish == "length"
-        if text and not is_cut and state.get("wish") != "create":
+        if text and not is_cut and (state.get("wish") != "create" or "wraps" in state):
             return NextActions([Decision("answer", answer=text)], replies)
         if text and not is_cut and any(step["action"] == "create_tool" for step in state.get("steps", [])):
             return NextActions([Decision("answer", f"{_GIVES_UP}: {one_line(text, 300)}")], replies)

@@ -49,6 +49,16 @@ class ToolStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Wrapping:
+    """A package that a tool is to be made around."""
+
+    requirement: str
+    """The package as the tool declares it."""
+    label: str
+    """Its name and version; of the user's own code also its hash."""
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """Code that is to answer a question and to be kept for others of its kind."""
 
@@ -76,6 +86,8 @@ class Proposal:
     capabilities: Capabilities = field(default_factory=Capabilities)
     needs: Needs = field(default_factory=Needs)
     """The tools that the code imports, as its capabilities declare them."""
+    wraps: Wrapping | None = None
+    """The package that the code must import."""
     compared: tuple[TrialCall, ...] = ()
     """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
     mends: bool = True

@@ -9,7 +9,7 @@ from itertools import islice, permutations
 from typing import Literal, NamedTuple
 
 from mcp_tools.create.examiner import failure_text, passes
-from mcp_tools.create.interfaces import Test, ToolStore, TrialCall
+from mcp_tools.create.interfaces import Test, ToolStore, TrialCall, Wrapping
 from mcp_tools.create.proposal_runner import ProposalRunner, is_unrecorded, misfits
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Draft
@@ -17,7 +17,7 @@ from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.header import with_header
 from mcp_tools.hosts import EXCHANGES, recorded
 from mcp_tools.library.dependencies import Needs, needs_of
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 _NEIGHBOURS = 6
 _SMALL_LIBRARY = 8
@@ -75,16 +75,20 @@ async def look_around(
         is_own = tool.name == draft.tool.name
         relation, reason = await _relation(tool, draft, calls, runner, needs, exactly=is_own)
         mends = is_own and runner.proposal.mends and _source_of(draft) not in (tool.source, _source_of(tool))
-        if relation == "same" and not mends:
+        is_same = relation == "same" and is_around(tool, runner.proposal.wraps)
+        if is_same and not mends:
             return Neighbours(same=tool, rejected=rejected)
         tests = _tests_of(tool)
         if tool.name in imported:
             failure = "this code imports it; a better version holds what it needs"
         else:
-            failure = await _failed(tests, tool, draft, runner) if is_named or relation == "wider" else "-"
+            replaces = (
+                is_named or relation == "wider" or (relation == "same" and _is_older(tool, runner.proposal.wraps))
+            )
+            failure = await _failed(tests, tool, draft, runner) if replaces else "-"
         if not failure:
             return Neighbours(older=tool, tests=tests, rejected=rejected)
-        if relation == "same":
+        if is_same:
             return Neighbours(same=tool, rejected=rejected)
         if is_named:
             apart = f"{tool.name} stays as it is: {failure}"[:_LONGEST_REASON]
@@ -96,6 +100,17 @@ def _source_of(known: Tool | Draft) -> str:
     """The source of a tool as it is kept."""
     tool = known if isinstance(known, Tool) else known.tool
     return with_header(tool.source, tool.capabilities)
+
+
+def is_around(tool: Tool, wraps: Wrapping | None) -> bool:
+    """True if a tool is made around a package, in this version; True for each tool if there is none."""
+    return wraps is None or (wraps.requirement in tool.capabilities.packages and tool.provenance.get(WRAPS) is not None)
+
+
+def _is_older(tool: Tool, wraps: Wrapping | None) -> bool:
+    """True if a tool is made around another version of a package."""
+    label = str(tool.provenance.get(WRAPS, ""))
+    return wraps is not None and label.partition(" ")[0] == wraps.label.partition(" ")[0]
 
 
 def _tests_of(tool: Tool) -> list[Test]:

@@ -149,7 +149,7 @@ class ProposalRunner:
         if len(new) > 1 and self._seconds <= _TRIAL_SECONDS:
             found = await self.run_each(tool.source, tool.name, [call.arguments for call in new.values()])
             for call, outcome in zip(new.values(), found, strict=True):
-                if outcome is not None:
+                if outcome is not None and not _is_late(outcome):
                     self.runs += 1
                     self._seconds += outcome.seconds
                     self.remember(tool.source, call, outcome)
@@ -215,6 +215,11 @@ class ProposalRunner:
 def is_unrecorded(outcome: Outcome) -> bool:
     """True if the call asked a host for what is not recorded: it says nothing about the tool."""
     return outcome.problem is not None and outcome.problem.kind == "not_recorded"
+
+
+def _is_late(outcome: Outcome) -> bool:
+    """True if a call among many took too long: it may have loaded what a package loads once, and is made alone."""
+    return outcome.problem is not None and outcome.problem.kind == "cpu_time"
 
 
 def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:

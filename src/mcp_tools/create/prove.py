@@ -45,7 +45,7 @@ from mcp_tools.library.tool_files import renamed
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
 from mcp_tools.text import one_line
-from mcp_tools.tool import ALIASES, Tool
+from mcp_tools.tool import ALIASES, WRAPS, Tool
 
 _CRASHES_TOLD = _UNUSED_TOLD = 3
 _TESTABLE = "a test is one call with literal arguments that fit, or a part of its result, and a literal result"
@@ -85,12 +85,13 @@ async def prove(
     Returns:
         The tool as it is kept, or an equivalent one of the library; else the result, with the reason why none is kept.
     """
-    report = check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None)
+    may, code = proposal.capabilities, proposal.code
+    report = await asyncio.to_thread(check, code, capabilities=may, function=proposal.name or None)
     tell(report)
     findings = [*map(str, report.findings)]
     function = None
     if _UNREADABLE.isdisjoint(finding.rule for finding in report.findings):
-        function = read_function(proposal.code, proposal.name, proposal.capabilities)
+        function = await asyncio.to_thread(read_function, code, proposal.name, may)
     if function is None:
         return Creation(proposal.arguments, None, "not_kept", _listed(findings))
 
@@ -110,6 +111,8 @@ async def prove(
         problems.append(f"no schema could be derived: {tool.message}")
     else:
         problems += misfits(tool, arguments)
+        if (wraps := proposal.wraps) and wraps.requirement not in tool.capabilities.packages:
+            problems.append(f"it does not import {wraps.label}, which it is to be made around")
     if first.problem is not None:
         failure = f"{function.spec.name} fails with the question's own arguments: {first.problem.message}"
         problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
@@ -206,6 +209,7 @@ async def _proved(
         "asked": None if proposal.files else remembered(proposal.question, draft.arguments, final),
         "tests": [test.as_json() for test in suite],
         **({EXCHANGES: [*runner.exchanges]} if runner.exchanges else {}),
+        **({WRAPS: proposal.wraps.label} if proposal.wraps else {}),
         "evidence": {
             "tests": len(suite),
             "runs": runner.runs,

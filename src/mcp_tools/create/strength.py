@@ -48,7 +48,10 @@ async def try_mutants(
         killer = await _catches(tool, version, agreed[:_COMPARED], seconds, runner, exactly=True)
         return killer is not None, killer
 
-    while (some := [*itertools.islice(versions, _MUTANTS_AT_ONCE)]) and runner.used < end:
+    def next_ones() -> list[str]:
+        return [*itertools.islice(versions, _MUTANTS_AT_ONCE)]
+
+    while (some := await asyncio.to_thread(next_ones)) and runner.used < end:
         known = [*suite, *killers.values()]
         for version, (is_caught, killer) in zip(
             some, await asyncio.gather(*(shown(version, known) for version in some)), strict=True

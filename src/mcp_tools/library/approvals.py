@@ -45,6 +45,8 @@ class ApprovedHashes:
     """SHA-256 of what it says of its origin, which answers questions of its form; empty in earlier approvals."""
     quarantined: str = ""
     """Why it is not served although it was approved: its calls went wrong. A new approval ends that."""
+    person: str = ""
+    """`yes` if a person approved it, and not its proof alone."""
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
@@ -176,10 +178,14 @@ class Approvals:
         def change(entries: dict[str, Any]) -> None:
             known, hashes = entries.get(name), asdict(approval)
             earlier = _earlier(known)
+            for one in [known, *earlier]:  # the same version, registered or restored
+                if isinstance(one, dict) and one.get("source") == approval.source and one.get("person"):
+                    hashes["person"] = "yes"
             if isinstance(known, dict):
                 last = {key: value for key, value in known.items() if key not in (_BEFORE, _EARLIER)}
                 earlier = [last, *(one for one in earlier if one != last)]
             earlier = [one for one in earlier if one.get("source") != approval.source][:_MOST_EARLIER]
+            hashes = {name: value for name, value in hashes.items() if value or name != "person"}
             older = {_BEFORE: asdict(before)} if before else {}
             entries[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
 

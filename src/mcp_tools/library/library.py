@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,10 +180,11 @@ class Library:
             with contextlib.suppress(LibraryError):
                 self._put_approval(tool, before)
 
-    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
+    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None, *, is_of_a_person: bool = False) -> None:
         """Approves a tool; what was counted for another version, or before a quarantine, no longer counts for it."""
         known = self.approvals.read().by_name.get(tool.name)
-        self.approvals.put(tool.name, ApprovedHashes.of(tool), before=before)
+        approval = replace(ApprovedHashes.of(tool), person="yes" if is_of_a_person else "")
+        self.approvals.put(tool.name, approval, before=before)
         if known is None or known.source != tool.source_hash or known.quarantined:
             self._calls.renew(tool.name)
 
@@ -234,13 +235,13 @@ class Library:
             with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
                 self.approvals.drop(name)
 
-    def require_unimported(self, name: str) -> None:
-        """Nothing, if no tool imports this one.
+    def require_unimported(self, name: str, *, besides: Container[str] = ()) -> None:
+        """Nothing, if no tool imports this one, besides those that are named.
 
         Raises:
             LibraryError: One does.
         """
-        if importing := self._importing(name):
+        if importing := [other for other in self._importing(name) if other not in besides]:
             listed = ", ".join(importing)
             raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
 
@@ -284,7 +285,7 @@ class Library:
             files.writing(self.folder),
         ):  # a folder that is only read has no versions
             files.keep_version(self.folder, name)
-        self._put_approval(whole.tool)
+        self._put_approval(whole.tool, is_of_a_person=True)
         return whole.tool
 
     def served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_tools.definition import definition_of, lint
+from mcp_tools.definition import definition_of, lint, reads_like_orders
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.tool_files import renamed
 from mcp_tools.serving.catalogue import Catalogue
@@ -113,7 +113,7 @@ class ForgeStore:
             if reply is False:
                 raise RefusedToolError("the user does not want this tool: do not propose it again")
             is_draft, self.why = reply is None, "the setting `approval` is ask, and nobody could be asked"
-        if replaces is not None and (is_draft or not _is_of_a_client(replaces)):
+        if replaces is not None and (is_draft or not may_replace(self._library, replaces)):
             reason = "is no draft" if is_draft else "was not tested by a client alone"
             self.apart = f"{replaces.name} stays as it is, since it {reason}."
             tool, replaces = self._under_own_name(tool), None
@@ -141,14 +141,17 @@ class ForgeStore:
         return standing if is_own and standing.status is not Status.VERIFIED else None
 
 
-def _is_of_a_client(tool: Tool) -> bool:
-    return str(tool.provenance.get("examiner", "")).startswith(CLIENT)
+def may_replace(library: Library, tool: Tool) -> bool:
+    """True if nobody but a client tested a tool, and no person approved it."""
+    approval = library.approvals.read().by_name.get(tool.name)
+    is_of_a_client = str(tool.provenance.get("examiner", "")).startswith(CLIENT)
+    return is_of_a_client and approval is not None and not approval.person
 
 
-def is_of_a_client(library: Library, name: str) -> bool:
-    """True if a tool of this name was tested by a client alone."""
+def may_mend(library: Library, name: str) -> bool:
+    """True if there is a tool of this name that a client may replace."""
     try:
-        return _is_of_a_client(library.get(name))
+        return may_replace(library, library.get(name))
     except (UnknownToolError, LibraryError):
         return False
 
@@ -157,7 +160,7 @@ def client_name(call: ClientCall) -> str:
     """The client as a record names it. Its name is foreign text: a few plain characters are left of it."""
     client = call.context.session.client_params
     name = one_line(_NOT_A_NAME.sub("", client.client_info.name if client else ""), 60).strip()
-    return f"{CLIENT}{name or 'without a name'}"
+    return f"{CLIENT}{'without a name' if not name or reads_like_orders(name) else name}"
 
 
 def function_of(code: str, name: str) -> str:
