@@ -75,8 +75,7 @@ async def look_around(
         is_own = tool.name == draft.tool.name
         relation, reason = await _relation(tool, draft, calls, runner, needs, exactly=is_own)
         mends = is_own and runner.proposal.mends and _source_of(draft) not in (tool.source, _source_of(tool))
-        is_same = relation == "same" and is_around(tool, runner.proposal.wraps)
-        if is_same and not mends:
+        if relation == "same" and not mends and is_around(tool, runner.proposal.wraps):
             return Neighbours(same=tool, rejected=rejected)
         tests = _tests_of(tool)
         if tool.name in imported:
@@ -88,18 +87,12 @@ async def look_around(
             failure = await _failed(tests, tool, draft, runner) if replaces else "-"
         if not failure:
             return Neighbours(older=tool, tests=tests, rejected=rejected)
-        if is_same:
+        if relation == "same" and is_around(tool, runner.proposal.wraps):
             return Neighbours(same=tool, rejected=rejected)
         if is_named:
             apart = f"{tool.name} stays as it is: {failure}"[:_LONGEST_REASON]
         rejected.append(f"{tool.name}: {reason}")
     return Neighbours(rejected=rejected, apart=apart)
-
-
-def _source_of(known: Tool | Draft) -> str:
-    """The source of a tool as it is kept."""
-    tool = known if isinstance(known, Tool) else known.tool
-    return with_header(tool.source, tool.capabilities)
 
 
 def is_around(tool: Tool, wraps: Wrapping | None) -> bool:
@@ -111,6 +104,12 @@ def _is_older(tool: Tool, wraps: Wrapping | None) -> bool:
     """True if a tool is made around another version of a package."""
     label = str(tool.provenance.get(WRAPS, ""))
     return wraps is not None and label.partition(" ")[0] == wraps.label.partition(" ")[0]
+
+
+def _source_of(known: Tool | Draft) -> str:
+    """The source of a tool as it is kept."""
+    tool = known if isinstance(known, Tool) else known.tool
+    return with_header(tool.source, tool.capabilities)
 
 
 def _tests_of(tool: Tool) -> list[Test]:

@@ -113,7 +113,7 @@ class ForgeStore:
             if reply is False:
                 raise RefusedToolError("the user does not want this tool: do not propose it again")
             is_draft, self.why = reply is None, "the setting `approval` is ask, and nobody could be asked"
-        if replaces is not None and (is_draft or not may_replace(self._library, replaces)):
+        if replaces is not None and (is_draft or not is_replaceable(self._library, replaces)):
             reason = "is no draft" if is_draft else "was not tested by a client alone"
             self.apart = f"{replaces.name} stays as it is, since it {reason}."
             tool, replaces = self._under_own_name(tool), None
@@ -141,17 +141,17 @@ class ForgeStore:
         return standing if is_own and standing.status is not Status.VERIFIED else None
 
 
-def may_replace(library: Library, tool: Tool) -> bool:
+def is_replaceable(library: Library, tool: Tool) -> bool:
     """True if nobody but a client tested a tool, and no person approved it."""
     approval = library.approvals.read().by_name.get(tool.name)
     is_of_a_client = str(tool.provenance.get("examiner", "")).startswith(CLIENT)
     return is_of_a_client and approval is not None and not approval.person
 
 
-def may_mend(library: Library, name: str) -> bool:
-    """True if there is a tool of this name that a client may replace."""
+def may_be_mended(library: Library, name: str) -> bool:
+    """True if a client may replace the tool of this name."""
     try:
-        return may_replace(library, library.get(name))
+        return is_replaceable(library, library.get(name))
     except (UnknownToolError, LibraryError):
         return False
 
