@@ -53,7 +53,7 @@ def read_part(text: str) -> ast.expr:
     """The expression in a text.
 
     Raises:
-        ValueError: It is none, or of a form that is not worked out here.
+        ValueError: The text is no expression, or has a form that is not worked out here.
     """
     try:
         tree = ast.parse(text[: _LONGEST + 1], mode="eval").body
@@ -86,7 +86,7 @@ def _is_known(node: ast.AST) -> bool:
 
 
 def part_of(value: Json, text: str) -> Json:
-    """What an expression gives for a result.
+    """The value of an expression for a result.
 
     Raises:
         ValueError: It cannot be worked out, or what it gives is no JSON value.
