@@ -91,8 +91,17 @@ FORMS = {
 
 
 def form_for(target: Path) -> str:
-    """The form that a target's name ends like; a folder for any other."""
-    return next((name for name, form in FORMS.items() if form.ending and target.name.endswith(form.ending)), "folder")
+    """The form that a target's name ends like; a folder for a name without an ending.
+
+    Raises:
+        UsageError: It has another ending.
+    """
+    found = next((name for name, form in FORMS.items() if form.ending and target.name.endswith(form.ending)), "")
+    if not found and target.suffix:
+        raise UsageError(
+            f"{target.name!r} does not say what to write.", remedy="Name it like tools.zip, or choose with --as FORM."
+        )
+    return found or "folder"
 
 
 def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool = False) -> None:
@@ -117,6 +126,8 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
         lock = [target.with_name(f"{target.name}.lock")] if form == "server" else []  # written next to it
         if taken := next((path for path in (target, *lock) if os.path.lexists(path)), None):
             raise UsageError(f"{taken} is there already.", remedy="Name another, or remove it first.")
+        if not target.parent.is_dir():
+            raise UsageError(f"There is no folder {target.parent}.", remedy=f"mkdir -p {target.parent}")
         if wanted.kind == "folder":
             _write_folder(members, target, mode)
             return

@@ -246,9 +246,10 @@ def test_what_a_tool_may_do_outside_is_told(library: Library, alita: Run) -> Non
         pytest.param(["-o", "a.zip"], "Name the tools to export, or use --all.", id="no name"),
         pytest.param(["nothing", "-o", "a.zip"], "no tool 'nothing'", id="unknown"),
         pytest.param(["--all", "-o", "generated_tools"], "generated_tools is there already", id="there"),
-        pytest.param(["--all", "-o", "nowhere/a.zip"], "nowhere/a.zip cannot be written", id="no folder"),
+        pytest.param(["--all", "-o", "nowhere/a.zip"], "There is no folder nowhere.", id="no folder"),
         pytest.param(["--all", "-o", "Tools", "--as", "skill"], "Name it like town-tools.", id="skill's name"),
         pytest.param(["--all", "-o", "a.whl"], "Name it like town_tools-1.0-py3-none-any.whl.", id="wheel's name"),
+        pytest.param(["--all", "-o", "tools.json"], "'tools.json' does not say what to write.", id="no form"),
         pytest.param(["--all", "-o", "a.txt", "--as", "zip"], "Name it like tools.zip.", id="ending"),
     ],
 )
