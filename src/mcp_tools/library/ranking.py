@@ -53,7 +53,7 @@ class Search:
         for row, entry in self._read(rows).items():
             shared = sum([unit.weight * unit.share(row, entry) for unit in units]) / total
             meaning = likeness(vector, entry.vector) if vector and entry.vector else 0.0
-            if shared > 0 or meaning > 0:
+            if shared > 0 or meaning >= _FAINT:
                 found.append((entry.name, shared + meaning - entry.size * _LENGTH_WEIGHT))
         best = max((score for _, score in found), default=0.0)
         least = max(_FITS, _NEAR_BEST * best)
@@ -176,6 +176,8 @@ _LENGTH_WEIGHT = 0.0001
 _NEAREST = 24
 """Tools whose meaning is looked at, beside those that share words."""
 _FITS = 0.3
+_FAINT = 0.15
+"""Texts that share no word and are less alike have nothing to do with each other."""
 _NEAR_BEST = 0.5
 
 
