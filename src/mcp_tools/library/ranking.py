@@ -46,7 +46,7 @@ class Search:
         total = sum(unit.weight for unit in units if not unit.is_extra) or 1.0
         vectors = word_vectors() if self._signs else None
         vector = vectors.of(query) if vectors else None
-        rows = dict.fromkeys(_weighed(units, most))
+        rows = dict.fromkeys(_telling_rows(units, most))
         if vector:
             rows |= dict.fromkeys(nearest(vector, self._signs, _NEAREST))
         found = []
@@ -181,15 +181,15 @@ _FAINT = 0.15
 _NEAR_BEST = 0.5
 
 
-def _weighed(units: list[_Unit], most: int) -> dict[int, float]:
-    """The rows that share the most telling words, with the sum of the weights. The rarest word comes first."""
+def _telling_rows(units: list[_Unit], most: int) -> list[int]:
+    """The rows that share the most telling words. The rarest word comes first."""
     weights: dict[int, float] = {}
     for unit in sorted(units, key=lambda unit: len(unit.rows)):
         for rows, weight in ((unit.rows, unit.weight), (unit.others, unit.weight * _SLIP_WEIGHT)):
             is_telling = len(rows) <= _FREQUENT or len(weights) < most
             for row in rows if is_telling else weights.keys() & rows:
                 weights[row] = weights.get(row, 0.0) + weight
-    return {row: weights[row] for row in heapq.nlargest(most, weights, key=weights.__getitem__)}
+    return heapq.nlargest(most, weights, key=weights.__getitem__)
 
 
 def _places(values: Sequence[object]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mcp_tools.particulars import FUNCTION_WORDS
@@ -172,8 +172,3 @@ def also_known_as(description: str) -> list[str]:
     """The other names that a description gives: `Also known as: IRR, internal return`."""
     found = [name.strip(" .`'\"") for line in _ALSO.findall(description) for name in re.split(r"[,;]", line)]
     return [name for name in dict.fromkeys(found) if name]
-
-
-def spaced(parts: Iterable[str]) -> str:
-    """The texts as one, for a column of an index."""
-    return " ".join(parts)

@@ -75,7 +75,7 @@ def wrap(
 
 
 def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> int:
-    """Runs a question for the sake of its tool, says what came of it, and gives the exit code."""
+    """Ask a question to get its tool, report which tool was made or found, and return the exit code."""
     made: list[Answer] = []
 
     async def work(alita: Alita, listen: Listener) -> Answer:
