@@ -33,7 +33,7 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError, UsageError
+from agent.errors import AlitaError, RunError, UsageError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Role, Usage
 from agent.models.roles import with_named_model
@@ -45,6 +45,7 @@ from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.retention import prune_daily
+from agent.store.run_index import Notes, index_run
 from agent.store.run_log import RunLog
 from agent.store.runs import (
     InputFile,
@@ -99,6 +100,8 @@ class Alita:
         self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
         self._own_runs: OwnRuns = beside._own_runs if beside else OwnRuns(settings)
+        self._notes = Notes(settings)
+        self._is_store_lost = False
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._listener: Listener = _silent
@@ -446,8 +449,16 @@ class Alita:
             transcript=transcript or Transcript(),
             keeps_python=conversation is not None,
         )
+        is_indexed = live and RULES not in run.configuration  # nobody looks for the runs of a benchmark
+        if is_indexed:
+            self._notes.add(run.run_id)
         try:
-            return self._finish(await running.finish())
+            try:
+                answer = await running.finish()
+            finally:
+                if is_indexed:
+                    await self._index()
+            return self._finish(answer)
         except BaseException as error:
             if live:
                 self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
@@ -455,6 +466,15 @@ class Alita:
         finally:
             self._is_logged = True
             self._opened.stopping.clear()
+
+    async def _index(self) -> None:
+        """Takes what the run came to into the store; where that fails, it is taken from the run's folder later."""
+        try:
+            await asyncio.to_thread(index_run, self.settings)
+        except AlitaError as problem:
+            if not self._is_store_lost:
+                self._listener(Note(f"the run is not in the store yet: {problem}"))
+            self._is_store_lost = True
 
     @contextlib.contextmanager
     def asking_anew(self) -> Iterator[None]:

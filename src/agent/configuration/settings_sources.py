@@ -69,9 +69,9 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "keep_runs": "it would choose which of your runs are removed",
     "log_days": "it would choose which of your logs are removed",
     **dict.fromkeys(KEYS, "keys must not be stored in a project's files"),
-    **dict.fromkeys(_FOLDERS, "it would move alita's data"),
+    **dict.fromkeys((*_FOLDERS, "database_url"), "it would move alita's data"),
 }
-_FOR_DOTENV = ("base_url", *KEYS)
+_FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
 """What of these a project's `.env` may hold all the same."""
 DECIDING = (
     *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,14 +22,16 @@ from agent.cli.output import Result, date_text, done, fields, listing, print_not
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
-from agent.errors import RunError, UsageError
+from agent.errors import StorageError, UsageError
 from agent.learning.gap_records import GapRecords
 from agent.store import retention, sessions
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
+from agent.store.databases import open_store, place_of
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
-from agent.store.runs import find_run, journal_path, list_runs, load_run
+from agent.store.run_index import RunIndex
+from agent.store.runs import find_run, journal_path, load_run
 from agent.store.sessions import delete_session, export_session, find_session, load_session
 from agent.traces.render import render, render_page
 from agent.traces.statistics import rows_of, statistics_of
@@ -40,7 +43,6 @@ from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.conversation import Turn
-    from agent.store.runs import Run
     from agent.store.sessions import StoredSession
 
 app = options.App("Runs: list, search, show, replay, export and prune them.")
@@ -54,30 +56,44 @@ RunId = Annotated[
 @app.command("list")
 def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists runs, newest first."""
-    flaws: list[RunError] = []
-    return _listed(list_runs(options.settings().runs_dir, limit=limit, flaws=flaws), "There are no runs yet.", flaws)
+    with _indexed() as (index, warnings):
+        return _listed(index.newest(limit), "There are no runs yet.", warnings)
 
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Words to search for; all must match.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Beginnings of words; all must be found.")],
     limit: options.Limit = 20,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Finds runs by words in the question or answer, newest first."""
-    wanted = " ".join(words).casefold().split()
-
-    def fits(run: Run) -> bool:
-        text = f"{run.question}\n{run.answer.text if run.answer else ''}".casefold()
-        return all(word in text for word in wanted)
-
-    found = [run for run in list_runs(options.settings().runs_dir) if fits(run)]
-    return _listed(found[:limit], "No run matches all these words.")
+    """Finds runs by words in the question, the answer or the steps, newest first."""
+    with _indexed() as (index, _):
+        return _listed(index.search(" ".join(words), limit), "No run matches all these words.")
 
 
-def _listed(runs: list[Run], none: str, flaws: Sequence[RunError] = ()) -> Result:
-    rows = [(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs]
-    return listing([run.as_json() for run in runs], rows, none, [flaw.message for flaw in flaws])
+@app.command("path")
+def path_(as_json: options.AsJson = False) -> Result:
+    """Prints the database that holds the runs; docs/store.md describes it."""
+    place = place_of(options.settings())
+    return Result({"database": place}, text=place)
+
+
+@contextmanager
+def _indexed() -> Iterator[tuple[RunIndex, list[str]]]:
+    """The runs in the store, with all that their folders have, and why some cannot be read."""
+    settings = options.settings()
+    with open_store(settings) as database:
+        index = RunIndex(settings, database)
+        try:
+            warnings = [flaw.message for flaw in index.catch_up()]
+        except StorageError as problem:  # what is in it can be read all the same
+            warnings = [f"Without the newest runs: {problem.message}"]
+        yield index, warnings
+
+
+def _listed(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()) -> Result:
+    rows = [(run["run_id"], run["status"], date_text(run["started"]), one_line(run["question"], 200)) for run in runs]
+    return listing(runs, rows, none, warnings)
 
 
 @app.command()
@@ -379,7 +395,8 @@ def table_(
 
     none = "There are no attempts yet."
     if ledger is None:
-        return _listed(list_runs(options.settings().runs_dir, limit=limit), none)
+        with _indexed() as (index, _):
+            return _listed(index.newest(limit), none)
     records = read_ledger(ledger_meant(ledger))
     lessons = {lesson.run_id: lesson for lesson in records.lessons}
     form: list[Json] = []

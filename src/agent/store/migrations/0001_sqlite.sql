@@ -1,0 +1,10 @@
+CREATE VIEW run_texts AS
+    SELECT number, question, answer, (
+        SELECT group_concat(part, char(10)) FROM (
+            SELECT why || char(10) || input || char(10) || found AS part FROM steps WHERE run = number ORDER BY step
+        )
+    ) AS steps FROM runs;
+CREATE VIRTUAL TABLE run_words USING fts5(
+    question, answer, steps,
+    content = 'run_texts', content_rowid = 'number', tokenize = 'unicode61 remove_diacritics 2', prefix = '3'
+);
