@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
@@ -33,7 +33,7 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import AlitaError, RunError, UsageError
+from agent.errors import RunError, SettingsError, StorageError, UsageError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Role, Usage
 from agent.models.roles import with_named_model
@@ -57,7 +57,6 @@ from agent.store.runs import (
     journal_path,
     load_run,
 )
-from agent.store.signature import Signer
 from agent.store.transcripts import transcript_of
 from agent.strategy import is_small
 from agent.user_files import require_readable
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
 Listener = Callable[[Event], None]
+T = TypeVar("T")
 
 
 class Alita:
@@ -90,9 +90,8 @@ class Alita:
     ) -> None:
         self.settings = settings
         self._streams = streams
-        signer = Signer(settings.data_dir)
-        self._answers = AnswerCache(settings.cache_dir / "answers", signer)
-        self._programs = AnsweredPrograms(settings.cache_dir / "programs", signer)
+        self._answers = AnswerCache(settings)
+        self._programs = AnsweredPrograms(settings)
         self._external: ConfiguredServers = beside._external if beside else ConfiguredServers(settings, Path.cwd())
         self._redactor: Redactor = (
             beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
@@ -101,7 +100,8 @@ class Alita:
         self._is_guest = beside is not None
         self._own_runs: OwnRuns = beside._own_runs if beside else OwnRuns(settings)
         self._notes = Notes(settings)
-        self._is_store_lost = False
+        self._store_problem = ""
+        """Why the store cannot be used for the present question."""
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._listener: Listener = _silent
@@ -238,7 +238,7 @@ class Alita:
             wish == "answer"
             and not follows
             and not place
-            and (known := self._known(self.settings, form, question, inputs))
+            and (known := await asyncio.to_thread(self._known, self.settings, form, question, inputs))
         ):
             self._listener(
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
@@ -247,10 +247,11 @@ class Alita:
         told = configuration | places_of(self.settings) | follows | place
         if wish != "answer":
             told[WISH] = wish
-        if self.settings.use_cache and not follows and not place and (earlier := self._programs.get(question)):
-            told[EARLIER] = earlier
+        if self.settings.use_cache and not follows and not place:
+            earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
+            told |= {EARLIER: earlier} if earlier else {}
         # Syncing and removing take time, in which other questions of this process go on.
-        if removed := await asyncio.to_thread(prune_daily, self.settings):
+        if not self._store_problem and (removed := await asyncio.to_thread(prune_daily, self.settings)):
             self._tell(Note(removed))
         run = await asyncio.to_thread(
             create_run,
@@ -268,12 +269,14 @@ class Alita:
         running = None if rules or place else self.running  # nobody looks for the answers of a benchmark
         is_lasting = answer.status == "answered" and not any(map(self._external.offers, answer.tools_used))
         if running and is_lasting and (program := running.program) and not running.after:
-            self._programs.put(question, self._redactor.text(program))
+            keep = partial(self._programs.put, question, self._redactor.text(program))
+            await asyncio.to_thread(self._from_store, keep)
         if running and is_lasting and running.may_be_repeated:
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)
             after = {AFTER: running.after} if running.after else {}
-            self._answers.put(answer.restated or question, inputs, configuration | after, answer, states)
+            key = (answer.restated or question, inputs, configuration | after)
+            await asyncio.to_thread(self._from_store, partial(self._answers.put, *key, answer, states))
         return answer
 
     async def _before(
@@ -339,9 +342,10 @@ class Alita:
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
-        found = self._answers.get(question, files, self._configuration(settings, form), states)
+        configuration = self._configuration(settings, form)
+        found = self._from_store(lambda: self._answers.get(question, files, configuration, states))
         if found is not None:
-            note_hit(settings.cache_hits_file)
+            self._from_store(lambda: note_hit(settings))
         return found
 
     def _configuration(self, settings: Settings, form: dict[str, str]) -> dict[str, Any]:
@@ -457,9 +461,10 @@ class Alita:
                 answer = await running.finish()
             finally:
                 if is_indexed:
-                    await self._index()
+                    await asyncio.to_thread(self._from_store, partial(index_run, self.settings))
             return self._finish(answer)
         except BaseException as error:
+            self._tell_store_problem()
             if live:
                 self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
             raise
@@ -467,14 +472,19 @@ class Alita:
             self._is_logged = True
             self._opened.stopping.clear()
 
-    async def _index(self) -> None:
-        """Takes what the run came to into the store; where that fails, it is taken from the run's folder later."""
-        try:
-            await asyncio.to_thread(index_run, self.settings)
-        except AlitaError as problem:
-            if not self._is_store_lost:
-                self._listener(Note(f"the run is not in the store yet: {problem}"))
-            self._is_store_lost = True
+    def _from_store(self, work: Callable[[], T]) -> T | None:
+        """What work with the store gives. A question is answered without it, too, and then does not try again."""
+        if not self._store_problem:
+            try:
+                return work()
+            except (StorageError, SettingsError) as problem:
+                self._store_problem = problem.message
+        return None
+
+    def _tell_store_problem(self) -> None:
+        if self._store_problem:
+            self._listener(Note(f"without the store, which takes the run later: {self._store_problem}"))
+        self._store_problem = ""
 
     @contextlib.contextmanager
     def asking_anew(self) -> Iterator[None]:
@@ -489,6 +499,7 @@ class Alita:
     def _finish(self, answer: Answer) -> Answer:
         answer = self._redactor.values(replace(answer, warnings=tuple(dict.fromkeys(self._warnings))))
         self._warnings.clear()
+        self._tell_store_problem()
         self._tell(RunFinished(answer))
         return answer
 

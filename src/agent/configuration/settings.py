@@ -344,11 +344,6 @@ class Settings(BaseModel):
         return self.data_dir / "logs"
 
     @property
-    def cache_hits_file(self) -> Path:
-        """The file of when questions were answered from the cache."""
-        return self.data_dir / "cache-hits"
-
-    @property
     def secrets(self) -> tuple[str, ...]:
         """Every key in clear, for the redactor."""
         values = (getattr(self, name) for name in type(self).model_fields)

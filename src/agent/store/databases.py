@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
 FILE = "alita.sqlite"
 SCHEMA = "alita"
 """The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every version that the database has had, the newest last."""
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
+_LITTLE = 100_000
+"""Free bytes on a disk that is as good as full."""
 _SCRIPTS = Path(__file__).parent / "migrations"
 _OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are taken anew from their folders."
 Values = Mapping[str, object]
@@ -79,6 +82,11 @@ def open_store(settings: Settings) -> Iterator[Database]:
         database.close()
 
 
+def has_store(settings: Settings) -> bool:
+    """Returns False if nothing was ever written to it."""
+    return settings.database_url is not None or (settings.data_dir / FILE).exists()
+
+
 def place_of(settings: Settings) -> str:
     """What `alita runs path` prints: the file, or the address without its password."""
     if settings.database_url is None:
@@ -97,6 +105,11 @@ def script(revision: str, dialect: str) -> list[str]:
     code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
     code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # which alone can be its number of a row
     return [statement.strip() for statement in code.split(";\n") if statement.strip()]
+
+
+def storable(value: object) -> object:
+    """A value as every database takes it: of a text, what UTF-8 can say."""
+    return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bool:
@@ -172,7 +185,14 @@ class Sqlite:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            raise _unusable(self.place, str(error), _OF_FILE) from None
+            raise _unusable(self.place, self._reason(error), _OF_FILE) from None
+
+    def _reason(self, error: Exception) -> str:
+        """SQLite calls it an I/O error if the disk has no space for its index of the log."""
+        with contextlib.suppress(OSError):
+            if "I/O" in str(error) and shutil.disk_usage(self.path.parent).free < _LITTLE:
+                return f"the disk is full ({error})"
+        return str(error)
 
     def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
         """See `Database`."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.settings import FOLLOWS
 from agent.errors import RunError, StorageError
-from agent.store.databases import Database, open_store
+from agent.store.databases import Database, open_store, storable
 from agent.store.redact import Redactor
 from agent.store.runs import Run, ids_in, journal_path, load_run
 from mcp_tools.atomic import private_folder
@@ -158,7 +158,7 @@ class RunIndex:
             number = _number_of(run_id) if number is None else number + 1
         self._rows(_INSERT, **self._row_of(run, number))
         if steps:
-            self._database.rows(_INSERT_STEP, [{"run": number} | {k: _plain(v) for k, v in s.items()} for s in steps])
+            self._database.rows(_INSERT_STEP, [{"run": number} | {k: storable(v) for k, v in s.items()} for s in steps])
         if self._database.dialect == "sqlite":
             self._rows(_WORDS, number=number)
         else:
@@ -196,7 +196,7 @@ class RunIndex:
             "follows": run.configuration.get(FOLLOWS) or None,
             "record": json.dumps(clean),
         }
-        return {name: _plain(value) for name, value in values.items()}
+        return {name: storable(value) for name, value in values.items()}
 
     def _seen(self) -> int:
         found = self._rows("SELECT seen FROM places WHERE place = :place")
@@ -252,11 +252,6 @@ def _step_lines(runs: Path, run_id: str) -> Iterable[dict[str, Json]]:
             if line.startswith(_STEP):
                 with contextlib.suppress(ValueError, RecursionError):
                     yield json.loads(line.decode("utf-8", "surrogatepass"))
-
-
-def _plain(value: object) -> object:
-    """Text that every database takes."""
-    return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _folded(text: str) -> str:

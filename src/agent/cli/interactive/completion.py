@@ -151,7 +151,7 @@ def suggestions_of(settings: Settings) -> Suggestions:
         "runs": lambda: [
             Suggestion(run.run_id, one_line(run.question, 80)) for run in list_runs(settings.runs_dir, limit=NEWEST)
         ],
-        "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings.sessions_dir, limit=NEWEST)],
+        "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings, limit=NEWEST)],
         "tools": lambda: [
             Suggestion(tool.name, one_line(tool.description, 80))
             for tool in Library(settings.tools_dir, settings.data_dir).list()

@@ -30,9 +30,10 @@ from agent.store.databases import open_store, place_of
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
-from agent.store.run_index import RunIndex
+from agent.store.run_index import RunIndex, index_run
 from agent.store.runs import find_run, journal_path, load_run
-from agent.store.sessions import delete_session, export_session, find_session, load_session
+from agent.store.session_text import export_session
+from agent.store.sessions import delete_session, find_session, load_session
 from agent.traces.render import render, render_page
 from agent.traces.statistics import rows_of, statistics_of
 from agent.traces.trace import read_trace
@@ -193,7 +194,9 @@ def prune(
         keep, seconds = retention.limits_of(settings.keep_runs)
     else:
         seconds = options.period(older, "--older")
-    found = retention.prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=seconds, dry_run=dry_run)
+    found = retention.prune(settings, keep=keep, older=seconds, dry_run=dry_run)
+    if found.removed and not dry_run:
+        index_run(settings)
     kept = f" Kept {count_of(len(found.kept), 'run')} beyond the limit, for the reasons above." if found.kept else ""
     note = f"{retention.told(found, dry_run=dry_run)}.{kept}"
     form = {"ok": True, "removed": found.removed, "kept": found.kept, "bytes": found.size, "dry_run": dry_run}
@@ -211,11 +214,11 @@ SessionId = Annotated[
 @sessions_app.command("list")
 def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists sessions, most recently used first."""
-    folder = options.settings().sessions_dir
-    found = sessions.list_sessions(folder, limit=limit)
+    settings = options.settings()
+    found = sessions.list_sessions(settings, limit=limit)
     form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
     rows = [(s.id, count_of(len(s.turns), "turn"), date_text(s.changed), s.title) for s in found]
-    flaws = [f"{flaw.message}\n  {flaw.remedy}" for flaw in sessions.damaged_sessions(folder)]
+    flaws = [f"{flaw.message}\n  {flaw.remedy}" for flaw in sessions.damaged_sessions(settings)]
     return listing(form, rows, "There are no sessions yet. Start one with: alita", flaws)
 
 
@@ -265,7 +268,7 @@ def trust_session(
         print_note("\n".join(visible(_shown(turn)) for turn in found.turns))
         if not is_confirmed("\nTrust it? [y/n] "):
             return Result({"ok": False, "session": found.id}, code=1)
-    sessions.trust_session(options.settings().sessions_dir, found.id)
+    sessions.trust_session(options.settings(), found.id)
     return done(f"Trusted. To continue it: alita --resume {found.id}", session=found.id)
 
 
@@ -275,16 +278,16 @@ def delete(
     as_json: options.AsJson = False,
 ) -> Result:
     """Deletes sessions. Their runs are kept."""
-    folder = options.settings().sessions_dir
-    found = list(dict.fromkeys(find_session(folder, session) for session in sessions))
+    settings = options.settings()
+    found = list(dict.fromkeys(find_session(settings, session) for session in sessions))
     for session_id in found:
-        delete_session(folder, session_id)
+        delete_session(settings, session_id)
     return done(f"Deleted {', '.join(found)}.", deleted=found)
 
 
 def _session(session: str | None) -> StoredSession:
-    folder = options.settings().sessions_dir
-    return load_session(folder, find_session(folder, session))
+    settings = options.settings()
+    return load_session(settings, find_session(settings, session))
 
 
 def _shown(turn: Turn) -> str:
@@ -302,7 +305,7 @@ cache_app = options.App("The answer cache, which answers a question repeated wit
 @cache_app.command("list")
 def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists the cached answers, newest first."""
-    found = AnswerCache(options.settings().cache_dir / "answers").all()[:limit]
+    found = AnswerCache(options.settings()).all()[:limit]
     form = [
         {"question": one.question, "answer": one.answer.text, "run_id": one.answer.run_id}
         | {"at": one.at, "bytes": one.size, "counts": one.counts}
@@ -324,9 +327,9 @@ def clear_cache(
     as_json: options.AsJson = False,
 ) -> Result:
     """Removes cached answers, and programs kept for similar questions. Runs are kept."""
-    folder, seconds = options.settings().cache_dir, options.period(older, "--older") or 0.0
-    answers = AnswerCache(folder / "answers").clear(older=seconds)
-    programs = AnsweredPrograms(folder / "programs").clear(older=seconds)
+    settings, seconds = options.settings(), options.period(older, "--older") or 0.0
+    answers = AnswerCache(settings).clear(older=seconds)
+    programs = AnsweredPrograms(settings).clear(older=seconds)
     told = f"Removed {count_of(answers, 'answer')} and {count_of(programs, 'program')}."
     return done(told, answers=answers, programs=programs)
 
@@ -353,7 +356,7 @@ def stats(
         records = GapRecords(settings.gaps_file)
         scores = records.scores()
         records.close()
-    hits = hits_since(settings.cache_hits_file, begin or 0.0)
+    hits = hits_since(settings, begin or 0.0)
     found = statistics_of(settings.runs_dir, since=begin, scores=scores, cache_hits=hits)
     return Result(found, rows_of(found))
 

@@ -1,0 +1,15 @@
+"""The second version: conversations, answers and programs."""
+
+from alembic import op
+
+from agent.store.databases import script
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Makes its tables."""
+    connection = op.get_bind()
+    for statement in script(revision, connection.dialect.name):
+        connection.exec_driver_sql(statement)
