@@ -41,6 +41,7 @@ from agent.question import FolderGrant, Wish, usable
 from agent.resources import Resources
 from agent.running import Running
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
+from agent.store.databases import has_store, hold_store
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import RedactedStream, Redactor
@@ -102,6 +103,8 @@ class Alita:
         self._notes = Notes(settings)
         self._store_problem = ""
         """Why the store cannot be used for the present question."""
+        self._let_go: Callable[[], None] | None = None
+        """Closes the store, once it was used."""
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._listener: Listener = _silent
@@ -153,9 +156,12 @@ class Alita:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the external servers and the sandbox, and closes the models' connections."""
+        """Ends the external servers and the sandbox, and closes the models' connections and the store."""
         if not self._is_guest:
             await self._opened.aclose()
+        if self._let_go is not None:
+            await asyncio.to_thread(self._let_go)
+            self._let_go = None
 
     @property
     def seconds(self) -> float:
@@ -476,6 +482,8 @@ class Alita:
         """What work with the store gives. A question is answered without it, too, and then does not try again."""
         if not self._store_problem:
             try:
+                if self._let_go is None and self.settings.database_url is None and has_store(self.settings):
+                    self._let_go = hold_store(self.settings)
                 return work()
             except (StorageError, SettingsError) as problem:
                 self._store_problem = problem.message

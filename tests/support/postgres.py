@@ -46,7 +46,7 @@ class PostgresServer:
     def start(self) -> None:
         """Starts it, or starts it again."""
         options = [f"-cport={self.port}", "-clisten_addresses=127.0.0.1", f"-cunix_socket_directories={self.folder}"]
-        options += ["-cfsync=off", "-csynchronous_commit=off", "-cshared_buffers=16MB", "-cmax_connections=40"]
+        options += ["-cfsync=off", "-cshared_buffers=16MB", "-cmax_connections=40"]
         log = (self.folder / "log").open("ab")
         command = [str(program("postgres")), "-D", str(self.folder / "data"), *options]
         self._server = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._as_other)

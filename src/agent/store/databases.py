@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 FILE = "alita.sqlite"
 SCHEMA = "alita"
 """The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every version that the database has had, the newest last."""
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
@@ -75,11 +77,47 @@ def open_store(settings: Settings) -> Iterator[Database]:
     if settings.database_url is not None:
         yield _postgres(settings.database_url.get_secret_value())
         return
-    database = Sqlite(settings.data_dir / FILE)
+    path = settings.data_dir / FILE
+    with _OPENING:
+        held = _HELD.get(path)
+    if held is not None and held.pid == os.getpid():
+        yield held
+        return
+    database = Sqlite(path)
     try:
         yield database
     finally:
         database.close()
+
+
+def hold_store(settings: Settings) -> Callable[[], None]:
+    """Keeps the store open for this process, which uses it several times: to close it waits for the disk.
+
+    Returns:
+        What lets it go. It closes when the last who holds it lets it go.
+
+    Raises:
+        StorageError: It cannot be used.
+    """
+    path = settings.data_dir / FILE
+    with _OPENING:
+        held = _HELD.get(path)
+        if held is None or held.pid != os.getpid():
+            held = _HELD[path] = Sqlite(path)
+        held.holders += 1
+    return functools.partial(_let_go, held)
+
+
+def _let_go(held: Sqlite) -> None:
+    with _OPENING:
+        held.holders -= 1
+        if not held.holders and _HELD.get(held.path) is held:
+            del _HELD[held.path]
+            held.close()
+
+
+_HELD: dict[Path, Sqlite] = {}
+_OPENING = threading.Lock()
 
 
 def has_store(settings: Settings) -> bool:
@@ -141,6 +179,9 @@ class Sqlite:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.place = str(path)
+        self.pid = os.getpid()
+        """The process that may use it: no connection outlives a fork."""
+        self.holders = 0
         self._threads = threading.RLock()
         with self._told():
             self._database = open_database(path, busy=_BUSY_SECONDS)

@@ -36,6 +36,8 @@ _MOST_WORDS = 200_000
 """Characters of a run that PostgreSQL makes words of; its limit is a megabyte of them."""
 _STEP = b'{"step":'
 """The beginning of a line of the journal that says what a step did or found."""
+_BEGINNING = 3
+"""Letters of a word that may be the beginning of another."""
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _INSERT = """
 INSERT INTO runs (number, place, run_id, status, started, seconds, model, question, answer, cost, parent, follows,
@@ -135,15 +137,15 @@ class RunIndex:
         return [json.loads(record) for (record,) in found]
 
     def search(self, text: str, limit: int) -> list[dict[str, Json]]:
-        """The newest runs in whose question, answer and steps every word begins a word."""
-        words = [word for word in text.split() if any(map(str.isalnum, word))]
+        """The newest runs with every word in question, answer or steps; one of three letters begins longer ones."""
+        is_sqlite = self._database.dialect == "sqlite"
+        words = _words(text) if is_sqlite else _folded(text).split()
         if not words:
             return []
-        if self._database.dialect == "sqlite":
-            wanted = " AND ".join('"' + word.replace('"', '""') + '"*' for word in words)
+        if is_sqlite:
+            wanted = " AND ".join(f'"{word}"*' if len(word) >= _BEGINNING else f'"{word}"' for word in words)
         else:
-            quoted = (re.sub(r"(['\\])", r"\1\1", _folded(word)) for word in words)
-            wanted = " & ".join(f"'{word}':*" for word in quoted)
+            wanted = " & ".join(f"'{word}':*" if len(word) >= _BEGINNING else f"'{word}'" for word in words)
         found = self._rows(_SEARCH[self._database.dialect], wanted=wanted, most=limit)
         return [json.loads(record) for (record,) in found]
 
@@ -254,6 +256,12 @@ def _step_lines(runs: Path, run_id: str) -> Iterable[dict[str, Json]]:
                     yield json.loads(line.decode("utf-8", "surrogatepass"))
 
 
+def _words(text: str) -> list[str]:
+    """The words of a text in lower case: letters and digits in a row, which is what both databases look for."""
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.lower()))
+
+
 def _folded(text: str) -> str:
-    """Text without accents and in lower case; PostgreSQL finds words only as they were written."""
-    return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    """Text without accents; PostgreSQL finds words only as they are spelled."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return " ".join(_words(plain))

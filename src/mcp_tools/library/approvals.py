@@ -1,7 +1,7 @@
 """Approvals: which source and definition of a tool somebody approved, and whether it may be served.
 
-The hashes are in one JSON file, which may be shared by several libraries and written by several processes. One that is
-damaged approves nothing: the damage is told, and the file is put aside by the next approval.
+The hashes are in one JSON file, which several libraries and processes may share, or where the caller keeps them for
+several machines. A damaged file approves nothing: the damage is told, and the next approval puts the file aside.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -129,29 +130,86 @@ class Found:
         return Withheld(name, reason, f"alita tools approve {name}")
 
 
-class Approvals:
-    """The approvals of one library, in a file outside of it."""
+class ApprovalEntries(Protocol):
+    """Where the approvals of one library are kept: an entry for each tool, by its name."""
+
+    path: Path
+    """The file, or what messages call it instead."""
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return what changes with the entries; empty if there never were any."""
+        ...
+
+    def read(self) -> dict[str, Any]:
+        """Return the entries.
+
+        Raises:
+            OSError: They cannot be read.
+            ValueError: They are damaged.
+        """
+        ...
+
+    def changing(self) -> AbstractContextManager[dict[str, Any]]:
+        """The entries, to be changed by nobody else meanwhile. They are written when the block ends well.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        ...
+
+
+class ApprovalsFile:
+    """The entries of one library in a file that several libraries share."""
 
     def __init__(self, folder: Path, path: Path) -> None:
         self.path = path
         self._file = JsonFile(self.path, _Content, empty={"version": 1, "libraries": {}})
         self._key = str(folder.resolve())
-        self._seen: tuple[object, Found] | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """What changes with the file; empty where there is none."""
+        """See `ApprovalEntries`."""
         try:
             state = self.path.stat()
         except OSError:
             return ()
         return state.st_mtime_ns, state.st_size, state.st_ino
 
+    def read(self) -> dict[str, Any]:
+        """See `ApprovalEntries`."""
+        return self._entries(self._file.read())
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[dict[str, Any]]:
+        """See `ApprovalEntries`. A damaged file is put aside."""
+        with self._file.changing() as content:
+            yield self._entries(content)
+
+    def _entries(self, content: _Content) -> dict[str, Any]:
+        """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
+        if not isinstance(content.libraries.get(self._key), dict):
+            content.libraries[self._key] = {}
+        entries: dict[str, Any] = content.libraries[self._key]
+        return entries
+
+
+class Approvals:
+    """The approvals of one library."""
+
+    def __init__(self, entries: ApprovalEntries) -> None:
+        self.path = entries.path
+        self._kept = entries
+        self._seen: tuple[object, Found] | None = None
+
+    def stamp(self) -> tuple[int, ...]:
+        """What changes with the approvals; empty where there are none."""
+        return self._kept.stamp()
+
     def read(self) -> Found:
         """What is approved now."""
         stamp = self.stamp()
         if self._seen is None or self._seen[0] != stamp:
             try:
-                entries = self._entries(self._file.read())
+                entries = self._kept.read()
                 found = Found(
                     _approvals(entries), _approvals({name: _before(entry) for name, entry in entries.items()})
                 )
@@ -164,8 +222,6 @@ class Approvals:
 
     def put(self, name: str, approval: ApprovedHashes, *, before: ApprovedHashes | None = None) -> None:
         """Keeps an approval in the place of an older one, which holds too while it is `before`.
-
-        A damaged file is put aside.
 
         Raises:
             LibraryError: The file cannot be written.
@@ -207,7 +263,7 @@ class Approvals:
     def _all_of(self, name: str) -> list[ApprovedHashes]:
         """The approvals of all versions of a tool, as the file has them now."""
         try:
-            entry = self._entries(self._file.read()).get(name)
+            entry = self._kept.read().get(name)
         except (OSError, ValueError):
             return []
         return [*_approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])}).values()]
@@ -217,17 +273,10 @@ class Approvals:
         if name in self.read().by_name:
             self._change(lambda entries: entries.pop(name, None))
 
-    def _entries(self, content: _Content) -> dict[str, Any]:
-        """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
-        if not isinstance(content.libraries.get(self._key), dict):
-            content.libraries[self._key] = {}
-        entries: dict[str, Any] = content.libraries[self._key]
-        return entries
-
     def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
         remedy = "make space, or make the file and its folder readable and writable"
-        with told(self.path, f"the approvals in {self.path}", remedy), self._file.changing() as content:
-            change(self._entries(content))
+        with told(self.path, f"the approvals in {self.path}", remedy), self._kept.changing() as entries:
+            change(entries)
 
 
 _BEFORE = "before"

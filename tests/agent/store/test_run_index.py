@@ -37,6 +37,8 @@ def rows(settings: Settings, statement: str) -> list[tuple[object, ...]]:
         pytest.param(["it's"], True, id="apostrophe"),
         pytest.param(['"weather', "OR", "*"], False, id="operators are words"),
         pytest.param(["weather &", "|"], True, id="signs alone are nothing"),
+        pytest.param(["3.5"], True, id="number"),
+        pytest.param(["de"], False, id="two letters begin nothing"),
         pytest.param(["a\\", "':*"], True, id="quotes of a query"),
         pytest.param(["&"], False, id="no word"),
     ],

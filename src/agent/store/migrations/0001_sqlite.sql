@@ -6,5 +6,6 @@ CREATE VIEW run_texts AS
     ) AS steps FROM runs;
 CREATE VIRTUAL TABLE run_words USING fts5(
     question, answer, steps,
-    content = 'run_texts', content_rowid = 'number', tokenize = 'unicode61 remove_diacritics 2', prefix = '3'
+    content = 'run_texts', content_rowid = 'number', detail = none,
+    tokenize = 'unicode61 remove_diacritics 2', prefix = '3 4 5'
 );
