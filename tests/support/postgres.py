@@ -26,6 +26,7 @@ class PostgresServer:
     """Started on entry and stopped on exit."""
 
     def __init__(self) -> None:
+        assert program("initdb"), "tests of the store start a PostgreSQL server: apt-get install postgresql"
         self.folder = Path(tempfile.mkdtemp(prefix="pg-"))
         self._as_other = {"user": _UNPRIVILEGED, "group": "nogroup"} if os.getuid() == 0 else {}
         with socket.socket() as free:

@@ -234,7 +234,7 @@ class Settings(BaseModel):
     runtime_dir: Path = Field(Path(), description="Folder for sockets and locks.")
     runs_dir: Path = Field(Path(), description="Folder for runs and their journals.")
     models_dir: Path = Field(Path(), description="Folder for the embedded model's weights.")
-    gaps_file: Path = Field(Path(), description="File with the gap records.")
+    gaps_file: Path = Field(Path(), description="File with the gap records, in the form of the store.")
     database_url: Key = Field(
         None, description="Address of a PostgreSQL database that keeps the store (default: a file in `data_dir`)."
     )

@@ -129,7 +129,7 @@ def read_settings(
     data = values.get("data_dir", folders.data)
     places = {f"{name}_dir": getattr(folders, name) for name in ("config", "data", "cache", "runtime")}
     places |= {"data_dir": data, "runs_dir": data / "runs", "models_dir": data / "models"}
-    places["gaps_file"] = data / "gaps.sqlite"
+    places["gaps_file"] = data / "alita.sqlite"
     if "ALITA_HOME" in environment:
         sources = dict.fromkeys(places.keys() - values.keys(), "variable ALITA_HOME") | sources
     values = {**places, "tools_dir": default_tools_folder(data, current), **values}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FILE = "alita.sqlite"
 SCHEMA = "alita"
 """The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """Every version that the database has had, the newest last."""
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
@@ -77,7 +77,17 @@ def open_store(settings: Settings) -> Iterator[Database]:
     if settings.database_url is not None:
         yield _postgres(settings.database_url.get_secret_value())
         return
-    path = settings.data_dir / FILE
+    with open_file(settings.data_dir / FILE) as database:
+        yield database
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[Database]:
+    """Opens a store in a file, and makes or migrates it if need be.
+
+    Raises:
+        StorageError: It cannot be used: it is damaged, of a later version, or somebody else's.
+    """
     with _OPENING:
         held = _HELD.get(path)
     if held is not None and held.pid == os.getpid():

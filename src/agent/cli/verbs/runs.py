@@ -23,7 +23,7 @@ from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
 from agent.errors import StorageError, UsageError
-from agent.learning.gap_records import GapRecords
+from agent.learning.gap_records import known_records
 from agent.store import retention, sessions
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
 from agent.store.databases import open_store, place_of
@@ -352,8 +352,7 @@ def stats(
     except ValueError as error:
         raise UsageError(f"--since: {error}.", remedy="For example: alita stats --since 7d") from None
     scores: dict[str, bool] = {}
-    if settings.gaps_file.exists():
-        records = GapRecords(settings.gaps_file)
+    if (records := known_records(settings)) is not None:
         scores = records.scores()
         records.close()
     hits = hits_since(settings, begin or 0.0)
