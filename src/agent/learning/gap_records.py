@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from agent.errors import StorageError, UsageError
 from agent.store.databases import FILE, open_file, open_store, storable
+from agent.store.redact import Redactor
 from mcp_tools.library.vocabulary import search_words
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
@@ -152,7 +153,7 @@ class GapRecords:
 
     def __init__(self, settings: Settings) -> None:
         with ExitStack() as opened:
-            own = settings.gaps_file
+            own, self._redactor = settings.gaps_file, Redactor(settings.secrets)
             if settings.database_url is not None and own.name == FILE:
                 self._database = opened.enter_context(open_store(settings))
             else:
@@ -348,6 +349,7 @@ class GapRecords:
         """Writes a record as it is, whatever else is there; one with its id is replaced."""
         now = time.time() if updated is None else updated
         record = replace(record if record.id else _with_id(record), created=record.created or now, updated=now)
+        record = self._redactor.values(record)
         with self.writing():
             self._rows(_PUT, **{name: storable(value) for name, value in asdict(record).items()})
             texts = {"id": record.id, **{name: storable(getattr(record, name)) for name in _SEARCHED}}

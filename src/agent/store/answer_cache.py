@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent import alita_version
 from agent.answer import Answer
 from agent.store.databases import Database, has_store, open_store, storable
+from agent.store.redact import Redactor
 from agent.store.runs import InputFile
 from agent.store.signature import Signer, signer_of
 from mcp_tools.create.question_template import form_of
@@ -55,6 +56,7 @@ class _Kept:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._signer = signer_of(settings)
+        self._redactor = Redactor(settings.secrets)
 
     def clear(self, *, older: float = 0.0) -> int:
         """Removes what was kept so many seconds ago, and tells how many that were.
@@ -103,6 +105,7 @@ class _Kept:
             self._insert(database, key, time.time(), record)
 
     def _insert(self, database: Database, key: str, at: float, record: dict[str, Json]) -> None:
+        record = self._redactor.json(record)
         signed = self._signer.signed(f"{key}.json", record) if self._signer else record
         row = {"key": key, "at": at, "record": json.dumps(signed), **self._columns(record)}
         names, values = ", ".join(row), ", ".join(f":{name}" for name in row)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 
 from agent.answer import Answer
+from agent.learning.gap_records import GapRecord, GapRecords
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, _key, _name, hits_since, note_hit
-from agent.store.databases import has_store
+from agent.store.databases import has_store, open_store
 from agent.store.signature import Signer
 
 
@@ -25,6 +27,19 @@ def test_an_answer_is_given_again_while_its_tools_are_the_same(settings):
     assert answers.get("q", (), {"model": "other"}, same) is None
     assert [(one.question, one.counts) for one in answers.all()] == [("q", True)]
     assert (answers.clear(older=60), answers.clear(), answers.all()) == (0, 1, [])
+
+
+def test_no_key_is_written_down(settings):
+    key = "sk-" + "a1B2" * 8
+    AnswerCache(settings).put(f"with {key}", (), {}, Answer(f"it is {key}", "answered"), {})
+    AnsweredPrograms(settings).put("q", f"print('{key}')")
+    with closing(GapRecords(settings)) as records:
+        records.add(GapRecord("lookup", f"a key {key}", f"pattern {key}", f"advice {key}"))
+    with open_store(settings) as store:
+        for table in ("answers", "programs", "gap_records"):
+            rows = str([tuple(row) for row in store.rows(f"SELECT * FROM {table}")])
+            assert ("[redacted]" in rows, "a1B2a1B2" in rows.lower() or "a1b2a1b2" in rows.lower()) == (True, False)
+    assert AnswerCache(settings).get(f"with {key}", (), {}, same).text == "it is [redacted]"
 
 
 def test_a_program_is_given_for_the_same_form_of_question(settings):
