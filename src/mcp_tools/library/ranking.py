@@ -1,4 +1,4 @@
-"""The ranking of a library's tools by what they share with a text."""
+"""The ranking of a library's tools by the words that they share with a text, and by its meaning."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import heapq
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from mcp_tools.library.vocabulary import ALIKE, acronyms, is_slip, joined, plain_words, search_words, stems
+from mcp_tools.library.meaning import likeness, nearest, word_vectors
+from mcp_tools.library.vocabulary import acronyms, is_slip, joined, plain_words, search_words, stems
 
 
 class Found(NamedTuple):
@@ -18,51 +19,60 @@ class Found(NamedTuple):
     name: str
     score: float
     fits: bool
-    """Whether it shares a word of its name or a fair part of the query, and does not come far behind the best."""
+    """Whether it is worth showing: its score is high enough, and not far behind the best."""
 
 
 class Search:
-    """One search, whose parts share what was read."""
+    """One search, whose parts share what was read.
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    Args:
+        database: The index.
+        signs: The signs of the tools' vectors by their rows; empty without word vectors.
+    """
+
+    def __init__(self, database: sqlite3.Connection, signs: Mapping[int, int]) -> None:
         self._database = database
+        self._signs = signs
         self._tools = 1 + (database.execute("SELECT max(id) FROM tools").fetchone()[0] or 0)
         self._rows: dict[str, list[int]] = {}
         self._entries: dict[int, _Entry] = {}
 
     def ranked(self, query: str, most: int) -> list[Found]:
-        """The tools that share something with a text, best first."""
+        """The tools that share words or meaning with a text, best first.
+
+        A score is the shared part of the words' weight plus the likeness of the meaning, each at most about 1.
+        """
         units = self._units(query)
-        total = sum(unit.weight for unit in units if not unit.is_extra)
+        total = sum(unit.weight for unit in units if not unit.is_extra) or 1.0
+        vectors = word_vectors() if self._signs else None
+        vector = vectors.of(query) if vectors else None
+        rows = dict.fromkeys(_weighed(units, most))
+        if vector:
+            rows |= dict.fromkeys(nearest(vector, self._signs, _NEAREST))
         found = []
-        for row, entry in self._read(_weighed(units, most)).items():
-            likeness, shared, is_named = 0.0, 0, False
-            for unit in units:
-                share = entry.weights.get(unit.term, 0.0)
-                if unit.is_extra:
-                    share = 1.0 if row in unit.rows else 0.0
-                elif unit.alike and share < _NAME:
-                    share = max(share, unit.likeness * max(entry.weights.get(term, 0.0) for term in unit.alike))
-                likeness += unit.weight * share
-                shared += share > 0
-                is_named = is_named or share >= (1.0 if unit.is_extra else _NAME)
-            fits = is_named or likeness >= _FAIR_PART * total / (1 + (shared > 1))
-            found.append((likeness, Found(entry.name, likeness - entry.size * _LENGTH_WEIGHT, fits)))
-        least = _NEAR_BEST * max((likeness for likeness, match in found if match.fits), default=0.0)
-        ranked = [match._replace(fits=match.fits and likeness >= least) for likeness, match in found]
-        return sorted(ranked, key=lambda match: (-match.score, match.name))
+        for row, entry in self._read(rows).items():
+            shared = sum([unit.weight * unit.share(row, entry) for unit in units]) / total
+            meaning = likeness(vector, entry.vector) if vector and entry.vector else 0.0
+            if shared > 0 or meaning > 0:
+                found.append((entry.name, shared + meaning - entry.size * _LENGTH_WEIGHT))
+        best = max((score for _, score in found), default=0.0)
+        least = max(_FITS, _NEAR_BEST * best)
+        return sorted(
+            (Found(name, score, score >= least) for name, score in found), key=lambda one: (-one.score, one.name)
+        )
 
     def _read(self, rows: Iterable[int]) -> dict[int, _Entry]:
         rows = list(rows)
         missing = [row for row in rows if row not in self._entries]
-        sql = f"""SELECT tools.id, tools.name, words.name, other, description, parameters FROM words
-            JOIN tools ON tools.id = words.rowid WHERE words.rowid IN ({_places(missing)})"""  # noqa: S608 - question marks
-        for row, name, *columns in self._database.execute(sql, missing):
+        sql = f"""SELECT tools.id, tools.name, vector, words.name, other, description, parameters FROM words
+            JOIN tools ON tools.id = words.rowid LEFT JOIN vectors ON vectors.id = tools.id
+            WHERE words.rowid IN ({_places(missing)})"""  # noqa: S608 - question marks
+        for row, name, vector, *columns in self._database.execute(sql, missing):
             weights: dict[str, float] = {}
             for weight, column in zip(_FIELDS, columns, strict=True):
                 for term in column.split():
                     weights.setdefault(term, weight)
-            self._entries[row] = _Entry(name, weights, len(weights))
+            self._entries[row] = _Entry(name, weights, len(weights), vector)
         return {row: self._entries[row] for row in rows}
 
     def _weight(self, rows: Sequence[int]) -> float:
@@ -80,12 +90,11 @@ class Search:
         units = []
         wanted = list(dict.fromkeys(one for word in search_words(query) for one in stems(word)))
         for one in wanted:
-            rows, alike, likeness = self._rows_with(one, most=_COMMON), [*ALIKE.get(one, ())], _ALIKE_WEIGHT
-            if not rows and not alike and len(one) >= _FEWEST_LETTERS:
-                alike, likeness = self._near_terms(one), _SLIP_WEIGHT
-            others = self._rows_with(*alike, most=_FREQUENT) if alike and len(rows) < _ENOUGH else []
+            rows = self._rows_with(one, most=_COMMON)
+            slips = self._near_terms(one) if not rows and len(one) >= _FEWEST_LETTERS else []
+            others = self._rows_with(*slips, most=_FREQUENT) if slips else []
             weight = self._weight(rows or others)
-            units.append(_Unit(one, alike, rows, others if len(others) < _FREQUENT else [], weight, likeness))
+            units.append(_Unit(one, slips, rows, others if len(others) < _FREQUENT else [], weight))
         plain = plain_words(query)[:_MOST_PLAIN]
         units += self._short(plain, "acronyms")
         return units + self._short([*joined(plain), *acronyms(plain)], "whole")
@@ -118,21 +127,30 @@ class _Entry(NamedTuple):
     weights: dict[str, float]
     """Of its words: the highest of the fields that have it."""
     size: int
+    vector: bytes | None
 
 
 class _Unit(NamedTuple):
     """A word of a query."""
 
     term: str
-    alike: list[str]
+    slips: list[str]
+    """Words of the index that are written nearly like it, if none is written like it."""
     rows: list[int]
     others: list[int]
-    """The rows that have one of the words alike."""
+    """The rows that have one of these."""
     weight: float
-    likeness: float = 0.0
-    """The part of it that a word alike counts."""
     is_extra: bool = False
     """Derived from several words of the query, which count by themselves."""
+
+    def share(self, row: int, entry: _Entry) -> float:
+        """The part of its weight that a tool has."""
+        if self.is_extra:
+            return 1.0 if row in self.rows else 0.0
+        share = entry.weights.get(self.term, 0.0)
+        return (
+            max([share, *(_SLIP_WEIGHT * entry.weights.get(term, 0.0) for term in self.slips)]) if self.slips else share
+        )
 
 
 RANKED = 30
@@ -140,8 +158,6 @@ RANKED_OF_A_PART = 15
 OF_A_PART = 2
 _FREQUENT = 1000
 """A word that so many tools have adds no further candidates once there are enough."""
-_ENOUGH = 300
-"""If so many tools have a word, none is looked for that has only a word alike."""
 _COMMON = 1500
 """No more tools with a word are looked at."""
 _ROWS = "SELECT group_concat(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)"
@@ -154,12 +170,12 @@ _SAME_START = 3
 _NAME = 1.3
 _FIELDS = (_NAME, _NAME, 1.0, 0.8)
 """The weights of a name, of other names, of a description, of parameters."""
-_ALIKE_WEIGHT = 0.6
 _SLIP_WEIGHT = 0.8
-_LENGTH_WEIGHT = 0.001
+_LENGTH_WEIGHT = 0.0001
 """Per word: it only decides between equals."""
-_FAIR_PART = 0.25
-"""A tool must share this part of the weight of all words of a query, or half of it if it shares several words."""
+_NEAREST = 24
+"""Tools whose meaning is looked at, beside those that share words."""
+_FITS = 0.3
 _NEAR_BEST = 0.5
 
 
@@ -167,7 +183,7 @@ def _weighed(units: list[_Unit], most: int) -> dict[int, float]:
     """The rows that share the most telling words, with the sum of the weights. The rarest word comes first."""
     weights: dict[int, float] = {}
     for unit in sorted(units, key=lambda unit: len(unit.rows)):
-        for rows, weight in ((unit.rows, unit.weight), (unit.others, unit.weight * unit.likeness)):
+        for rows, weight in ((unit.rows, unit.weight), (unit.others, unit.weight * _SLIP_WEIGHT)):
             is_telling = len(rows) <= _FREQUENT or len(weights) < most
             for row in rows if is_telling else weights.keys() & rows:
                 weights[row] = weights.get(row, 0.0) + weight

@@ -1,4 +1,4 @@
-"""The words by which tools are found: stems, words of like meaning, acronyms, and the parts of a question."""
+"""The words by which tools are found: stems, acronyms, and the parts of a question."""
 
 from __future__ import annotations
 
@@ -108,172 +108,6 @@ def stems(text: str) -> list[str]:
     return found
 
 
-_ALIKE = """
-    add sum total plus together aggregate
-    subtract minus difference deduct
-    multiply product times
-    divide split ratio quotient share
-    average mean
-    compute calculate determine evaluate work
-    convert change transform translate turn
-    encode encrypt encipher
-    decode decrypt decipher parse unpack
-    parse read extract interpret
-    format print render display write
-    remove delete strip drop erase
-    sort order rank arrange
-    group cluster bucket categorise categorize classify
-    merge join combine union concatenate
-    compare diff difference match similarity
-    count tally frequency occurrences often
-    search lookup look locate find
-    create make generate produce build
-    check validate verify test valid
-    estimate predict forecast project
-    simulate model
-    schedule plan timetable
-    round nearest
-    replace substitute swap
-    reverse backwards flip
-    shorten truncate abbreviate cut
-    list enumerate
-    largest maximum max biggest highest greatest most
-    smallest minimum min least lowest
-    distance far length apart
-    speed velocity fast rate
-    weight mass heavy
-    duration time long elapsed
-    area surface size
-    volume capacity
-    price cost fee charge
-    profit gain return earn
-    interest rate yield
-    loan mortgage debt borrow credit
-    instalment installment payment repay annuity
-    tax vat duty
-    salary wage income pay
-    invest investment portfolio
-    stock share equity
-    buy purchase order
-    sell sale
-    date day calendar
-    weekday day
-    month monthly
-    year annual yearly annually
-    holiday vacation
-    clock hour time
-    zone timezone offset
-    text string sentence phrase
-    word token term
-    letter character
-    number numeral integer digit
-    list sequence array series
-    table grid spreadsheet csv rows
-    key field column attribute
-    chart graph plot diagram
-    graph network nodes edges
-    path route way
-    tree hierarchy
-    probability chance odds likelihood
-    random dice chance
-    deviation variance spread dispersion
-    correlation relationship association
-    percent percentage
-    fraction rational
-    root sqrt
-    power exponent
-    factor divisor
-    prime primes
-    equation formula
-    triangle sides
-    circle radius disc
-    angle degree radian
-    coordinate latitude longitude location position
-    city town place
-    country nation state
-    temperature celsius fahrenheit hot cold
-    weather rain forecast climate
-    energy power
-    electric electrical voltage current
-    chemical molecule compound substance
-    gene dna genetic
-    disease illness medical health
-    food recipe dish cook meal
-    restaurant dine
-    hotel accommodation room
-    flight airline plane
-    movie film
-    book novel author
-    music song melody
-    picture image photo
-    colour color hue
-    game match
-    team club
-    player athlete
-    law legal statute court
-    lawsuit case
-    hash digest checksum fingerprint
-    identifier id
-    email mail
-    address url link
-    password passphrase secret
-    duplicate repeated same twice
-    unique distinct different
-    missing gap absent
-    start begin first
-    end finish last
-    age old
-    person people
-    child kid
-    word vocabulary
-    meaning definition define
-    language translate
-    review rating score
-    nearby near close nearest around
-"""
-
-
-_KINDS = {
-    "currency exchange money": "euro dollar usd eur gbp cad aud chf jpy cny inr yen yuan rupee franc peso",
-    "unit convert measure": "ounce pound gram kilogram kg ton mile kilometre kilometer km metre meter inch foot feet "
-    "yard acre hectare litre liter gallon cup tablespoon teaspoon pint mph knot joule calorie watt volt pascal bar psi",
-    "temperature": "fahrenheit celsius kelvin degrees",
-    "binomial probability coin": "coin heads tails toss flip",
-    "card deck": "ace king queen jack hearts spades poker",
-    "weekday day date": "monday tuesday wednesday thursday friday saturday sunday weekend",
-    "month date": "january february march april june july august september october november december",
-    "event date history": "treaty war battle signing",
-    "date": "when birthday deadline anniversary",
-    "duration time": "hours minutes seconds weeks",
-    "working business": "workday workdays weekdays office",
-    "csv table": "spreadsheet column columns row rows",
-    "roman numeral": "mcm xiv xlii",
-    "species animal": "dog cat bird lion fish",
-    "rate": "percent",
-    "triangle": "hypotenuse",
-    "interest": "compounded savings deposit",
-    "letter text": "vowel consonant uppercase lowercase",
-    "text": "paragraph essay message",
-    "critical path project": "dependencies tasks steps waits",
-}
-"""Words of a description, by words that a question has in their place: examples of a kind."""
-
-
-def _alike() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for line in _ALIKE.split("\n"):
-        group = [stem(word) for word in line.split()]
-        for one in group:
-            found.setdefault(one, []).extend(other for other in group if other != one)
-    for kind, examples in _KINDS.items():
-        for example in examples.split():
-            found.setdefault(stem(example), []).extend(map(stem, kind.split()))
-    return {one: tuple(dict.fromkeys(others)) for one, others in found.items()}
-
-
-ALIKE = _alike()
-"""For a stem, those of words that are often used for the same thing."""
-
 _MOST_LETTERS = 6
 _FEWEST_LETTERS = 3
 
@@ -321,7 +155,7 @@ _PART = re.compile(
     r"|,\s+and\s+|;|\s+and\s+(?=[a-z]+\s+(?:the|a|an|all|each|every|its|their|how|what|my|me)\b)",
     re.IGNORECASE,
 )
-_MOST_PARTS = 6
+_MOST_PARTS = 12
 _FEWEST_WORDS = 2
 
 
