@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,7 @@ from agent.budget import Budget, RunLimits
 from agent.chat import Chat
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import (
+    AROUND,
     COPY,
     EARLIER,
     FOLDER,
@@ -33,9 +35,9 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError, SettingsError, StorageError, UsageError
+from agent.errors import RunError, SettingsError, StorageError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.models.protocol import FIRST_LISTED, Role, Usage
+from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, usable
 from agent.resources import Resources
@@ -59,12 +61,13 @@ from agent.store.runs import (
     load_run,
 )
 from agent.store.transcripts import transcript_of
-from agent.strategy import is_small
+from agent.strategy import WRAPPING, require_large
 from agent.user_files import require_readable
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
+    from agent.recorders.telemetry import Telemetry
 
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
@@ -107,6 +110,7 @@ class Alita:
         """Closes the store, once it was used."""
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
+        self._telemetry: Telemetry | None = None
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
@@ -200,6 +204,7 @@ class Alita:
         on_event: Listener | None = None,
         conversation: Conversation | None = None,
         wish: Wish = "answer",
+        around: str = "",
         schema: dict[str, Any] | None = None,
         rules: str = "",
         folder: FolderGrant | None = None,
@@ -214,6 +219,7 @@ class Alita:
                 folded into its summary; nothing is added to it.
             wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
+            around: The package that such a tool is to be made around, as a requirement.
             schema: JSON Schema, draft 2020-12, that the answer's text must fit as JSON; one that does not is none.
             rules: Of a benchmark, for the form of the answer; the small strategy does not read them.
             folder: A folder that programs may read, or whose copy they may change. Later questions of the conversation
@@ -230,6 +236,7 @@ class Alita:
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
+        purpose = self._purpose(wish, around)
         place = await asyncio.to_thread(self._folder_for, folder, conversation)
         is_plain = wish == "answer" and not files and not schema and not place
         if is_plain and (exact := compute(question)) is not None:
@@ -250,10 +257,8 @@ class Alita:
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | places_of(self.settings) | follows | place
-        if wish != "answer":
-            told[WISH] = wish
-        if self.settings.use_cache and not follows and not place:
+        told = configuration | places_of(self.settings) | follows | place | purpose
+        if self.settings.use_cache and not around and not follows and not place:
             earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
             told |= {EARLIER: earlier} if earlier else {}
         # Syncing and removing take time, in which other questions of this process go on.
@@ -310,15 +315,24 @@ class Alita:
             return {FOLDER: "", COPY: ""}
         from agent.material.folder import checked_folder, measure
 
-        own, model = self.settings, self.settings.models_for(Role.COORDINATOR)[0]
-        if is_small(model, own.strategy_of(model)):
-            raise UsageError(f"{model} cannot work with a folder.", remedy="Choose a larger model: -m NAME")
+        own = self.settings
+        require_large(own, "work with a folder")
         root = checked_folder(folder.path, (own.data_dir, own.cache_dir, own.runs_dir, own.config_dir))
         if before.get(FOLDER) == str(root) and bool(before[COPY]) == folder.writes:
             return before
         if folder.writes:
             measure(root)
         return {FOLDER: str(root), COPY: NEW_COPY if folder.writes else ""}
+
+    def _purpose(self, wish: Wish, around: str) -> dict[str, str]:
+        """What a run is for, in its configuration.
+
+        Raises:
+            UsageError: The model is too small for it.
+        """
+        if around:
+            require_large(self.settings, WRAPPING)
+        return ({WISH: wish} if wish != "answer" else {}) | ({AROUND: around} if around else {})
 
     def folder_of(self, conversation: Conversation) -> FolderGrant | None:
         """Return the folder that programs of a conversation have."""
@@ -431,6 +445,7 @@ class Alita:
         transcript: Transcript | None = None,
     ) -> Answer:
         self._is_logged = live
+        self._telemetry = self._telemetry or self._new_telemetry()
         if live or run.answer is None:
             budget = Budget(RunLimits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
         else:  # a replay ends where the run ended
@@ -473,6 +488,8 @@ class Alita:
             self._tell_store_problem()
             if live:
                 self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
+            if live and self._telemetry is not None:
+                self._telemetry.fail(type(error).__name__)
             raise
         finally:
             self._is_logged = True
@@ -523,6 +540,20 @@ class Alita:
             self._listener(clean)
             if self._is_logged:
                 self._tell_once(self._log.write(clean))
+                if self._telemetry is not None:
+                    self._telemetry.add(clean)
+
+    def _new_telemetry(self) -> Telemetry | None:
+        """What sends traces, if the environment names a collector; without it, nothing is imported."""
+        if not any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
+            return None
+        from agent.recorders import telemetry
+
+        try:
+            return telemetry.Telemetry() if telemetry.is_wanted() else None
+        except SettingsError as error:
+            self._tell(Warned(f"No traces are sent: {error.message} {error.remedy}"))
+            return None
 
     def _tell_once(self, problem: str) -> None:
         if problem:

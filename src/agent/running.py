@@ -20,7 +20,7 @@ from agent.actions.server_tools import FOLDED
 from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
 from agent.budget import Budget
-from agent.configuration.settings import COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
+from agent.configuration.settings import AROUND, COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
 from agent.consent.hosts import HostGrants
@@ -535,6 +535,8 @@ class Running:
             start["known"] = {"foreign": results, "private": results if is_private else []}
         if (wish := wish_of(self.run)) != "answer":
             start["wish"] = wish
+        if around := self.run.configuration.get(AROUND):
+            start["around"] = around
         if schema := self.run.configuration.get(SCHEMA):
             start["schema"] = json.loads(schema)
         if rules := self.run.configuration.get(RULES):

@@ -170,6 +170,18 @@ class KnownTexts(TypedDict):
     private: list[str]
 
 
+class Wrapped(TypedDict):
+    """The package that a tool is to be made around."""
+
+    requirement: str
+    label: str
+    """Its name and version; of the user's own code also its hash."""
+    module: str
+    """The module to import."""
+    offers: str
+    """Those of its functions and classes that fit the task best."""
+
+
 class State(TypedDict, total=False):
     """What a run knows. Everything that is not plain JSON lives in the context."""
 
@@ -184,6 +196,10 @@ class State(TypedDict, total=False):
     message is kept."""
     wish: Wish
     """Missing where it is an answer."""
+    around: str
+    """The package that the tool is to be made around, as a requirement; missing where there is none."""
+    wraps: Wrapped
+    """The same, once it was read."""
     schema: dict[str, Json]
     """What the answer must fit as JSON; missing where it is text."""
     rules: str

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.models.protocol import EMBEDDED, StrategyName
+from agent.errors import UsageError
+from agent.models.protocol import EMBEDDED, Role, StrategyName
 from agent.state import Decision, State
 from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library.arguments import surely_fits
 
 if TYPE_CHECKING:
     from agent.browser.tasks import BrowserOutcome
+    from agent.configuration.settings import Settings
     from agent.consent.origins import Origins
     from agent.context import Context
     from agent.conversation import Conversation
@@ -153,6 +155,20 @@ class Strategy(Protocol):
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The answer as it may be believed; empty where it may not."""
         return text
+
+
+WRAPPING = "make a tool around a package"
+
+
+def require_large(settings: Settings, what: str) -> None:
+    """Refuse what a small model cannot do.
+
+    Raises:
+        UsageError: The model that would decide is small.
+    """
+    model = settings.models_for(Role.COORDINATOR)[0]
+    if is_small(model, settings.strategy_of(model)):
+        raise UsageError(f"{model} cannot {what}.", remedy="Choose a larger model: -m NAME")
 
 
 def is_small(model: str, wanted: StrategyName) -> bool:

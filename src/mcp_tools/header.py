@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp_tools.errors import LibraryError
-from mcp_tools.packages import BASE_PACKAGES, imported
+from mcp_tools.packages import BASE_PACKAGES, import_name, imported
 from mcp_tools.small_files import toml_of
 from mcp_tools.tool import Capabilities, Json
 
@@ -32,7 +32,10 @@ def declared(source: str) -> Capabilities:
 
 
 def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str:
-    """The source with a block at its end that declares these packages and capabilities too: its lines stay in place."""
+    """The source with a block at its end that declares these packages and capabilities too: its lines stay in place.
+
+    A package takes the place of one with the same name that the source declares.
+    """
     packages, own = [*packages], {name: value for name, value in own.items() if value}
     if not source.strip() or not (packages or own):
         return source
@@ -40,7 +43,9 @@ def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str
         table = _read(source)
     except LibraryError:  # `declared` says what is wrong
         return source
-    named = [*dict.fromkeys((*table.get("dependencies", []), *packages))]
+    given = {import_name(one) for one in packages}
+    kept = [one for one in table.get("dependencies", []) if not isinstance(one, str) or import_name(one) not in given]
+    named = [*dict.fromkeys((*kept, *packages))]
     own = {**table.get("tool", {}).get("alita", {}), **own}
     return f"{_BLOCK.sub('', source).rstrip()}\n\n{_written(named, own)}\n"
 

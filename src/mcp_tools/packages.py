@@ -51,6 +51,10 @@ _BEHIND = {"pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile"
 """What a function of a package imports by itself."""
 
 
+_LONGEST_PARSED = 70_000
+"""Characters of a source, beyond those of any tool: it gets the base packages that are named anywhere in it."""
+
+
 def file_packages() -> tuple[str, ...]:
     """Of the packages for files those that are installed."""
     return installed(FILE_PACKAGES)
@@ -143,9 +147,9 @@ def needed(declared: Iterable[str], sources: Iterable[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _base(source: str) -> tuple[str, ...]:
-    base = installed(BASE_PACKAGES)
-    # most sources name none: they need not be parsed
-    return imported(source, base) if any(import_name(name) in source for name in base) else ()
+    # most sources name none: they need not be parsed; a long one takes too long
+    named = tuple(name for name in installed(BASE_PACKAGES) if import_name(name) in source)
+    return named if not named or len(source) > _LONGEST_PARSED else imported(source, installed(BASE_PACKAGES))
 
 
 def imported_modules(source: str) -> set[str]:

@@ -14,7 +14,7 @@ from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.header import declared
 from mcp_tools.hosts import Carry
-from mcp_tools.library.arguments import validate_arguments, validate_result
+from mcp_tools.library.arguments import aside, validate_arguments, validate_result
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
@@ -55,7 +55,7 @@ async def run_tool(
         HostError: A host that it declares cannot be read.
         AlitaError: `carried` does not permit the call.
     """
-    validate_arguments(tool.name, tool.input_schema, arguments)
+    await aside(arguments, validate_arguments, tool.name, tool.input_schema, arguments)
     granted = tuple(path.absolute() for path in read)
     folder = write if tool.capabilities.write else None
     packages = needs.and_packages(imported(tool.source, tool.capabilities.packages))
@@ -71,7 +71,7 @@ async def run_tool(
     )
     async with carried(tool, needs) if carried else nullcontext() as carry:
         outcome = await sandbox.run(job, carry=carry)
-    misfits = validate_result(tool, outcome.value) if outcome.ok else []
+    misfits = await aside(outcome.value, validate_result, tool, outcome.value) if outcome.ok else []
     if not misfits:
         return outcome
     message = f"the result is not what the tool promises: {'; '.join(misfits)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -79,9 +80,17 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_MOST_COMPARED = 200
+
+
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
     """The known words like another, as a question with a space behind it; empty where none is."""
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), most, cutoff)
+    names = [*known]
+    if len(names) > _MOST_COMPARED:  # each comparison takes long; close words share pairs of letters
+        pairs = {word[place : place + 2] for place in range(len(word) - 1)}
+        shares = {name: sum(pair in name for pair in pairs) / (len(word) + len(name)) for name in names}
+        names = heapq.nlargest(_MOST_COMPARED, names, key=shares.__getitem__)
+    near = difflib.get_close_matches(word, names, most, cutoff)
     return f"Did you mean {', '.join(near)}? " if near else ""

@@ -20,6 +20,8 @@ def object_schema(properties: dict[str, Json], required: Iterable[str] | None = 
 
 
 ALIASES = "aliases"
+WRAPS = "wraps"
+"""In a tool's record: the name and version of the package that it was made around."""
 
 
 class Status(StrEnum):

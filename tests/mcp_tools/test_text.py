@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import did_you_mean, one_line, printable
 
 CASES = {
     "plain": ("a b\tc\nd", "a b\tc\nd"),
@@ -64,3 +64,14 @@ def test_one_line_is_one_line_and_short(text: str, width: int) -> None:
 def test_a_cut_line_shows_that_it_was_cut() -> None:
     assert one_line("one\ntwo  three", 9) == "one two …"
     assert one_line("one\ntwo", 7) == "one two"
+
+
+def test_near_names_are_found_among_very_many_at_once() -> None:
+    """A client may ask for fifty tools in one call."""
+    names = [f"convert_{number}_something_to_{number * 7 % 9973}" for number in range(10_000)]
+    begun = time.monotonic()
+    for _ in range(10):
+        said = did_you_mean("convert_4711_somethin_to_3058", names)
+    assert said == f"Did you mean {names[4711]}? "
+    assert did_you_mean("nothing", [*map(str, range(10_000))]) == ""
+    assert time.monotonic() - begun < 5

@@ -403,6 +403,8 @@ def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
 
 WISH = "wish"
 """In a run's configuration: what it is for, where that is not an answer."""
+AROUND = "around"
+"""In a run's configuration: the package that the tool is to be made around, as a requirement."""
 SCHEMA = "schema"
 """In a run's configuration: what its answer must fit, as JSON."""
 RULES = "rules"

@@ -56,7 +56,8 @@ def use_of(need: Need) -> str:
     """A need as the rest of a sentence: `take 300 seconds`."""
     name, value = need
     if isinstance(value, str):
-        return {"packages": "import", "hosts": "send requests to", "keys": "send the key"}[name] + f" {value}"
+        shown = _named(value) if name == "packages" else value
+        return {"packages": "import", "hosts": "send requests to", "keys": "send the key"}[name] + f" {shown}"
     return {
         "read": "read files that a call grants",
         "write": "leave files for you",
@@ -197,6 +198,8 @@ class CallConsent:
         name, value = need
         if (verdict := self._verdict(self._policy(), who, need)) is not None:
             return f"{ {'allow': 'allowed', 'ask': 'asked', 'deny': 'denied'}[verdict.decision] } by {verdict}"
+        if name == "packages" and _named(str(value)) != value:
+            return "your own code"
         if name == "packages":
             allowed = self._environments is not None and _package(str(value)) in self._environments.allowed
             return "allowed for good" if allowed else "the setting packages"
@@ -223,6 +226,13 @@ def _package(requirement: str) -> str:
         return package_name(requirement)
     except PackageError:
         return requirement
+
+
+def _named(requirement: str) -> str:
+    """A package as people read it; the hash of the user's own code stands apart."""
+    from mcp_tools.environments.wrapped import label_of
+
+    return label_of(requirement)
 
 
 def _denied(who: HostToReach, need: Need, verdict: Verdict) -> str:

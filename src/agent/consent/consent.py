@@ -225,12 +225,14 @@ class Consent:
             assert self.environments is not None
             try:
                 unknown = self.environments.unknown(wanted)
-                names = PackagesToInstall(tuple(wanted), (), unknown, 0)
+                fetched = tuple(self.environments.fetched(wanted))
+                names = PackagesToInstall(fetched, (), unknown, 0)
                 if unknown and (why := await self._refused_packages(names, mode)):
                     return why
                 plan = await self.environments.plan(wanted)
                 new = tuple(map(str, plan.new))
-                asked = PackagesToInstall(plan.wanted, new, plan.unknown, plan.size)
+                fetched = tuple(self.environments.fetched(plan.wanted))
+                asked = PackagesToInstall(fetched, new, plan.unknown, plan.size)
                 if new and (why := await self._refused_packages(asked, mode)):
                     return why
                 if plan.new:

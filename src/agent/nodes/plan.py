@@ -16,7 +16,7 @@ from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.models.protocol import Role
-from agent.state import State
+from agent.state import State, Wrapped
 from mcp_tools.clients.definitions import SEPARATOR
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
@@ -38,6 +38,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
+    wraps = await _package(state, context)
     tools, others = await _own_tools(state, context)
     if not wants_tool:
         offered = state.get("offered", [])
@@ -49,7 +50,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     fresh = [tool[SERVER] for tool in tools if SERVER in tool and tool["name"] not in state.get("offered", [])]
     for server, count in Counter(fresh).items():
         context.emit(Note(f"the server {server} offers {count_of(count, 'tool')}"))
-    found: dict[str, Any] = {"tools": tools}
+    found: dict[str, Any] = {"tools": tools, **({"wraps": wraps} if wraps else {})}
     known = state.get("attached", [])
     if new := await look_at_files(context, known):
         found["attached"] = [*known, *new]
@@ -63,6 +64,15 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     return found | await context.strategy(Role.COORDINATOR).brief(cast(State, {**state, **found}), context)
 
 
+async def _package(state: State, context: Context) -> Wrapped | None:
+    """The package that the tool is to be made around."""
+    if not (around := state.get("around")):
+        return None
+    from agent.actions.wrapping import read_package
+
+    return await read_package(around, state["question"], context)
+
+
 async def _own_tools(state: State, context: Context) -> tuple[list[dict[str, Json]], set[str]]:
     """The tools of the library that are shown, and the names of those that do not fit the question itself."""
     fitting, others, is_all = await _fitting(state, context)
@@ -70,6 +80,8 @@ async def _own_tools(state: State, context: Context) -> tuple[list[dict[str, Jso
     if drafts:
         context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state.get("wish") == "create"
+    if around := state.get("around"):  # others are no tools around this package
+        fitting, others = ([one for one in some if around in one.capabilities.packages] for some in (fitting, others))
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
     if is_all:  # in an order that does not depend on the question, for prompt caches
         tools = sorted([*tools, *map(shown_tool, others)], key=lambda tool: str(tool["name"]))

@@ -116,20 +116,25 @@ def call_consent(settings: Settings, ask: AskUser | None, tell: Callable[[str], 
 
 @asynccontextmanager
 async def carried(
-    settings: Settings, consent: CallConsent, tool: Tool, needs: Needs, *, is_new: bool = False
+    settings: Settings,
+    consent: CallConsent,
+    tool: Tool,
+    needs: Needs,
+    *,
+    is_new: bool = False,
+    is_only_reviewed: bool = False,
 ) -> AsyncIterator[Carry | None]:
     """Permits one call of a tool outside of a run, and carries its requests; see `carrying`.
 
-    A tool without a name is a program. `is_new`: nobody has approved the tool yet.
+    A tool without a name is a program. `is_new`: nobody has approved the tool yet. `is_only_reviewed`: nobody wants to
+    approve it either, so no rule and no setting allows it anything unasked, whatever its file says.
 
     Raises:
         NotPermittedError: It needs what it may not use.
         PolicyError: The policy file is wrong.
     """
-    who, wanted = (
-        replace(whoever_is(tool, needs), is_new=is_new),
-        needs_in(in_force(tool), packages_of_call(tool, needs)),
-    )
+    who, wanted = whoever_is(tool, needs), needs_in(in_force(tool), packages_of_call(tool, needs))
+    who = replace(who, is_new=is_new, is_doubtful=who.is_doubtful or is_only_reviewed)
     packages: tuple[str, ...] = ()
     if consent.concerns(wanted, is_new=is_new):
         permit = await consent.permit(who, wanted, is_new=is_new)

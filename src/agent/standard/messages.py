@@ -33,6 +33,12 @@ _CONNECTED = (
     "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
     "`from servers.{module} import {name}`. Programs do not see a server's folders: they call its functions."
 )
+_AROUND = (
+    "Make the tool around the package {label}, which is installed: import {module} or a module of it, and leave the "
+    "work to it. The docstring must say enough for someone who does not know the package (what is accepted, refused "
+    "and returned), and promise only what the material shows. If the package cannot serve the question, reply so in a "
+    "sentence, without a call."
+)
 _NEAR = "More tools of the library, which programs import:"
 _FOLDER = "The user's folder, which programs and `read` open: {path}"
 _COPIED_FOLDER = (
@@ -113,6 +119,9 @@ def _question(state: State, room: Room) -> str:
         lines += ["", "Files:", files_text(attached)]
     elif state.get("files"):
         lines += ["", "Files:", data_block("names", "\n".join(state["files"]))]
+    if wraps := state.get("wraps"):
+        about = _AROUND.format(label=wraps["label"], module=wraps["module"])
+        lines += ["", about, data_block(wraps["label"], wraps["offers"])]
     lines += _folder(state)
     lines += ["", *remarks] if (remarks := state.get("remarks")) else []
     if earlier := state.get("earlier"):

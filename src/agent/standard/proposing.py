@@ -23,10 +23,10 @@ from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import decision_of, failed, step, value_text
 from agent.strategy import Update
-from mcp_tools.create.interfaces import Creation, Proposal
+from mcp_tools.create.interfaces import Creation, Proposal, Wrapping
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
-from mcp_tools.header import declared
+from mcp_tools.header import declared, with_declared
 from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of, tools_imported
 from mcp_tools.packages import file_packages
@@ -39,18 +39,21 @@ async def propose_tool(state: State, context: Context) -> Update:
     """Proves the tool of the decision, and keeps it where that succeeds; it answers the question either way."""
     assert context.examiner is not None
     decision = decision_of(state)
-    files = present(state, context)
+    files, wraps = present(state, context), state.get("wraps")
+    code, brought = decision.code, [wraps["module"]] if wraps else []
+    if wraps:
+        code = with_declared(code, [wraps["requirement"]])
     try:
-        wanted = declared(decision.code)
+        wanted = declared(code)
         get = context.library.get
-        names = await tools_imported(decision.code, get, declared=wanted.tools, packages=wanted.packages)
-        needs, own = await needs_of(names, get), packages_of(decision.code, names)
+        names = await tools_imported(code, get, declared=wanted.tools, packages=wanted.packages)
+        needs, own = await needs_of(names, get), packages_of(code, [*names, *brought])
     except LibraryError as wrong:
         return failed(state, context, f"No tool could be created: {wrong}", f"no tool: {wrong}")
     packages = (*(file_packages() if files else ()), *own)
     proposal = Proposal(
         question=state["question"],
-        code=decision.code,
+        code=code,
         arguments=with_paths(decision.arguments, state),
         objection=decision.objection,
         final=decision.final,
@@ -61,6 +64,7 @@ async def propose_tool(state: State, context: Context) -> Update:
         model=context.models.for_role(Role.COORDINATOR).name,
         capabilities=replace(wanted, read=bool(files), packages=tuple(dict.fromkeys(packages)), tools=tuple(names)),
         needs=needs,
+        wraps=None if wraps is None else Wrapping(wraps["requirement"], wraps["label"]),
     )
     try:
         creation, outputs = await with_outputs(

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 FILE = "alita.sqlite"
 SCHEMA = "alita"
 """The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS: tuple[str, ...] = ("0001",)
 """Every version that the database has had, the newest last."""
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
 _LITTLE = 100_000
 """Free bytes on a disk that is as good as full."""
-_SCRIPTS = Path(__file__).parent / "migrations"
+SCRIPTS = Path(__file__).parent / "migrations"
 _OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are taken anew from their folders."
 Values = Mapping[str, object]
 Row = Sequence[Any]
@@ -148,7 +148,7 @@ def _shown(address: URL) -> str:
 
 def script(revision: str, dialect: str) -> list[str]:
     """The statements that make a version from the one before it."""
-    parts = [_SCRIPTS / f"{revision}.sql", _SCRIPTS / f"{revision}_{dialect}.sql"]
+    parts = [SCRIPTS / f"{revision}.sql", SCRIPTS / f"{revision}_{dialect}.sql"]
     text = "\n".join(part.read_text() for part in parts if part.exists())
     code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
     code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # which alone can be its number of a row

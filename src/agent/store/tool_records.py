@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import SettingsError, StorageError
 from agent.store.databases import Database, open_store, place_of
-from mcp_tools.library.approvals import ApprovalsFile
+from mcp_tools.library.approvals import ApprovalsFile, Entries
 from mcp_tools.library.calls import BUG, LATELY, Stats, stats_of
 from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
@@ -43,7 +43,8 @@ _COUNTED = {
     _LATELY: "name, kind, call FROM lately ORDER BY number",
 }
 """What the file of counts holds for each statement."""
-_APPROVE = "INSERT INTO tool_approvals VALUES (:library, :name, :entry) ON CONFLICT"
+_TABLES = ("tool_approvals", "tool_drafts")
+"""Those of `Entries`."""
 _BUGS = """
 SELECT count(DISTINCT CASE call WHEN '' THEN CAST(number AS TEXT) ELSE call END) FROM tool_lately
 WHERE library = :library AND name = :name AND kind = :kind
@@ -108,10 +109,10 @@ class _Records:
         if not database.rows(first, {"place": f"taken:{socket.gethostname()}:{settings.data_dir}:{self.library}"}):
             return
         with contextlib.suppress(OSError, ValueError):
-            kept = ApprovalsFile(settings.tools_dir, approvals).read()
-            if kept:
-                database.rows(f"{_APPROVE} DO NOTHING", _rows(self.library, kept))
-                self.bump(database)
+            for table, entries in zip(_TABLES, ApprovalsFile(settings.tools_dir, approvals).read(), strict=True):
+                if entries:
+                    database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
+                    self.bump(database)
         if counts.exists():
             with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(counts)) as file:
                 for statement, columns in _COUNTED.items():
@@ -135,8 +136,8 @@ class StoredApprovals:
             return (int(found[0][0]),) if found else ()
         return ()
 
-    def read(self) -> dict[str, Any]:
-        """The entries by the names of the tools.
+    def read(self) -> Entries:
+        """See `ApprovalEntries`.
 
         Raises:
             OSError: The store cannot be used.
@@ -145,30 +146,31 @@ class StoredApprovals:
             return self._entries(database)
 
     @contextlib.contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
+    def changing(self) -> Iterator[Entries]:
         """The entries, to be changed; others who want to change them wait.
 
         Raises:
             OSError: The store cannot be used.
         """
+        library = self._records.library
         with self._records.open() as database:
             self._records.bump(database)  # whose row is locked until the change ends
-            before = self._entries(database)
-            entries = self._entries(database)
+            before, entries = self._entries(database), self._entries(database)
             yield entries
-            gone = [{"library": self._records.library, "name": name} for name in before.keys() - entries.keys()]
-            if gone:
-                database.rows("DELETE FROM tool_approvals WHERE library = :library AND name = :name", gone)
-            changed = {name: entry for name, entry in entries.items() if before.get(name) != entry}
-            if changed:
-                overwrite = f"{_APPROVE} (library, name) DO UPDATE SET entry = excluded.entry"
-                database.rows(overwrite, _rows(self._records.library, changed))
+            for table, old, new in zip(_TABLES, before, entries, strict=True):
+                if gone := [{"library": library, "name": name} for name in old.keys() - new.keys()]:
+                    database.rows(f"DELETE FROM {table} WHERE library = :library AND name = :name", gone)  # noqa: S608
+                if changed := {name: entry for name, entry in new.items() if old.get(name) != entry}:
+                    overwrite = f"{_put(table)} (library, name) DO UPDATE SET entry = excluded.entry"
+                    database.rows(overwrite, _rows(library, changed))
 
-    def _entries(self, database: Database) -> dict[str, Any]:
-        found = database.rows(
-            "SELECT name, entry FROM tool_approvals WHERE library = :library", {"library": self._records.library}
-        )
-        return {name: json_of(entry.encode()) for name, entry in found}
+    def _entries(self, database: Database) -> Entries:
+        def of(table: str) -> dict[str, Any]:
+            of_library = f"SELECT name, entry FROM {table} WHERE library = :library"  # noqa: S608
+            found = database.rows(of_library, {"library": self._records.library})
+            return {name: json_of(entry.encode()) for name, entry in found}
+
+        return Entries(*map(of, _TABLES))
 
 
 class StoredCalls:
@@ -209,6 +211,10 @@ class StoredCalls:
 
     def close(self) -> None:
         """The connections are the process's."""
+
+
+def _put(table: str) -> str:
+    return f"INSERT INTO {table} VALUES (:library, :name, :entry) ON CONFLICT"  # noqa: S608
 
 
 def _rows(library: str, entries: dict[str, Any]) -> list[dict[str, object]]:

@@ -45,6 +45,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
     packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
     packages |= {*source.capabilities.tools} - {source.entry.name if source.entry else ""}
     told: set[str] = set()
+    known, fallbacks = {*sys.stdlib_module_names, *packages}, _with_fallback(source)
     for line, module, names in imports(source.tree):
         meant = [module, *(f"{module}.{name}" for name in names)]
         if source.capabilities.hosts:
@@ -55,7 +56,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
             yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
         elif not top:
             yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
-        elif not (top in {*sys.stdlib_module_names, *packages, *told} or (line, top) in _with_fallback(source)):
+        elif not (top in known or top in told or (line, top) in fallbacks):
             told.add(top)
             others = ", ".join(sorted(packages))
             if not unplaced([top], source.capabilities.packages):
@@ -107,11 +108,15 @@ def undefined_name(source: Source) -> Iterator[Remark]:
     """Each name is a builtin, imported, or bound in its scope."""
     if "*" in source.origins:
         return  # it may bind anything; `allowed-imports` speaks of it
-    for name in source.free_names - _BUILTINS:
-        if lines := [node.lineno for node in source.all_of(ast.Name) if node.id == name]:
-            is_module = name in sys.stdlib_module_names and not refusal(name)
-            remedy = f"add `import {name}`" if is_module else "import it or define it"
-            yield Remark(min(lines), f"name {name!r} is not defined; {remedy}")
+    undefined = source.free_names - _BUILTINS
+    lines: dict[str, int] = {}
+    for node in source.all_of(ast.Name):
+        if node.id in undefined:
+            lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
+    for name, line in lines.items():
+        is_module = name in sys.stdlib_module_names and not refusal(name)
+        remedy = f"add `import {name}`" if is_module else "import it or define it"
+        yield Remark(line, f"name {name!r} is not defined; {remedy}")
 
 
 def forbidden_builtin(source: Source) -> Iterator[Remark]:

@@ -118,11 +118,8 @@ class Source:
         """The public functions that may be the tool: those that no other uses, or of them the one with a docstring."""
         public = [function for function in self.public_functions if function.name != "main"] or self.public_functions
         others = {function.name: self.used_by(function.name) for function in public}
-        unused = [
-            function
-            for function in public
-            if not any(function.name in used for name, used in others.items() if name != function.name)
-        ]
+        used = {name for user, names in others.items() for name in names if name != user}
+        unused = [function for function in public if function.name not in used]
         found = unused or public
         documented = [function for function in found if ast.get_docstring(function)]
         return documented if len(documented) == 1 else found

@@ -12,6 +12,8 @@ from mcp_tools.text import words
 
 LARGEST = 64 * 1024
 """Bytes of the largest source."""
+_MOST_BITS = 14_000
+"""Of a whole number in a source: Python turns no number of more than 4,300 digits into text."""
 DEEPEST = 150
 """Levels of the deepest syntax tree: what reads it walks recursively."""
 
@@ -51,6 +53,10 @@ def parses(source: Source) -> Iterator[Remark]:
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         what = "it is nested too deeply" if isinstance(error, RecursionError | MemoryError) else str(error)
         yield Remark(0, f"Python cannot parse it: {what}; write it in small steps")
+    else:
+        for node in source.all_of(ast.Constant):
+            if isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
+                yield Remark(node.lineno, "Python cannot print a number of so many digits; compute it")
 
 
 def nesting(source: Source) -> Iterator[Remark]:

@@ -19,6 +19,8 @@ from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.tool import Json, Tool, call_text
 
 _VARIATIONS = 6
+_CHOICES = 20
+"""The most choices of one parameter that are tried."""
 _FEWEST = 2
 """Successful calls with another value of a parameter that must show no effect."""
 _REFUSE = "raise ValueError with a clear message for input that it cannot take"
@@ -47,7 +49,7 @@ def other_calls(draft: Draft, fixed: Sequence[str]) -> tuple[list[TrialCall], li
     for name, schema in draft.tool.input_schema["properties"].items():
         if "enum" in schema or schema.get("type") == "boolean":
             given = draft.arguments.get(name, schema.get("default"))
-            others += [{name: other} for other in alternatives(given, schema)]
+            others += [{name: other} for other in alternatives(given, schema)[:_CHOICES]]
     varied, edge = ([TrialCall({**draft.arguments, **new}) for new in sets] for sets in (others, edges(free)))
     return [call for call in varied if not misfits(draft.tool, call.arguments)], edge
 
@@ -99,7 +101,7 @@ async def run_tests(
 
 
 def _exact(test: Test, outcome: Outcome) -> Test:
-    return test if test.raises else replace(test, expected=outcome.value)
+    return test if test.raises else replace(test, expected=test.given(outcome.value))
 
 
 async def examine(

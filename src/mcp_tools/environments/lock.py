@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -107,7 +107,14 @@ def normalised(requirement: str) -> str:
     return f"{DISTRIBUTIONS.get(name, name)}{extras.lower()}{versions.rstrip(',')}"
 
 
-async def resolve(requirements: Iterable[str], *, before: str, pinned: Sequence[str] = (), cache: Path) -> Lock:
+async def resolve(
+    requirements: Iterable[str],
+    *,
+    before: str,
+    pinned: Sequence[str] = (),
+    cache: Path,
+    wheels: Mapping[str, Path] | None = None,
+) -> Lock:
     """Resolve packages to a lock.
 
     Args:
@@ -115,6 +122,7 @@ async def resolve(requirements: Iterable[str], *, before: str, pinned: Sequence[
         before: Releases after this moment (RFC 3339) do not count.
         pinned: Versions that must be kept if a package is needed at all, such as `numpy==2.1.0`.
         cache: uv's folder.
+        wheels: Files that requirements stand for, which no index is asked about.
 
     Raises:
         PackageError: There is no such lock.
@@ -123,7 +131,8 @@ async def resolve(requirements: Iterable[str], *, before: str, pinned: Sequence[
     wanted = sorted(set(requirements))
     with tempfile.TemporaryDirectory(prefix="alita-lock-") as scratch:
         declared, constraints, made = (Path(scratch, name) for name in ("in.txt", "pinned.txt", "pylock.toml"))
-        declared.write_text("\n".join(wanted))
+        files = {one: f"{one.partition('==')[0]} @ {path.as_uri()}" for one, path in (wheels or {}).items()}
+        declared.write_text("\n".join(files.get(one, one) for one in wanted))
         constraints.write_text("\n".join(pinned))
         command = ["pip", "compile", str(declared), "--constraint", str(constraints), "--format", "pylock.toml"]
         command += ["--only-binary", ":all:", "--exclude-newer", before, "--no-header", "--output-file", str(made)]

@@ -31,6 +31,8 @@ from mcp_tools.environments.lock import (
     resolve,
     run_uv,
 )
+from mcp_tools.environments.wrapped import FOLDER as WRAPPED
+from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of
 from mcp_tools.errors import UserError, os_errors_as
 from mcp_tools.json_file import JsonFile
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES
@@ -108,6 +110,7 @@ class Environments:
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
         self.folder, self.built = folder, folder / "built"
+        self.wrapped = WrappedCode(folder / WRAPPED)
         self._tell = tell
         self._allowed = JsonFile(folder / "allowed.json", dict[str, list[str]], empty={"packages": []})
         self._building: dict[str, asyncio.Lock] = {}
@@ -118,7 +121,7 @@ class Environments:
         Raises:
             PackageError: One is no name.
         """
-        names = {package_name(one) for one in requirements}
+        names = {_name(one) for one in self.fetched(map(normalised, requirements))}
         for name in names:
             self._require_known(name)
         return tuple(sorted(name for name in names if name not in known_packages() and name not in self._permitted))
@@ -131,10 +134,11 @@ class Environments:
             UserError: The index cannot be reached, or the disk refuses.
         """
         wanted = tuple(sorted({normalised(one) for one in requirements}))
-        for one in wanted:
+        for one in self.fetched(wanted):
             self._require_known(_name(one))
         lock = await self._lock(wanted)
         allowed = {*self._permitted, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
+        allowed |= {_name(one) for one in wanted if is_wrapped(one)}  # nothing of it comes from an index
         new = tuple(release for release in lock.releases if release.name not in allowed)
         return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
 
@@ -219,6 +223,15 @@ class Environments:
         if (known := near_miss(name)) and name not in self._permitted:
             raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
 
+    def fetched(self, wanted: Iterable[str]) -> Iterator[str]:
+        """The packages that come from the index: of the user's own code those that it needs.
+
+        Raises:
+            PackageError: Code of the user's is not on this machine.
+        """
+        for one in wanted:
+            yield from map(normalised, self.wrapped.requires(one)) if is_wrapped(one) else [one]
+
     async def _lock(self, wanted: Sequence[str]) -> Lock:
         pinned = _host_versions()
         key = hashlib.sha256("\n".join([*wanted, "", *pinned]).encode()).hexdigest()[:32]
@@ -229,11 +242,12 @@ class Environments:
                 return lock
         private_folder(file.parent)
         before, cache = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), self.folder / "cache"
-        self._tell(f"resolving {', '.join(wanted)}")
+        self._tell(f"resolving {', '.join(map(label_of, wanted))}")
+        wheels = {one: self.wrapped.wheel(one) for one in wanted if is_wrapped(one)}
         try:
-            lock = await resolve(wanted, before=before, pinned=pinned, cache=cache)
+            lock = await resolve(wanted, before=before, pinned=pinned, cache=cache, wheels=wheels)
         except PackageError:
-            lock = await resolve(wanted, before=before, cache=cache)
+            lock = await resolve(wanted, before=before, cache=cache, wheels=wheels)
         with os_errors_as(UserError, f"{file} cannot be written"):
             write_whole(file, lock.text.encode())
         return lock

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from mcp_tools.environments.wrapped import FOLDER as WRAPPED
 from mcp_tools.errors import LibraryError, UsageError
 from mcp_tools.exchange import server_file, skill, wheel
 from mcp_tools.exchange.forms import FORMAT, MANIFEST
@@ -33,6 +34,8 @@ class Candidate:
     """The texts of a registry: `description`, `args`, `returns`."""
     capabilities: Capabilities = field(default_factory=Capabilities)
     """The capabilities that it declares, if it came without a JSON file."""
+    wheels: Mapping[str, bytes] = field(default_factory=dict)
+    """All code that came along for tools to be made around, by the names of wheels."""
     refused: str = ""
     """The reason why it cannot be taken in."""
 
@@ -44,8 +47,10 @@ def candidates(path: Path) -> list[Candidate]:
         UsageError: It cannot be read, is damaged or hostile, or brings no tool at all.
     """
     members = read_members(path)
+    parts = ((PurePosixPath(name), content) for name, content in members.items())
+    wheels = {one.name: content for one, content in parts if one.parent.name == WRAPPED and one.suffix == ".whl"}
     try:
-        found = list(_found(members, path))
+        found = [replace(one, wheels=wheels) for one in _found(members, path)]
     except ValueError as error:
         raise UsageError(f"{path} is not imported: {error}.", remedy="Nothing was changed.") from None
     if not found:

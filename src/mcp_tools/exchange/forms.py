@@ -24,8 +24,11 @@ FORMAT = "alita-tools"
 
 
 def flat(parcels: Sequence[Parcel], target: str) -> Members:
-    """Two files for each tool, side by side."""
-    return {f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))}
+    """Two files for each tool, side by side, and the code that tools are made around."""
+    pairs = {
+        f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))
+    }
+    return pairs | {name: wheel for one in parcels for name, wheel in one.wheels.items()}
 
 
 def archived(parcels: Sequence[Parcel], target: str) -> Members:
@@ -111,8 +114,9 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
     members = wanted.files(parcels, target.name)
     mode = 0o600 if private else 0o644
     with os_errors_as(UsageError, f"{target} cannot be written"):
-        if os.path.lexists(target):
-            raise UsageError(f"{target} is there already.", remedy="Name another, or remove it first.")
+        lock = [target.with_name(f"{target.name}.lock")] if form == "server" else []  # written next to it
+        if taken := next((path for path in (target, *lock) if os.path.lexists(path)), None):
+            raise UsageError(f"{taken} is there already.", remedy="Name another, or remove it first.")
         if wanted.kind == "folder":
             _write_folder(members, target, mode)
             return

@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 from mcp_tools.checks.check import check
 from mcp_tools.checks.source import parameters
-from mcp_tools.environments.lock import PackageIndexError
-from mcp_tools.errors import LibraryError, ModelFixableError
+from mcp_tools.environments.lock import PackageError, PackageIndexError
+from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of, wheel_name
+from mcp_tools.errors import LibraryError, ModelFixableError, UsageError
 from mcp_tools.exchange.candidates import Candidate
+from mcp_tools.exchange.local_code import verified_wheel
 from mcp_tools.exchange.trial import NotTakenError, tried
 from mcp_tools.library import folder as files
 from mcp_tools.library.approvals import ApprovedHashes, errors_of
@@ -50,6 +52,7 @@ class Intake:
         origin: The name of the file that brings them, for the record of those that have none.
         open_sandbox: Opens the sandbox, once; only sources without schemas need it.
         not_allowed: Picks the packages that the user has not allowed.
+        code: Where code that tools are made around is kept.
         replace: True if a tool takes the place of another one of its name.
     """
 
@@ -60,12 +63,14 @@ class Intake:
         *,
         open_sandbox: Callable[[], Awaitable[Sandbox]],
         not_allowed: Callable[[Sequence[str]], list[str]],
+        code: WrappedCode,
         replace: bool = False,
     ) -> None:
         self._library = library
         self._origin = origin
         self._open_sandbox = open_sandbox
         self._not_allowed = not_allowed
+        self._code = code
         self._replace = replace
 
     async def take(self, one: Candidate) -> Taken:
@@ -84,6 +89,7 @@ class Intake:
                     f"{one_line(name, 80)!r} cannot name a tool: use snake_case, no keyword, no builtin"
                 )
             if one.document is None:
+                self._keep_code(one, one.capabilities.packages)
                 made = await tried(
                     one,
                     self._origin,
@@ -98,12 +104,29 @@ class Intake:
                 verdict = "repaired" if verdict == "imported" and repairs else verdict
                 return Taken(name, verdict, repairs=repairs, notes=notes)
             tool = _whole(name, one.source, one.document)
+            self._keep_code(one, tool.capabilities.packages)
             return Taken(name, self._place(tool, one.source, one.document), notes=self._notes(tool))
         except (NotTakenError, ModelFixableError, PackageIndexError) as refusal:
             return Taken(one_line(name, 80), "refused", one_line(refusal.message, 700), refusal.remedy)
 
+    def _keep_code(self, one: Candidate, packages: Sequence[str]) -> None:
+        """Keep the code that a tool is made around, if it came along.
+
+        Raises:
+            NotTakenError: It did not, and is not here; or it is not what the tool names.
+        """
+        for requirement in filter(is_wrapped, packages):
+            try:
+                if (wheel := one.wheels.get(wheel_name(requirement))) is None:
+                    self._code.wheel(requirement)
+                else:
+                    self._code.keep(requirement, verified_wheel(wheel, requirement))
+            except (UsageError, PackageError) as error:
+                raise NotTakenError(error.message) from None
+
     def _notes(self, tool: Tool) -> list[str]:
-        notes = []
+        wrapped = filter(is_wrapped, tool.capabilities.packages)
+        notes = [f"brings code along, {label_of(one)}: {self._code.wheel(one)}" for one in wrapped]
         if lacking := self._not_allowed(tool.capabilities.packages):
             notes.append(f"first allow its packages: alita packages allow {shlex.join(lacking)}")
         return notes

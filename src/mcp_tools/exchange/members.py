@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mcp_tools.environments.wrapped import FOLDER as WRAPPED
 from mcp_tools.errors import UsageError
 from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
@@ -57,7 +58,7 @@ def read_members(path: Path) -> Members:
         content = read_small(path, LARGEST if path.suffix == ".py" else LARGEST_INPUT)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from None
-    return _unzipped(content, path) if content.startswith(b"PK") else {path.name: content}
+    return unzipped(content, path) if content.startswith(b"PK") else {path.name: content}
 
 
 def zipped(members: Mapping[str, bytes]) -> bytes:
@@ -72,14 +73,19 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def _unzipped(content: bytes, path: Path) -> Members:
+def unzipped(content: bytes, path: Path, *, deepest: int = _DEEPEST) -> Members:
+    """The files of a zip, which came as `path`.
+
+    Raises:
+        UsageError: See `read_members`.
+    """
     if content.count(_ENTRY) > MOST_FILES:  # before the directory is read, which takes memory for each entry
         raise _refused(path, f"it holds more than {MOST_FILES:,} files")
     found: Members = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            _require_harmless(entries, path)
+            _require_harmless(entries, path, deepest)
             for entry in entries:
                 found[entry.filename] = archive.read(entry)
     except _DAMAGE as error:
@@ -87,12 +93,12 @@ def _unzipped(content: bytes, path: Path) -> Members:
     return found
 
 
-def _require_harmless(entries: list[zipfile.ZipInfo], path: Path) -> None:
+def _require_harmless(entries: list[zipfile.ZipInfo], path: Path, deepest: int) -> None:
     """Refuses an archive by its directory, before anything is unpacked; no entry unpacks to more than that says."""
     seen: set[str] = set()
     for entry in entries:
         shown = one_line(entry.orig_filename, 80)
-        if wrong := _misnamed(entry.orig_filename):
+        if wrong := misnamed(entry.orig_filename, deepest):
             raise _refused(path, f"the name {shown!r} {wrong}")
         if entry.filename.casefold() in seen:
             raise _refused(path, f"it holds {shown} twice")
@@ -109,10 +115,10 @@ def _require_harmless(entries: list[zipfile.ZipInfo], path: Path) -> None:
         raise _refused(path, f"it unpacks to {size:,} bytes; {MOST_BYTES:,} are allowed")
 
 
-def _misnamed(name: str) -> str:
+def misnamed(name: str, deepest: int) -> str:
     """Why a name may not stand in an archive; empty for a good one."""
     parts = name.split("/")
-    if len(name) > _LONGEST_NAME or len(parts) > _DEEPEST:
+    if len(name) > _LONGEST_NAME or len(parts) > deepest:
         return "is too long or too deep"
     if not name.isprintable() or "\\" in name or ":" in name:
         return "has characters that no exported file has"
@@ -144,7 +150,7 @@ def _files(folder: Path, above: str, levels: int) -> Iterator[tuple[str, Path]]:
             if entry.is_dir(follow_symlinks=False):
                 if levels > 1:
                     yield from _files(Path(entry.path), f"{name}/", levels - 1)
-            elif entry.name.endswith(_READ):
+            elif entry.name.endswith(_READ) or (above == f"{WRAPPED}/" and entry.name.endswith(".whl")):
                 if entry.is_symlink():
                     raise _refused(folder, f"{one_line(name, 80)} is a link, and none is followed")
                 yield name, Path(entry.path)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from mcp_tools.environments.lock import normalised
+from mcp_tools.environments.wrapped import FOLDER as WRAPPED
+from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of, wheel_name
 from mcp_tools.errors import AlitaError, LibraryError
 from mcp_tools.hosts import EXCHANGES
 from mcp_tools.library import folder as files
@@ -17,10 +19,11 @@ from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, encoded, object_path
 from mcp_tools.packages import BASE_PACKAGES, imported
 from mcp_tools.text import count_of
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import WRAPS, Json, Status, Tool
 
-_PUBLIC = ("aliases", "capabilities", "tests", "evidence", "edited", "model", "examiner", "created")
+_PUBLIC = ("aliases", "capabilities", "tests", "evidence", "edited", "model", "examiner", "created", WRAPS)
 """The parts of a tool's record that say nothing of its user; all others are private."""
+_FOR_ALITA = "Export it as a zip or a folder, for another alita; or serve it: alita serve"
 _HOMES = re.compile(r"(?:/home|/Users)/[\w.-]+")
 
 
@@ -35,6 +38,8 @@ class Parcel:
     left_out: tuple[str, ...] = ()
     """The parts of its record that stay here."""
     is_approved: bool = True
+    wheels: Mapping[str, bytes] = field(default_factory=dict)
+    """The user's own code that it is made around, by the name of its wheel."""
 
     @property
     def name(self) -> str:
@@ -52,12 +57,17 @@ class Parcel:
         return tuple(dict.fromkeys(map(normalised, named)))
 
     @property
+    def wrapped(self) -> list[str]:
+        """The requirements that name the user's own code."""
+        return [*filter(is_wrapped, self.tool.capabilities.packages)]
+
+    @property
     def remarks(self) -> list[str]:
         """The remarks that the user should read before it leaves the machine."""
-        told = [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
         found = {*_HOMES.findall(f"{self.source.decode()}\n{self.document.decode()}")}
         home = str(Path.home())
         found |= {home} if len(home) > 1 and home.encode() in self.source + self.document else set()
+        told = [f"takes along the code of {label_of(one)}" for one in self.wrapped]
         return told + [f"names a folder of this machine: {', '.join(sorted(found))}"] * bool(found)
 
     @property
@@ -72,29 +82,31 @@ class Parcel:
         return [use for use, is_so in uses.items() if is_so]
 
 
-def packed(library: Library, names: Iterable[str], *, private: bool = False) -> list[Parcel]:
+def packed(library: Library, names: Iterable[str], code: WrappedCode, *, private: bool = False) -> list[Parcel]:
     """The tools of these names and those that they import, by name.
 
     Args:
         library: Their library.
         names: Their names; none has a flaw.
+        code: The user's own code that tools are made around, which goes along.
         private: True if the whole record goes along, as it is.
 
     Raises:
         UnknownToolError: There is no such tool.
         LibraryError: One is damaged, or was changed since it was checked.
+        PackageError: The code that one is made around is not there.
     """
     found: dict[str, Parcel] = {}
     waiting = [*names]
     while waiting:
         name = waiting.pop()
         if name not in found:
-            found[name] = _packed(library, name, private)
+            found[name] = _packed(library, name, code, private)
             waiting += found[name].tool.capabilities.tools
     return [found[name] for name in sorted(found)]
 
 
-def _packed(library: Library, name: str, private: bool) -> Parcel:
+def _packed(library: Library, name: str, code: WrappedCode, private: bool) -> Parcel:
     tool = library.standing(name)
     if isinstance(tool, Flaw):
         raise LibraryError(f"{name} cannot be exported: {tool.message}", remedy=tool.remedy)
@@ -108,7 +120,9 @@ def _packed(library: Library, name: str, private: bool) -> Parcel:
         raise LibraryError(f"{name}.json cannot be exported: {error}") from None
     if left:
         document = encoded(replace(tool, provenance=kept))
-    return Parcel(tool, tool.source.encode(), document, left, is_approved)
+    wrapped = filter(is_wrapped, tool.capabilities.packages)
+    wheels = {f"{WRAPPED}/{wheel_name(one)}": code.wheel(one).read_bytes() for one in wrapped}
+    return Parcel(tool, tool.source.encode(), document, left, is_approved, wheels)
 
 
 def _public(record: dict[str, Json]) -> dict[str, Json]:
@@ -142,10 +156,16 @@ def require_runnable(parcels: Sequence[Parcel], what: str) -> None:
                 f"{one.name} is a draft, and {what} would run it without a sandbox",
                 remedy=f"alita tools approve {one.name}",
             )
+        if one.wrapped:
+            raise LibraryError(
+                f"{one.name} is made around your own code {label_of(one.wrapped[0])}, which no package index has, and "
+                f"{what} could not find it",
+                remedy=_FOR_ALITA,
+            )
         if keys := one.tool.capabilities.keys:
             raise LibraryError(
                 f"{one.name} sends the keys {', '.join(keys)}, which only alita puts in: {what} would send their names",
-                remedy="Export it as a zip or a folder, for another alita; or serve it: alita serve",
+                remedy=_FOR_ALITA,
             )
         try:
             one.packages  # noqa: B018 - they are read here, before anything is written

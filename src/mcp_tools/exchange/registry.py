@@ -49,8 +49,9 @@ def repaired(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[
     mended = text
     try:
         for repair in (_documented, _unread, _typed) if _entry(text, name) and len(text) <= LARGEST else ():
-            mended, more = repair(mended, name, about)
-            done += more
+            tried, more = repair(mended, name, about)
+            if _entry(tried, name):
+                mended, done = tried, done + more
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError, StopIteration):
         return text, done[:1] if fenced else []
     return mended, done
@@ -109,8 +110,9 @@ def _documented(text: str, name: str, about: Mapping[str, str]) -> tuple[str, li
     if ast.get_docstring(node) or not said or node.body[0].lineno == node.lineno:
         return text, []
     lines = text.split("\n")
-    margin = " " * node.body[0].col_offset
-    lines.insert(_first_line(node) - 1, f'{margin}"""{said}"""')
+    first = _first_line(node) - 1
+    margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    lines.insert(first, f'{margin}"""{said}"""')
     return "\n".join(lines), ["docstring written from its description"]
 
 

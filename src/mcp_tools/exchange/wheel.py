@@ -43,7 +43,7 @@ def files(parcels: Sequence[Parcel], target: str) -> Members:
     command = package.replace("_", "-")
     members[f"{about}/entry_points.txt"] = f"[console_scripts]\n{command}-server = {package}._serving:main\n"
     made = {name: content.encode() if isinstance(content, str) else content for name, content in members.items()}
-    rows = [f"{name},{_hash(content)},{len(content)}\n" for name, content in made.items()]
+    rows = [f"{name},{record_hash(content)},{len(content)}\n" for name, content in made.items()]
     return {**made, f"{about}/RECORD": "".join([*rows, f"{about}/RECORD,,\n"]).encode()}
 
 
@@ -57,11 +57,12 @@ def require_whole(members: Members) -> None:
     rows = [line.rsplit(",", 2) for line in members.get(record, b"").decode(errors="replace").splitlines()]
     known = {row[0]: row[1] for row in rows if len(row) == 3}
     for name, content in members.items():
-        if name != record and known.get(name) != _hash(content):
+        if name != record and known.get(name) != record_hash(content):
             raise ValueError(f"{one_line(name, 80)} is not the file that its RECORD names")
 
 
-def _hash(content: bytes) -> str:
+def record_hash(content: bytes) -> str:
+    """The hash of a file as a wheel's record has it."""
     return f"sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b'=').decode()}"
 
 

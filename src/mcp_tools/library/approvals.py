@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
@@ -29,6 +29,8 @@ class _Content(BaseModel):
     version: Literal[1]
     libraries: dict[str, Any]
     """By the path of each one's folder: what it holds of each tool."""
+    drafts: dict[str, Any] = {}
+    """By the same path: the drafts that alita itself wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class ApprovedHashes:
     """SHA-256 of what it says of its origin, which answers questions of its form; empty in earlier approvals."""
     quarantined: str = ""
     """Why it is not served although it was approved: its calls went wrong. A new approval ends that."""
+    person: str = ""
+    """`yes` if a person approved it, and not its proof alone."""
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
@@ -130,8 +134,17 @@ class Found:
         return Withheld(name, reason, f"alita tools approve {name}")
 
 
+class Entries(NamedTuple):
+    """What is kept of the tools of one library, by their names."""
+
+    approvals: dict[str, Any]
+    """The approval of each, with those of its older versions."""
+    drafts: dict[str, Any]
+    """The hash of the source of each draft that alita itself wrote."""
+
+
 class ApprovalEntries(Protocol):
-    """Where the approvals of one library are kept: an entry for each tool, by its name."""
+    """Where the approvals of one library are kept, and which of its drafts alita wrote."""
 
     path: Path
     """The file, or what messages call it instead."""
@@ -140,7 +153,7 @@ class ApprovalEntries(Protocol):
         """Return what changes with the entries; empty if there never were any."""
         ...
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Entries:
         """Return the entries.
 
         Raises:
@@ -149,7 +162,7 @@ class ApprovalEntries(Protocol):
         """
         ...
 
-    def changing(self) -> AbstractContextManager[dict[str, Any]]:
+    def changing(self) -> AbstractContextManager[Entries]:
         """The entries, to be changed by nobody else meanwhile. They are written when the block ends well.
 
         Raises:
@@ -174,22 +187,22 @@ class ApprovalsFile:
             return ()
         return state.st_mtime_ns, state.st_size, state.st_ino
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Entries:
         """See `ApprovalEntries`."""
         return self._entries(self._file.read())
 
     @contextlib.contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
+    def changing(self) -> Iterator[Entries]:
         """See `ApprovalEntries`. A damaged file is put aside."""
         with self._file.changing() as content:
             yield self._entries(content)
 
-    def _entries(self, content: _Content) -> dict[str, Any]:
+    def _entries(self, content: _Content) -> Entries:
         """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
-        if not isinstance(content.libraries.get(self._key), dict):
-            content.libraries[self._key] = {}
-        entries: dict[str, Any] = content.libraries[self._key]
-        return entries
+        for part in (content.libraries, content.drafts):
+            if not isinstance(part.get(self._key), dict):
+                part[self._key] = {}
+        return Entries(content.libraries[self._key], content.drafts[self._key])
 
 
 class Approvals:
@@ -209,7 +222,7 @@ class Approvals:
         stamp = self.stamp()
         if self._seen is None or self._seen[0] != stamp:
             try:
-                entries = self._kept.read()
+                entries = self._kept.read().approvals
                 found = Found(
                     _approvals(entries), _approvals({name: _before(entry) for name, entry in entries.items()})
                 )
@@ -226,18 +239,36 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-
-        def change(entries: dict[str, Any]) -> None:
-            known, hashes = entries.get(name), asdict(approval)
+        with self._changing() as entries:
+            known, hashes = entries.approvals.get(name), asdict(approval)
             earlier = _earlier(known)
+            for one in [known, *earlier]:  # the same version, registered or restored
+                if isinstance(one, dict) and one.get("source") == approval.source and one.get("person"):
+                    hashes["person"] = "yes"
             if isinstance(known, dict):
                 last = {key: value for key, value in known.items() if key not in (_BEFORE, _EARLIER)}
                 earlier = [last, *(one for one in earlier if one != last)]
             earlier = [one for one in earlier if one.get("source") != approval.source][:_MOST_EARLIER]
+            hashes = {name: value for name, value in hashes.items() if value or name != "person"}
             older = {_BEFORE: asdict(before)} if before else {}
-            entries[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
+            entries.approvals[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
 
-        self._change(change)
+    def put_draft(self, name: str, source: str) -> None:
+        """Remembers that alita itself wrote the draft whose source has this hash.
+
+        Raises:
+            LibraryError: The file cannot be written.
+        """
+        with self._changing() as entries:
+            entries.drafts[name] = source
+
+    def is_own_draft(self, name: str, source: str) -> bool:
+        """Whether alita itself wrote this source, and nobody ever approved a tool of this name."""
+        try:
+            entries = self._kept.read()
+        except (OSError, ValueError):
+            return False
+        return entries.drafts.get(name) == source and name not in entries.approvals
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
         """Whether this very version of a tool is, or was, approved on this machine, and not quarantined."""
@@ -253,17 +284,14 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-
-        def change(entries: dict[str, Any]) -> None:
-            if isinstance(entry := entries.get(name), dict):
+        with self._changing() as entries:
+            if isinstance(entry := entries.approvals.get(name), dict):
                 entry["quarantined"] = entry.get("quarantined") or reason
-
-        self._change(change)
 
     def _all_of(self, name: str) -> list[ApprovedHashes]:
         """The approvals of all versions of a tool, as the file has them now."""
         try:
-            entry = self._kept.read().get(name)
+            entry = self._kept.read().approvals.get(name)
         except (OSError, ValueError):
             return []
         return [*_approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])}).values()]
@@ -271,12 +299,14 @@ class Approvals:
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""
         if name in self.read().by_name:
-            self._change(lambda entries: entries.pop(name, None))
+            with self._changing() as entries:
+                entries.approvals.pop(name, None)
 
-    def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[Entries]:
         remedy = "make space, or make the file and its folder readable and writable"
         with told(self.path, f"the approvals in {self.path}", remedy), self._kept.changing() as entries:
-            change(entries)
+            yield entries
 
 
 _BEFORE = "before"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema import ValidationError
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
@@ -22,7 +22,22 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
+_OF_TYPE: dict[type, tuple[str, ...]] = {
+    type(None): ("null",), bool: ("boolean",), int: ("integer", "number"), float: ("number",), str: ("string",),
+    list: ("array",), dict: ("object",),
+}  # fmt: skip
 _DEEPEST = 50
+_LARGE = 20_000
+"""Characters of JSON: holding more against a schema takes so long that others would wait."""
+
+T = TypeVar("T")
+
+
+async def aside(value: Json, check: Callable[..., T], *given: Any) -> T:
+    """Calls a check of a value; of a large one in a thread, so that other calls go on."""
+    if len(json.dumps(value, default=str)) <= _LARGE:
+        return check(*given)
+    return await asyncio.to_thread(check, *given)
 
 
 def surely_fits(value: Any, schema: Any, depth: int = 0) -> bool:
@@ -137,20 +152,26 @@ def _with_definitions(schema: dict[str, Json], root: dict[str, Json]) -> dict[st
     return {key: root[key] for key in ("$defs", "definitions") if key in root} | schema
 
 
-def _alternatives(schema: Json, root: dict[str, Json], depth: int = 0) -> list[dict[str, Json]]:
-    """The schemas of which a value fits one, with references inside the schema resolved."""
+def _alternatives(
+    schema: Json, root: dict[str, Json], depth: int = 0, followed: set[str] | None = None
+) -> list[dict[str, Json]]:
+    """The schemas of which a value fits one, with references inside the schema resolved, each once."""
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return [] if schema is False else [{}]
+    followed = set() if followed is None else followed
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
+        if reference in followed:
+            return []
+        followed.add(reference)
         target: Json = root
         for part in reference[2:].split("/"):
             target = _dict(target).get(part.replace("~1", "/").replace("~0", "~"), {})
-        return _alternatives(target, root, depth + 1)
+        return _alternatives(target, root, depth + 1, followed)
     branches = schema.get("anyOf") or schema.get("oneOf")
     if "type" in schema or not isinstance(branches, list):
         return [schema]
-    return [one for branch in branches for one in _alternatives(branch, root, depth + 1)]
+    return [one for branch in branches for one in _alternatives(branch, root, depth + 1, followed)]
 
 
 def _kinds(schema: Json, root: dict[str, Json]) -> set[str]:
@@ -165,7 +186,7 @@ def _own_kinds(schema: dict[str, Json]) -> set[str]:
     values = schema.get("enum")
     if not isinstance(values, list):
         values = [schema["const"]] if "const" in schema else []
-    return {kind for value in values for kind, fits in _KINDS.items() if fits(value)} or set(_KINDS)
+    return {kind for found in {*map(type, values)} for kind in _OF_TYPE.get(found, ())} or set(_KINDS)
 
 
 def _branch(schema: Json, root: dict[str, Json], kind: str) -> dict[str, Json]:
@@ -229,28 +250,21 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
     from jsonschema.exceptions import SchemaError
     from referencing.exceptions import Unresolvable
 
+    from mcp_tools.library.validator import MOST_MISFITS, TooMuchWorkError, misfits_in
+
     try:
-        validator = _validator(json.dumps(schema, sort_keys=True))
-        errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+        errors = misfits_in(schema, value)
     except RecursionError:
         return ["it is nested too deeply"]
+    except TooMuchWorkError:
+        return ["the tool's own schema cannot be used: it refers to itself too often"]
     except (SchemaError, Unresolvable) as error:
         return [f"the tool's own schema cannot be used: {str(error).partition(chr(10))[0][:_LONGEST]}"]
+    errors.sort(key=lambda error: [str(part) for part in error.absolute_path])
     messages = list(dict.fromkeys(map(_described, errors)))
-    more = [f"and {len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
+    least = "at least " if len(errors) == MOST_MISFITS else ""
+    more = [f"and {least}{len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
     return messages[:_MOST_SHOWN] + more
-
-
-@lru_cache(maxsize=512)
-def _validator(schema: str) -> Draft202012Validator:
-    """The validator of a schema given as JSON text. A reference to elsewhere is an error, never a request."""
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
-
-    registry: Registry[Any] = Registry()
-    content = json.loads(schema)
-    Draft202012Validator.check_schema(content)
-    return Draft202012Validator(content, registry=registry)
 
 
 def _described(error: ValidationError) -> str:

@@ -93,9 +93,24 @@ def _way(way: Sequence[str], name: str) -> str:
 async def tools_imported(
     source: str, get: Get, *, declared: Sequence[str] = (), packages: Sequence[str] = ()
 ) -> list[str]:
-    """The tools that a source imports by name, from the library or declared by itself."""
+    """The tools that a source imports by name, from the library or declared by itself.
+
+    Raises:
+        LibraryError: It imports too many modules.
+    """
+    return await tools_among(module_names(source, packages), get, declared=declared)
+
+
+async def tools_among(modules: Sequence[str], get: Get, *, declared: Sequence[str] = ()) -> list[str]:
+    """The same of the modules that a source imports; see `module_names`.
+
+    Raises:
+        LibraryError: There are too many.
+    """
+    if len(modules) > MOST_TOOLS:  # each is looked for
+        raise LibraryError(f"the code imports {len(modules):,} modules that may be tools; {MOST_TOOLS} are allowed")
     found = []
-    for name in module_names(source, packages):
+    for name in modules:
         if name not in declared:
             try:
                 await get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,7 +109,8 @@ class Library:
         """Writes a tool, whole or not at all.
 
         The same source registered twice is one tool. Another source under a taken name gets the next free name, its
-        function renamed with it; with `replace` it takes the place of the old tool, which is kept among the versions.
+        function renamed with it, unless a draft that alita wrote has the name; with `replace` it takes the place of the
+        old tool, which is kept among the versions.
         If the tool `instead_of` which it comes is given, that very one must be in its place.
 
         Whoever registers a tool has proved it: that is its approval, unless its definition must not be served at all,
@@ -137,12 +138,15 @@ class Library:
                 if isinstance(standing, Tool) and standing.source_hash != tool.source_hash:
                     tool = _with_provenance(tool, parent_version=standing.source_hash)
             else:
-                tool, standing = self._placed(tool)
+                tool, standing = self._placed(tool, replaces_drafts=not is_draft)
                 if isinstance(standing, Tool) and (self._is_approved(standing) or not _is_same(standing, tool)):
                     return standing
             if not tool.provenance.get("created"):
                 tool = _with_provenance(tool, created=datetime.now(UTC).isoformat(timespec="seconds"))
             self._write(tool, is_draft=is_draft)
+            if is_draft and tool.provenance.get("run"):
+                with contextlib.suppress(LibraryError):  # then it keeps its name from a better version
+                    self.approvals.put_draft(tool.name, tool.source_hash)
         return tool
 
     def _write(self, tool: Tool, *, is_draft: bool = False) -> None:
@@ -187,15 +191,19 @@ class Library:
             with contextlib.suppress(LibraryError):
                 self._put_approval(tool, before)
 
-    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
+    def _put_approval(self, tool: Tool, before: ApprovedHashes | None = None, *, is_of_a_person: bool = False) -> None:
         """Approves a tool; what was counted for another version, or before a quarantine, no longer counts for it."""
         known = self.approvals.read().by_name.get(tool.name)
-        self.approvals.put(tool.name, ApprovedHashes.of(tool), before=before)
+        approval = replace(ApprovedHashes.of(tool), person="yes" if is_of_a_person else "")
+        self.approvals.put(tool.name, approval, before=before)
         if known is None or known.source != tool.source_hash or known.quarantined:
             self._calls.renew(tool.name)
 
-    def _placed(self, tool: Tool) -> tuple[Tool, Tool | Flaw | None]:
-        """The tool under its first free name, and what already stands there: the same tool, or nothing whole."""
+    def _placed(self, tool: Tool, *, replaces_drafts: bool) -> tuple[Tool, Tool | Flaw | None]:
+        """The tool under its first free name, and what already stands there: the same tool, or nothing whole.
+
+        The name of a draft that alita wrote itself is free for a tool that is none; the draft stays among the versions.
+        """
         taken: set[str] = set()
         while True:
             name = free_name(tool.name, taken)
@@ -206,6 +214,13 @@ class Library:
             standing = tool_files.read_tool(self.folder, name)
             if standing is None or (isinstance(standing, Tool) and standing.source_hash == candidate.source_hash):
                 return candidate, standing
+            if (
+                replaces_drafts
+                and isinstance(standing, Tool)
+                and self.approvals.is_own_draft(name, standing.source_hash)
+            ):
+                files.keep_version(self.folder, name)
+                return candidate, None
             if isinstance(standing, Flaw) and standing.kind == "incomplete":
                 with contextlib.suppress(OSError):  # only the JSON file of the very same source may be missing
                     if files.read(tool_files.source_path(self.folder, name)) == candidate.source.encode():
@@ -231,13 +246,13 @@ class Library:
             with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
                 self.approvals.drop(name)
 
-    def require_unimported(self, name: str) -> None:
-        """Nothing, if no tool imports this one.
+    def require_unimported(self, name: str, *, besides: Container[str] = ()) -> None:
+        """Nothing, if no tool imports this one, besides those that are named.
 
         Raises:
             LibraryError: One does.
         """
-        if importing := self._importing(name):
+        if importing := [other for other in self._importing(name) if other not in besides]:
             listed = ", ".join(importing)
             raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
 
@@ -281,7 +296,7 @@ class Library:
             files.writing(self.folder),
         ):  # a folder that is only read has no versions
             files.keep_version(self.folder, name)
-        self._put_approval(whole.tool)
+        self._put_approval(whole.tool, is_of_a_person=True)
         return whole.tool
 
     def served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:

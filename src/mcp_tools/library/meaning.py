@@ -1,7 +1,7 @@
 """Vectors of texts by what their words mean, to find a tool that shares no word with a question.
 
-The vector of a text is the mean of static word vectors, those of the package WordLlama. Its two files are read as they
-are: the package itself takes half a second to load, and a search here a few milliseconds.
+The vector of a text is the mean of the static word vectors that the package WordLlama brings. Its two files are read
+here, since loading the package takes half a second, and a search a few milliseconds.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ def likeness(vector: Vector, kept: bytes) -> float:
 
 
 def signs(vector: Vector) -> int:
-    """A bit for each positive component: alike vectors share most of them, and bits compare fast."""
+    """A bit for each component, 1 if it is positive: alike vectors share most bits, and bits compare fast."""
     return int("".join("1" if value > 0 else "0" for value in vector), 2)
 
 
 def nearest(vector: Vector, kept: Mapping[int, int], most: int) -> list[int]:
-    """The keys whose signs differ least from those of a vector."""
+    """The keys of the signs that differ least from a vector's."""
     own = signs(vector)
     differing = [(own ^ bits).bit_count() for bits in kept.values()]
     limit = max(heapq.nsmallest(most, differing), default=0)

@@ -276,6 +276,27 @@ def _for_loading(limits: Limits) -> Limits:
     )
 
 
+_KEYWORDS = frozenset(
+    {"type", "enum", "properties", "required", "additionalProperties", "items", "prefixItems", "minItems", "maxItems"}
+    | {"uniqueItems", "propertyNames", "anyOf", "format", "title", "description", "default"}
+)
+"""The keywords of the schemas that `inside.schema` derives."""
+_DEEPEST_SCHEMA = 60
+
+
+def _is_derived(schema: Json, depth: int = 0) -> bool:
+    """True if a schema has only what the derivation writes: no pattern or reference, which may take for ever."""
+    if isinstance(schema, bool):
+        return True
+    if not isinstance(schema, dict) or depth > _DEEPEST_SCHEMA or not schema.keys() <= _KEYWORDS:
+        return False
+    properties, rows = schema.get("properties", {}), [schema.get(key, []) for key in ("prefixItems", "anyOf")]
+    if not isinstance(properties, dict) or not all(isinstance(row, list) for row in rows):
+        return False
+    inner = [schema[key] for key in ("items", "additionalProperties", "propertyNames") if key in schema]
+    return all(_is_derived(one, depth + 1) for one in [*properties.values(), *rows[0], *rows[1], *inner])
+
+
 def _description(value: Json) -> Description | Problem:
     """What came back, if it has the right form: importing the source has run its code."""
     match value:
@@ -284,6 +305,6 @@ def _description(value: Json) -> Description | Problem:
             "description": str() as text,
             "input_schema": dict() as takes,
             "output_schema": dict() as gives,
-        } if len(value) == 4:
+        } if len(value) == 4 and _is_derived(takes) and _is_derived(gives):
             return Description(name, text, takes, gives)
     return Problem("result", "the code wrote into the sandbox's result channel while its schemas were derived")

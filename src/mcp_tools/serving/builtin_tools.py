@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
@@ -11,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError, LibraryError, NotPermittedError, PolicyError
-from mcp_tools.header import declared
-from mcp_tools.library.dependencies import needs_of, tools_imported
+from mcp_tools.library.dependencies import needs_of, tools_among
 from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
@@ -29,6 +27,7 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
+from mcp_tools.serving.foreign_code import CodeReader, UnreadableCodeError
 from mcp_tools.serving.forge import MOST_EXAMPLES, Forge, ForgeRules
 from mcp_tools.serving.served_files import files_of_call
 from mcp_tools.text import did_you_mean, one_line
@@ -97,7 +96,7 @@ _LONGEST_QUESTION = 100_000
 _LONGEST_LINE = 300
 _LONGEST_SOURCE = 200_000
 _LONGEST_TOOL = 32_768
-"""A longer text may take seconds to parse, in which no other call goes on."""
+"""It is parsed many times."""
 _MOST_FOUND = 50
 _SEARCHED = 200
 """So many matches of the whole library are looked through for those that are offered."""
@@ -242,7 +241,8 @@ class BuiltinTools:
     def __init__(
         self, catalogue: Catalogue, runner: Runner, agent: Agent | None, limits: ServerLimits, rules: ForgeRules
     ) -> None:
-        self._forge = Forge(catalogue, runner.sandbox, limits, rules)
+        self._reader = CodeReader()
+        self._forge = Forge(catalogue, runner.sandbox, limits, rules, self._reader)
         self._catalogue = catalogue
         self._runner = runner
         self._agent = agent
@@ -332,16 +332,20 @@ class BuiltinTools:
 
     async def _run(self, call: ClientCall) -> ClientReply:
         source, arguments = call.arguments["source"], call.arguments.get("arguments")
-        library, functions = self._catalogue.library, _functions(source)
-        entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
         limits, packages = self._limits.program, tuple(call.arguments.get("packages", ()))
+        library = self._catalogue.library
         try:
-            if hosts := declared(source).hosts:
-                message = f"run_code reaches no host, and this program declares {', '.join(hosts)}"
+            code = await self._reader.read(source, packages)
+            if code.hosts:
+                message = f"run_code reaches no host, and this program declares {', '.join(code.hosts)}"
                 return error_reply("denied", message, remedy=_TO_REACH)
-            needs = await needs_of(await tools_imported(source, library.found, packages=packages), library.found)
+            needs = await needs_of(await tools_among(code.modules, library.found), library.found)
+        except UnreadableCodeError as unread:
+            return error_reply("cpu_time", unread.message)
         except LibraryError as lacking:
             return error_reply("dependency", lacking.message, remedy=lacking.remedy)
+        last = code.functions[-1] if arguments is not None and code.functions else None
+        entry = call.arguments.get("function") or last
         writes, carried = bool(call.arguments.get("writes_files", False)), self._runner.carried
         may = {"packages": [*packages], "write": writes}
         program = Tool("", "", {}, {}, source, status=Status.VERIFIED, provenance={"capabilities": may})
@@ -377,12 +381,3 @@ class BuiltinTools:
         self, content: dict[str, Json], meta: dict[str, Json] | None = None, files: Sequence[dict[str, Json]] = ()
     ) -> ClientReply:
         return value_reply(content, limit=self._limits.result_bytes, meta=meta, files=files)
-
-
-def _functions(source: str) -> list[str]:
-    """The functions that a program defines, in order; none if it does not parse."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]

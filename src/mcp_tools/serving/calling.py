@@ -22,7 +22,7 @@ from mcp_types import INVALID_PARAMS
 
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError, NotPermittedError, PolicyError
 from mcp_tools.hosts import NOT_ALLOWED, HostError
-from mcp_tools.library.arguments import read_arguments, validate_arguments
+from mcp_tools.library.arguments import aside, read_arguments, validate_arguments
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.run import Carried, limits_of, outcome_class, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
@@ -92,7 +92,7 @@ class Runner:
         except LibraryError as lacking:
             return error_reply("dependency", lacking.message, remedy=lacking.remedy)
         read: tuple[Path, ...] = ()
-        arguments = read_arguments(tool.name, tool.input_schema, arguments)
+        arguments = await aside(arguments, read_arguments, tool.name, tool.input_schema, arguments)
         named = files_in(arguments) if tool.capabilities.read else []
         if tool.capabilities.read:
             read = self.readable
@@ -216,8 +216,9 @@ class Calling:
         try:
             if builtin := self._builtin.get(name):
                 schema = builtin.definition["inputSchema"]
-                call.arguments = read_arguments(name, schema, call.arguments)
-                validate_arguments(name, schema, call.arguments)
+                given = call.arguments
+                call.arguments = await aside(given, read_arguments, name, schema, given)
+                await aside(given, validate_arguments, name, schema, call.arguments)
                 return await builtin.call(call)
             tool = await self._catalogue.tool(name)
             if tool is None:

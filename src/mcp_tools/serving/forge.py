@@ -28,9 +28,11 @@ from mcp_tools.serving.client_proof import (
     beyond_a_client,
     client_name,
     function_of,
+    may_be_mended,
     tests_of,
 )
 from mcp_tools.serving.file_access import can_ask, elicited
+from mcp_tools.serving.foreign_code import CodeReader
 from mcp_tools.tool import Json, Status, Tool
 
 if TYPE_CHECKING:
@@ -95,11 +97,14 @@ class _Turn:
 class Forge:
     """Proves the tools that clients propose, one after the other, and keeps them as the user's setting says."""
 
-    def __init__(self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, rules: ForgeRules) -> None:
+    def __init__(
+        self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, rules: ForgeRules, reader: CodeReader
+    ) -> None:
         self._catalogue = catalogue
         self._sandbox = sandbox
         self._limits = limits
         self._rules = rules
+        self._reader = reader
         self._lock = asyncio.Lock()
         self._waiting = 0
         self._recent: deque[float] = deque()
@@ -152,6 +157,7 @@ class Forge:
         tests, problems = tests_of(call.arguments["examples"])
         if problems:
             return self._refused(problems)
+        await self._reader.require_quick(call.arguments["code"])
         proposal = await self._proposal(call, tests, who)
         if problems := beyond_a_client(proposal):
             return self._refused(problems)
@@ -198,6 +204,7 @@ class Forge:
             model=who,
             capabilities=replace(wanted, tools=tuple(names)),
             needs=await needs_of(names, found),
+            mends=may_be_mended(self._catalogue.library, function_of(code, name)),
         )
 
     async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:
@@ -207,9 +214,10 @@ class Forge:
         from mcp_tools.create.proposal_runner import ProposalRunner, misfits
         from mcp_tools.library.arguments import validate_result
 
-        if not check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None).ok:
+        code, name, may = proposal.code, proposal.name, proposal.capabilities
+        if not (await asyncio.to_thread(check, code, capabilities=may, function=name or None)).ok:
             return []
-        function = read_function(proposal.code, proposal.name, proposal.capabilities)
+        function = await asyncio.to_thread(read_function, code, name, may)
         tool = await ProposalRunner(proposal, self._sandbox).describe(function) if function is not None else None
         if not isinstance(tool, Tool):
             return []
@@ -264,7 +272,9 @@ class Forge:
         note = f"{kept.name} can be called now. The tests are the client's own: no examiner tested it independently."
         if kept.name not in self._catalogue:
             note = f"{kept.name} is kept, but this server offers other tools only (--tools)."
-        note = f"{note} {store.apart or creation.remark}".strip()
+        # the failing test may be another client's, whose texts are no words of ours
+        remark = re.sub(r"(one of its tests fails).*", r"\1.", creation.remark, flags=re.DOTALL)
+        note = f"{note} {store.apart or remark}".strip()
         return self._reply("registered", kept, note=note, survivors=creation.survivors)
 
     def _refused(self, problems: Sequence[str]) -> ClientReply:

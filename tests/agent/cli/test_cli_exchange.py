@@ -131,6 +131,19 @@ def test_an_imported_tool_is_approved_by_its_tests(library: Library, alita: Run,
     assert (done.code, done.out) == (0, "Approved triangle_number.\nApproved sum_of_triangles.\n")
 
 
+def test_the_tools_that_come_with_alita_are_imported_as_drafts_and_approved(alita: Run, terminal: Terminal) -> None:
+    """A folder of the same name is another thing: it is named by its path."""
+    (terminal.here / "starter").mkdir()
+    done = alita("import", "starter", "--json")
+    assert done.code == 0, done.out
+    assert {one["verdict"] for one in json.loads(done.out)["tools"]} == {"imported"}
+    listed = alita("list")
+    assert "tools are not served to MCP clients: it was never approved here\n  alita tools approve --all" in listed.err
+    assert alita("approve", "convert_roman_numeral").code == 0
+    assert "convert_roman_numeral" in alita("search", "what year is MCMXCIV").out
+    assert alita("import", "./starter").code == 2
+
+
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_private_stays_here_and_is_told(alita: Run, terminal: Terminal, form: str) -> None:
@@ -240,6 +253,43 @@ def test_an_export_that_cannot_be_says_why(alita: Run, arguments: list[str], tol
     done = alita("export", *arguments)
     assert done.code in {1, 2}
     assert told in done.err
+
+
+@pytest.mark.usefixtures("library")
+def test_an_export_touches_no_lock_that_is_there(alita: Run, terminal: Terminal) -> None:
+    """A foreign lock would decide which packages the server gets; a link would lead elsewhere."""
+    own = terminal.here / "own.txt"
+    own.write_text("")
+    (terminal.here / "town.py.lock").symlink_to(own)
+    done = alita("export", "--all", "-o", "town.py", UV_NO_INDEX="1", UV_OFFLINE="1")
+    assert (done.code, own.read_text()) == (2, "")
+    assert "town.py.lock is there already" in done.err
+    assert not (terminal.here / "town.py").exists()
+
+
+def test_a_skill_shows_no_example_that_cannot_be_read(library: Library, alita: Run, terminal: Terminal) -> None:
+    given = {"type": "string"}
+    takes = {"type": "object", "properties": {"text": given}, "required": ["text"], "additionalProperties": False}
+    source = 'def length(text: str) -> int:\n    """Count characters."""\n    return len(text)\n'
+    hidden = [{"arguments": {"text": text}, "expected": 1} for text in ("\u200b", "\u202e")]
+    library.register(tool("length", source, takes, [*hidden, {"arguments": {"text": "ox"}, "expected": 2}]))
+    assert alita("export", "length", "-o", "town-tools", "--as", "skill").code == 0
+    shown = (terminal.here / "town-tools" / "SKILL.md").read_text()
+    assert """_call.py length '{"text": "ox"}'""" in shown
+
+
+def test_an_import_into_a_library_that_cannot_be_written_says_so_of_each_tool(alita: Run, terminal: Terminal) -> None:
+    """So does one whose disk is full in the middle: the verdicts on the tools before are not lost."""
+    said = {"args": "width (float), height (float)", "returns": "area (float)", "description": "Area"}
+    entries = [entry(name, GOOD.format(name=name), metadata=said) for name in ("first_area", "other_area")]
+    (terminal.here / "registry.json").write_text(json.dumps(entries))
+    (terminal.here / "generated_tools").mkdir(exist_ok=True)
+    (terminal.here / "generated_tools" / ".alita").touch()  # no folder can be made in its place
+    done = alita("import", "registry.json", "--json")
+    told = {
+        one["name"]: (one["verdict"], "cannot be written" in one["reason"]) for one in json.loads(done.out)["tools"]
+    }
+    assert (done.code, told) == (1, dict.fromkeys(("first_area", "other_area"), ("refused", True)))
 
 
 def test_packages_go_along_as_requirements_and_are_not_installed(

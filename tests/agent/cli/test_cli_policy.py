@@ -190,6 +190,25 @@ def test_no_rule_lends_a_key_to_a_tool_that_is_about_to_be_approved(house: House
     assert house.web.requests == [], "neither a draft nor a file is covered"
 
 
+@pytest.mark.parametrize("by", ["rule", "setting"])
+def test_nobody_is_reached_by_a_tool_that_is_only_looked_at(house: House, by: str) -> None:
+    """Neither a rule nor `auto` covers a tool before it is approved, although its file says that it is."""
+    house.keep("warmth", hosts=[house.web.url])
+    folder, elsewhere = (house.terminal.here / name for name in ("generated_tools", "elsewhere"))
+    record = json.loads((folder / "warmth.json").read_text())
+    record["_meta"]["alita/provenance"]["tests"] = [{"arguments": {"place": "x"}, "expected": "warm"}]
+    elsewhere.mkdir()
+    (elsewhere / "warmth.json").write_text(json.dumps(record))
+    (elsewhere / "warmth.py").write_text((folder / "warmth.py").read_text())
+    house.policy(rule("allow", "warm*", hosts=[house.web.url]) if by == "rule" else "")
+    house.variables |= {"ALITA_TOOLS_DIR": str(elsewhere), "ALITA_HOSTS": "auto" if by == "setting" else "ask"}
+    for words in (("check", "warmth"), ("review", "warmth"), ("review",)):
+        house.run(*words)
+        assert house.web.requests == [], words
+    assert house.run("approve", "warmth")[0] == 0
+    assert len(house.web.requests) == 1
+
+
 def test_a_denied_package_is_not_imported_to_look_at_a_file(house: House) -> None:
     path = house.terminal.here / "shout_text.py"
     block = '# /// script\n# dependencies = ["emoji"]\n# ///\n\n'

@@ -209,7 +209,7 @@ def test_unused_tools_retire_and_come_back_as_they_were(
     assert alita("gc").err == "0 tools retired.\n"  # it is trusted
 
 
-def test_a_tool_that_others_import_does_not_retire(
+def test_a_tool_retires_with_those_that_import_it_and_not_before(
     alita: Run, two: list[str], path: Path, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     importing = SOURCE.replace("times_two", "times_four").replace("    8", "    16")
@@ -217,11 +217,16 @@ def test_a_tool_that_others_import_does_not_retire(
     path.with_name("times_four.py").write_text(importing)
     assert alita("approve", "times_four").code == 0
     later = time.time() + 200 * 86400
+    for number in range(3):
+        library.record_call("times_four", True, question=f"What is four times {number}?")
     monkeypatch.setattr("agent.cli.verbs.upkeep.time.time", lambda: later)
     for arguments in (["gc", "--dry-run"], ["gc"]):
+        told = alita(*arguments, "--json").json  # times_four is trusted
+        assert (told["retired"], told["kept"]) == ([], ["times_two stays: times_two is imported by times_four"])
+    library.record_call("times_four", False, "bug", arguments={"n": 1})
+    monkeypatch.setattr("agent.cli.verbs.upkeep.time.time", lambda: later + 200 * 86400)
+    for arguments in (["gc", "--dry-run"], ["gc"]):
         told = alita(*arguments, "--json").json
-        assert {one["name"] for one in told["retired"]} == {"times_four"}
-        assert told["kept"] == ["times_two stays: times_two is imported by times_four"]
-    assert path.exists()
-    assert alita("gc").code == 0
+        assert [one["name"] for one in told["retired"]] == ["times_four", "times_two"]
+        assert told["kept"] == []
     assert not path.exists()

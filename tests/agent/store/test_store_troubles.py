@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import signal
 import sqlite3
 import threading
@@ -67,21 +68,25 @@ def test_a_store_of_a_later_version_is_left_alone(settings):
     assert "its version is 9999" in problem_of(settings).message
 
 
-def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings):
-    dialect = "sqlite" if settings.database_url is None else "postgresql"
-    schema = () if dialect == "sqlite" else ("CREATE SCHEMA alita", "SET search_path TO alita")
-    stamp = ("CREATE TABLE alita.alembic_version (version_num VARCHAR(32))",)
-    row = (
-        "INSERT INTO alita.places VALUES ('elsewhere', 1)",
-        "INSERT INTO alita.alembic_version VALUES ('0001')",
-    )
-    raw(settings, *schema, *script("0001", dialect), *stamp, *row)
-    with open_store(settings) as store:
-        assert [tuple(row) for row in store.rows("SELECT * FROM places")] == [("elsewhere", 1)]
-        assert store.rows("SELECT * FROM conversations") == []
-        assert store.rows("SELECT version_num FROM alembic_version")[0][0] == database.REVISIONS[-1]
-    run = kept(settings, "after that", "works")
+def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, tmp_path, monkeypatch):
+    run = kept(settings, "before that", "works")
     assert newest(settings) == [(run.run_id, "answered")]
+    database.disconnect()
+    scripts = tmp_path / "migrations"
+    shutil.copytree(database.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    (scripts / "0002.sql").write_text("CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
+    first = (scripts / "versions" / "v0001.py").read_text()
+    second = first.replace('"0001"', '"0002"').replace("down_revision = None", 'down_revision = "0001"')
+    (scripts / "versions" / "v0002.py").write_text(second)
+    monkeypatch.setattr(database, "SCRIPTS", scripts)
+    monkeypatch.setattr(database, "REVISIONS", ("0001", "0002"))
+    with open_store(settings) as store:
+        assert store.rows("SELECT * FROM fresh") == []
+        assert store.rows("SELECT version_num FROM alembic_version")[0][0] == "0002"
+    assert newest(settings) == [(run.run_id, "answered")]
+    database.disconnect()
+    monkeypatch.undo()
+    assert "A later version of alita made the store" in problem_of(settings).message
 
 
 def test_a_new_store_is_made_once_by_many(settings):
@@ -126,7 +131,7 @@ def test_sqlite_is_made_as_alembic_makes_it(settings, tmp_path):
         other.close()
     assert schemas[:2] == schemas[2:]
     folder = Config()
-    folder.set_main_option("script_location", str(database._SCRIPTS))
+    folder.set_main_option("script_location", str(database.SCRIPTS))
     known = [one.revision for one in ScriptDirectory.from_config(folder).walk_revisions()]
     assert tuple(reversed(known)) == database.REVISIONS
     assert all(script(revision, "postgresql") for revision in known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,39 @@ def test_an_approval_on_one_machine_holds_on_the_other(machines):
     assert trusts(one) == "quarantined"
     one.approvals.drop("twice")
     assert trusts(two) == "draft"
+
+
+def written(n: int) -> Tool:
+    """A version of `twice` that a run wrote."""
+    source = f'def twice(n: float) -> float:\n    """Doubles a number."""\n    return {n} * n / {n} * 2\n'
+    return replace(tool(), source=source, provenance={"run": "a run"})
+
+
+def test_a_draft_that_one_machine_wrote_gives_its_name_to_a_proved_tool_of_another(machines):
+    one, two = map(open_library, machines)
+    draft = one.register(written(3), is_draft=True)
+    assert (trusts(one), trusts(two)) == ("draft", "draft")
+    assert two.register(written(4)).name == "twice"
+    assert trusts(one) == "verified"
+    assert draft.source_hash in [version.source_hash for version in one.versions("twice")]
+    one.approvals.drop("twice")
+    assert two.register(written(5)).name == "twice_2", "the record of the draft is of another source"
+
+
+def test_a_draft_that_somebody_approved_keeps_its_name(machines):
+    one, two = map(open_library, machines)
+    one.register(written(3), is_draft=True)
+    two.approve("twice")
+    assert one.register(written(4)).name == "twice_2"
+
+
+def test_the_record_of_a_draft_is_taken_over_from_the_file(machines):
+    local = Library(machines[0].tools_dir, machines[0].data_dir)
+    local.register(written(3), is_draft=True)
+    local.close()
+    assert open_library(machines[1]).register(written(4)).name == "twice_2"
+    assert trusts(open_library(machines[0])) == "draft"
+    assert open_library(machines[1]).register(written(5)).name == "twice"
 
 
 def test_calls_on_both_machines_are_counted_together(machines):

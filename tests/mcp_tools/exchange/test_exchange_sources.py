@@ -53,6 +53,11 @@ REPAIRS = {
         {},
         'def f(a: int):\n    """x"""\n    return "e" if a else 1\n',
     ),
+    "tabs": (
+        "def f(a: int) -> int:\n\tb = a\n\treturn b\n",
+        {"description": "Says a."},
+        'def f(a: int) -> int:\n\t"""Says a."""\n\tb = a\n\treturn b\n',
+    ),
     "does not parse": ("def f(:\n", {"description": "x"}, "def f(:\n"),
     "another name": ("def g(a):\n    return 1\n", {"description": "x"}, "def g(a):\n    return 1\n"),
 }

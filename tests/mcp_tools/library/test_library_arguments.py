@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any
 
 import jsonschema
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from library_tools import make_tool
 
 from mcp_tools.errors import ArgumentsError
-from mcp_tools.library.arguments import validate_arguments, validate_result
+from mcp_tools.library.arguments import read_arguments, validate_arguments, validate_result
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -64,6 +65,41 @@ def test_all_misfits_are_told_at_once_but_not_endlessly() -> None:
         validate_arguments("tool", SCHEMA, {"count": 1, "names": list(range(1000))})
     assert len(caught.value.message.splitlines()) == 10
     assert "and 992 more" in caught.value.message
+
+
+def _of(schema: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"x": schema}, "additionalProperties": False, **more}
+
+
+_REFERENCE = {"$ref": "#/$defs/d0"}
+_TWICE = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)} | {"d30": {"type": "null"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "says"),
+    [
+        (_of({"type": "string", "pattern": "^(a+)+$"}), "a" * 28 + "!", ""),
+        (_of({"type": "object", "patternProperties": {"^(a+)+$": {}}}), {"a" * 28 + "!": 1}, ""),
+        (_of({"type": "array", "uniqueItems": True}), [{"a": n} for n in range(3_000)], ""),
+        (_of({"type": "array", "uniqueItems": True}), [*({"a": n} for n in range(3_000)), {"a": 5.0}], "non-unique"),
+        (_of({"type": "array", "uniqueItems": True}), [True, 1, *range(2, 90)], ""),
+        (_of({"type": "array", "items": {"enum": [*range(6_000)]}}), [5_999] * 500, ""),
+        (_of({"type": "array", "items": {"enum": [*range(100)]}}), [True], "not one of"),
+        (_of({"type": "array", "items": {"type": "integer"}}), ["a"] * 30_000, "and at least 1992 more"),
+        (_of({"anyOf": [{"type": "array", "items": {"type": "integer"}}] * 2}), ["a"] * 50_000, "not valid under any"),
+        (_of(_REFERENCE, **{"$defs": _TWICE}), 1, "refers to itself too often"),
+    ],
+    ids=["pattern", "patterns of names", "a set", "not a set", "true is not 1", "many choices", "true is no choice",
+         "many misfits", "many misfits of branches", "references that double"],
+)  # fmt: skip
+def test_no_schema_and_no_value_take_for_ever(schema: dict[str, Any], value: Any, says: str) -> None:
+    begun, message = time.monotonic(), ""
+    try:
+        validate_arguments("tool", schema, read_arguments("tool", schema, {"x": value}))
+    except ArgumentsError as misfit:
+        message = misfit.message
+    assert says in message if says else not message
+    assert time.monotonic() - begun < 8
 
 
 def test_a_result_is_held_against_the_output_schema() -> None:

@@ -21,7 +21,7 @@ from agent.cli.main import load
 from agent.cli.options import Invocation, invoked
 from agent.cli.output import Result, date_text
 from agent.cli.verbs.ask import copy_files
-from agent.configuration.settings import wish_of
+from agent.configuration.settings import AROUND, wish_of
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
@@ -194,8 +194,24 @@ async def show_tool(terminal: Terminal, argument: str) -> None:
 
 async def create(terminal: Terminal, argument: str) -> None:
     """Make a tool for questions like this one."""
+    await _make_tool(terminal, argument)
+
+
+async def wrap(terminal: Terminal, argument: str) -> None:
+    """Make a tool around a package, or your own Python code."""
+    from agent.cli.verbs.creating import wrapped
+
+    what, _, question = argument.partition(" ")
+    if not question.strip():
+        raise UsageError("/wrap needs a question that the tool is to answer.", remedy="/wrap ./FOLDER QUESTION")
+    requirement, said = await asyncio.to_thread(wrapped, what, terminal.settings)
+    terminal.screen.note(said)
+    await _make_tool(terminal, question.strip(), requirement)
+
+
+async def _make_tool(terminal: Terminal, question: str, around: str = "") -> None:
     before = len(terminal.refused)
-    answer = await terminal.ask(argument, wish="create")
+    answer = await terminal.ask(question, wish="create", around=around)
     if len(terminal.refused) > before:
         return  # it was shown, and the user said no
     if answer.tools_created:
@@ -305,7 +321,8 @@ async def retry(terminal: Terminal, argument: str) -> None:
         if run and not OwnRuns(terminal.settings).has(run):  # the files that it names are not the user's choice
             run = None
         files = tuple(Path(file.path) for file in run.files) if run else ()
-        await terminal.ask(turn.question, files, fresh=True, wish=wish_of(run) if run else "answer")
+        wish, around = (wish_of(run), run.configuration.get(AROUND, "")) if run else ("answer", "")
+        await terminal.ask(turn.question, files, fresh=True, wish=wish, around=around)
 
 
 @contextmanager
@@ -478,6 +495,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("tools", "[WORDS]", tools),
     Command("show", "TOOL", show_tool, "tools"),
     Command("create", "QUESTION", create),
+    Command("wrap", "PATH_OR_PACKAGE QUESTION", wrap),
     Command("files", "[DIR]", files, "files"),
     Command("folder", "[DIR [--write]]", folder, "files"),
     Command("approve", "[MODE]", approve, "modes"),

@@ -127,13 +127,13 @@ class Terminal:
             self.screen.note(f"The session is saved. Continue with: alita --resume {self.session.id}")
 
     async def ask(
-        self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer"
+        self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer", around: str = ""
     ) -> Answer:
         """Asks a question, shows what happens and the answer, and keeps the turn; `fresh` passes over the cache."""
         conversation = self.session.conversation
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
-            asked: dict[str, Any] = {"files": files, "conversation": conversation, "wish": wish}
+            asked: dict[str, Any] = {"files": files, "conversation": conversation, "wish": wish, "around": around}
             return self.alita.ask(question, on_event=listen, folder=self.folder, **asked)
 
         with self.alita.asking_anew() if fresh else contextlib.nullcontext():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,7 +15,8 @@ from agent.cli.output import Result, print_note
 from agent.cli.verbs.completion import tool_names
 from agent.resources import environments_of, open_for
 from agent.store.tool_records import open_library
-from mcp_tools.errors import AlitaError, UsageError
+from mcp_tools.errors import AlitaError, LibraryError, UsageError
+from mcp_tools.exchange import STARTER, STARTER_FOLDER
 from mcp_tools.packages import is_provided
 from mcp_tools.text import count_of
 from mcp_tools.tool import Status
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 _MOST_NAMED = 10
+_MOST_LINES = 3
 FormName = Literal["zip", "folder", "skill", "server", "wheel"]
-Origin = Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder or an archive.")]
+Archive = Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder or an archive.")]
 Replace = Annotated[bool, opt("--replace", "Put tools in the place of others of their name; old versions are kept.")]
 
 
@@ -61,7 +63,12 @@ def backup(
 
 
 def import_(
-    path: Origin,
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH", help=f"A file, a folder or an archive; {STARTER}: the tools that come with alita."
+        ),
+    ],
     replace: Replace = False,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
@@ -70,10 +77,11 @@ def import_(
     """Takes tools in as drafts: what `export` writes, folders of .py files, modules, and registries of Open-Alita."""
     from mcp_tools.exchange.candidates import candidates
 
-    settings, found = options.settings(), candidates(path)
+    origin = STARTER_FOLDER if path == STARTER else Path(path)
+    settings, found = options.settings(), candidates(origin)
     if count := sum(one.document is None and not one.refused for one in found):
         print_note(f"Trying {count_of(count, 'source')} in the sandbox …")
-    taken = exits.run(_take_all(settings, found, path.name, replace))
+    taken = exits.run(_take_all(settings, found, origin.name, replace))
     refused = [one for one in taken if one.verdict == "refused"]
     rows = [(one.name, one.verdict, _told(one)) for one in taken]
     new = [one.name for one in taken if one.verdict in {"imported", "repaired", "replaced"}]
@@ -86,14 +94,14 @@ def import_(
 
 
 def restore(
-    path: Origin,
+    path: Archive,
     replace: Replace = False,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
     as_json: options.AsJson = False,
 ) -> Result:
     """Takes in the tools of a backup, as `import` does. Those that you approved here, unchanged, stay approved."""
-    return import_(path, replace, tools_dir, no_isolation, as_json)
+    return import_(str(path.absolute()), replace, tools_dir, no_isolation, as_json)
 
 
 def add_to(app: options.App) -> None:
@@ -118,10 +126,11 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
         whole = library.list()
         names = [tool.name for tool in whole if not is_runnable or tool.status is Status.VERIFIED]
         flawed |= {tool.name: "it is a draft" for tool in whole if tool.name not in names}
-    parcels = packed(library, names, private=private)
+    parcels = packed(library, names, environments_of(settings, print_note).wrapped, private=private)
     export(parcels, wanted, to, private=private)
     lock = exits.run(_locked(settings, to.absolute())) if wanted == "server" else ""
-    warnings = [f"{one.name}: {text}" for one in parcels for text in one.remarks]
+    warnings = _left_out({one.name: one.left_out for one in parcels if one.left_out})
+    warnings += [f"{one.name}: {text}" for one in parcels for text in one.remarks]
     warnings += [f"{one.name}: {text}" for one in parcels if is_runnable for text in one.freedoms]
     warnings += [f"{name} is not exported: {why}" for name, why in sorted(flawed.items())]
     warnings += [lock] * bool(lock)
@@ -140,6 +149,13 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
     return Result(form_, note=note, warnings=warnings, code=1 if flawed else 0)
 
 
+def _left_out(parts: Mapping[str, Sequence[str]]) -> list[str]:
+    if len(parts) <= _MOST_LINES:
+        return [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]
+    every = dict.fromkeys(part for some in parts.values() for part in some)
+    return [f"Left out of {len(parts)} tools (--json lists them): {', '.join(every)}"]
+
+
 async def _locked(settings: Settings, file: Path) -> str:
     """Has uv write the lock of a server next to it; returns the reason if it cannot."""
     from mcp_tools.environments.lock import run_uv
@@ -154,7 +170,7 @@ async def _locked(settings: Settings, file: Path) -> str:
 
 
 async def _take_all(settings: Settings, found: Sequence[Any], origin: str, replace: bool) -> list[Taken]:
-    from mcp_tools.exchange.intake import Intake, order
+    from mcp_tools.exchange.intake import Intake, Taken, order
 
     environments = environments_of(settings, print_note)
     async with AsyncExitStack() as stack:
@@ -171,9 +187,16 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
             origin,
             open_sandbox=sandbox,
             not_allowed=lambda packages: _not_allowed(environments, packages),
+            code=environments.wrapped,
             replace=replace,
         )
-        return [await intake.take(one) for one in order(found)]
+        taken = []
+        for one in order(found):
+            try:
+                taken.append(await intake.take(one))
+            except LibraryError as error:  # such as a full disk: what came before is told all the same
+                taken.append(Taken(one.name, "refused", error.message, error.remedy))
+        return taken
 
 
 def _not_allowed(environments: Environments, packages: Sequence[str]) -> list[str]:
@@ -182,7 +205,7 @@ def _not_allowed(environments: Environments, packages: Sequence[str]) -> list[st
     from mcp_tools.environments.lock import PackageError, normalised
 
     allowed, found = {*environments.allowed}, []
-    for package in packages:
+    for package in environments.fetched(packages):
         try:
             is_allowed = is_provided(package) or Requirement(normalised(package)).name in allowed
         except (PackageError, InvalidRequirement):

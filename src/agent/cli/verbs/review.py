@@ -28,7 +28,8 @@ from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, Usage
 from mcp_tools.library.dependencies import Needs, module_names
 from mcp_tools.library.library import Library
 from mcp_tools.small_files import RECORD, read_small
-from mcp_tools.tool import Tool
+from mcp_tools.text import one_line
+from mcp_tools.tool import WRAPS, Tool
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -109,7 +110,7 @@ def review(
     verdict = "y" if accept else "n" if reject else ""
 
     async def work() -> list[Form]:
-        async with _desk(library, grant_read or ()) as desk:
+        async with _desk(library, grant_read or (), only_reviews=not accept) as desk:
             ordered = _needed_first(library, names)
             return [await _reviewed(desk, one, verdict, mutants=mutants, asks=not as_json) for one in ordered]
 
@@ -202,14 +203,16 @@ def edit(
 class _Desk:
     """A person's look at tools, one after the other, with one sandbox for all their tests."""
 
-    def __init__(self, settings: Settings, library: Library, read: Sequence[Path], stack: AsyncExitStack) -> None:
+    def __init__(
+        self, settings: Settings, library: Library, read: Sequence[Path], stack: AsyncExitStack, *, only_reviews: bool
+    ) -> None:
         self.library = library
         self._settings = settings
         self._read = read
         self._stack = stack
         self._opened: list[Sandbox] = []
         self._consent = consent_of(settings)
-        self._carried = partial(carried, settings, self._consent, is_new=True)
+        self._carried = partial(carried, settings, self._consent, is_new=True, is_only_reviewed=only_reviews)
 
     async def _sandbox(self) -> Sandbox:
         if not self._opened:
@@ -243,9 +246,11 @@ class _Desk:
             print_note(
                 f"  {'its file':<10}  says of its proof: {', '.join(f'{key} {n}' for key, n in numbers.items())}"
             )
-        found: Form = {}
+        if wraps := tool.provenance.get(WRAPS):
+            print_note(f"  {'wraps':<10}  {escaped(one_line(str(wraps), 200))}")
+        found: Form = {"wraps": wraps} if wraps else {}
         if mutants and not seen.obstacles:
-            found = {"mutants": await self._mutants(tool)}
+            found["mutants"] = await self._mutants(tool)
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(stats.failures.items()))
         told = f"{stats.calls} in {stats.questions} questions, {stats.successes} succeeded, {stats.refused} refused"
         print_note(f"  {'calls':<10}  {told}{f', failed: {counted}' if counted else ''}")
@@ -295,11 +300,11 @@ _PROOF = ("tests", "drawn", "mutants", "killed")
 
 
 @asynccontextmanager
-async def _desk(library: Library, read: Sequence[Path]) -> AsyncIterator[_Desk]:
+async def _desk(library: Library, read: Sequence[Path], *, only_reviews: bool = False) -> AsyncIterator[_Desk]:
     if damage := library.approvals.read().damage:
         print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
     async with AsyncExitStack() as stack:
-        yield _Desk(options.settings(), library, read, stack)
+        yield _Desk(options.settings(), library, read, stack, only_reviews=only_reviews)
 
 
 def _refusal(name: str, error: UserError | NotPermittedError) -> Form:

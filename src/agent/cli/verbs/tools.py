@@ -1,4 +1,4 @@
-"""`alita tools list|show|search|run|check|create|hosts|delete`."""
+"""`alita tools list|show|search|run|check|hosts|delete`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import json
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import partial
@@ -16,19 +18,17 @@ import typer
 
 from agent.cli import exits, options
 from agent.cli.options import opt
-from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
-from agent.cli.verbs import exchange, review, upkeep
-from agent.cli.verbs.ask import Output, answer, copy_files
+from agent.cli.output import Result, done, error_text, fields, listing, warn_of_isolation
+from agent.cli.verbs import creating, exchange, review, upkeep
+from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
 from agent.cli.verbs.review import TestsMayRead, consent_of, uses_of
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.question import NOT_KEPT, usable
 from agent.recorders.journaled_hosts import carried
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from agent.user_files import require_readable
 from mcp_tools.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import (
@@ -43,22 +43,23 @@ from mcp_tools.errors import (
 )
 from mcp_tools.header import declared
 from mcp_tools.hosts import HostError, read_host
+from mcp_tools.library.approvals import Withheld
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
 from mcp_tools.run import RefusedSourceError, outcome_class, run_source, run_tool
 from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
-    from agent.answer import Answer
     from agent.configuration.settings import Settings
     from mcp_tools.sandbox.protocol import Isolation
 
 
 app = options.App("The library of created tools.")
+_MOST_NOTES = 3
+"""More tools that are withheld for one reason are counted, not named."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
 NameOrFile = Annotated[
@@ -77,8 +78,22 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
     form = [{**_brief(tool), "status": status[tool.name], "withheld": reasons.get(tool.name)} for tool in tools]
     marks = [f"{status[tool.name]}{', withheld' if tool.name in withheld else ''}" for tool in tools]
     rows = [(t.name, mark, one_line(t.description, 80)) for t, mark in zip(tools, marks, strict=True)]
-    notes = [f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}" for one in withheld.values()]
+    notes = _about_withheld(list(withheld.values()))
     return listing(form, rows, f"No tools are in {library.folder} yet." if not notes else "", notes)
+
+
+def _about_withheld(withheld: Sequence[Withheld]) -> list[str]:
+    """A note for each tool, or one for many with the same reason."""
+    notes: list[str] = []
+    by_reason: dict[str, list[Withheld]] = defaultdict(list)
+    for one in withheld:
+        by_reason[one.reason].append(one)
+    for reason, those in by_reason.items():
+        if len(those) > _MOST_NOTES and all("--all" in one.remedy for one in those):
+            notes.append(f"{len(those)} tools are not served to MCP clients: {reason}\n  alita tools approve --all")
+        else:
+            notes += [f"{one.name} is not served to MCP clients: {reason}\n  {one.remedy}" for one in those]
+    return notes
 
 
 @app.command()
@@ -112,6 +127,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
             ("takes", one_line(takes, 300)),
             *([("reaches", one_line(", ".join(tool.capabilities.hosts), 300))] if tool.capabilities.hosts else []),
             ("calls", f"{stats.calls}, {stats.successes} succeeded, {stats.refused} refused"),
+            *([("wraps", one_line(str(tool.provenance[WRAPS]), 200))] if tool.provenance.get(WRAPS) else []),
             *([("also", one_line(", ".join(tool.aliases)))] if tool.aliases else []),
             ("made by", one_line(str(tool.provenance.get("model", "unknown")))),
             ("file", path),
@@ -255,45 +271,6 @@ def check(
 
 
 @app.command()
-def create(
-    task: Annotated[list[str], typer.Argument(metavar="TASK", help="One question with its values.")],
-    file: options.Files = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    model: options.Model = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    tools_dir: options.ToolsDir = None,
-    approval: options.Approval = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
-) -> None:
-    """Makes the tool that answers questions of a kind, from one of them, unless the library has it."""
-    files = tuple(file or ())
-    require_readable(files)
-    made: list[Answer] = []
-
-    async def work(alita: Alita, listen: Listener) -> Answer:
-        made.append(await alita.ask(usable(" ".join(task)), files=files, on_event=listen, wish="create"))
-        return made[-1]
-
-    code = answer(options.flags(), work, Output(as_json, quiet=quiet), fetches=True)
-    if made and not code:
-        created, used = made[0].tools_created, made[0].tools_used
-        kept = (
-            f"New: {', '.join(created)}."
-            if created
-            else f"The library has it: {', '.join(used)}."
-            if used
-            else NOT_KEPT
-        )
-        print_note(kept)
-        code = 0 if created or used else exits.exit_code("no_answer")
-    raise typer.Exit(code)
-
-
-@app.command()
 def hosts(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The tool's name.", autocompletion=tool_names)
@@ -372,5 +349,5 @@ def _arguments(text: str) -> dict[str, Any]:
     return dict(arguments)
 
 
-for verbs in (exchange, review, upkeep):
+for verbs in (creating, exchange, review, upkeep):
     verbs.add_to(app)

@@ -131,17 +131,21 @@ def gc(
     library = _library()
     before = time.time() - timedelta(days=days).total_seconds()
     form: list[dict[str, Any]] = []
-    kept: list[str] = []
-    for name, version, since in _unused(library, before):
-        try:
-            if dry_run:
-                library.require_unimported(name)
-            else:
-                library.delete(name, retires=True)
-        except LibraryError as error:
-            kept.append(f"{name} stays: {error.message}")
-            continue
-        form.append({"name": name, "version": version, "unused_since": since})
+    kept, waiting, is_less = list[str](), [*_unused(library, before)], True
+    while is_less:  # a tool retires after those that import it
+        count, kept = len(waiting), []
+        for one in [*waiting]:
+            name, version, since = one
+            try:
+                library.require_unimported(name, besides={retired["name"] for retired in form})
+                if not dry_run:
+                    library.delete(name, retires=True)
+            except LibraryError as error:
+                kept.append(f"{name} stays: {error.message}")
+                continue
+            form.append({"name": name, "version": version, "unused_since": since})
+            waiting.remove(one)
+        is_less = len(waiting) < count
     rows = [(one["name"], date_text(one["unused_since"]), _return(one)) for one in form]
     verb = "would retire" if dry_run else "retired"
     note = f"{count_of(len(form), 'tool')} {verb}."

@@ -9,3 +9,5 @@ CREATE VIRTUAL TABLE run_words USING fts5(
     content = 'run_texts', content_rowid = 'number', detail = none,
     tokenize = 'unicode61 remove_diacritics 2', prefix = '3 4 5'
 );
+CREATE VIRTUAL TABLE gap_words
+    USING fts5(id UNINDEXED, situation, pattern, advice, tokenize = 'porter unicode61 remove_diacritics 2');

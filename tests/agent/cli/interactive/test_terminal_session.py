@@ -15,8 +15,10 @@ from agent.conversation import Conversation
 from agent.store.runs import load_run
 from agent.store.sessions import list_sessions, load_session, save_session
 from mcp_tools.library.library import Library
+from support import gauge
 from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, Line, decide
 from support.openai_server import OpenAIServer, Step
+from support.wheels import OFFLINE
 
 
 def says(text: str, **more: Any) -> Line:
@@ -299,3 +301,12 @@ async def test_sources_stand_below_an_answer(sitting: Any, site: Any) -> None:
     assert "Sources:\n" in shown
     assert f"[1] Grey Point lighthouse — {url}" in shown
     assert shown.index("\n  37\n") < shown.index("Sources:")
+
+
+async def test_wrap_makes_a_tool_around_the_user_s_own_code(sitting: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in OFFLINE.items():
+        monkeypatch.setenv(name, value)
+    repository = gauge.write_repository(sitting.folder / "needles")
+    shown = await sitting.plays(*gauge.made_by()).types(f"/wrap {repository}", f"/wrap {repository} {gauge.TASK}", "y")
+    assert "/wrap needs a question" in shown
+    assert re.search(rf"New: {gauge.NAME}\.", shown), shown

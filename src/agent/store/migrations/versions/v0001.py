@@ -1,4 +1,4 @@
-"""The first version: runs and their steps."""
+"""The first version."""
 
 from alembic import op
 

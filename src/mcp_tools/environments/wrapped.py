@@ -1,0 +1,90 @@
+"""Packages made of the user's own code: wheels, named by their content."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.environments.lock import PackageError
+from mcp_tools.errors import UserError, os_errors_as
+
+FOLDER = "wrapped"
+_FORM = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)==([0-9a-z.]+)\+wrapped([0-9a-f]{32})", re.ASCII)
+
+
+def requirement_of(name: str, version: str, digest: str) -> str:
+    """The requirement that names some code by its content; no index has such a version."""
+    return f"{name}=={version}+wrapped{digest}"
+
+
+def is_wrapped(requirement: str) -> bool:
+    """True if a requirement names the user's own code."""
+    return _FORM.fullmatch(requirement) is not None
+
+
+def label_of(requirement: str) -> str:
+    """The same for people: `roman 1.2 / 3f9a…`."""
+    found = _FORM.fullmatch(requirement)
+    return f"{found[1]} {found[2]} / {found[3]}" if found else requirement
+
+
+def wheel_name(requirement: str) -> str:
+    """The name of its wheel."""
+    name, _, version = requirement.partition("==")
+    return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+
+
+class WrappedCode:
+    """The wheels of this user, in a folder.
+
+    Args:
+        folder: Their folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def keep(self, requirement: str, wheel: bytes) -> None:
+        """Keep the wheel of some code, unless it is there.
+
+        Raises:
+            UserError: The disk refuses.
+        """
+        path = self.folder / wheel_name(requirement)
+        with os_errors_as(UserError, f"{path} cannot be written"):
+            if not path.exists():
+                private_folder(self.folder)
+                write_whole(path, wheel)
+
+    def wheel(self, requirement: str) -> Path:
+        """Return the wheel that a requirement names.
+
+        Raises:
+            PackageError: It is not on this machine.
+        """
+        path = self.folder / wheel_name(requirement)
+        if not path.is_file():
+            raise PackageError(
+                f"the code of {label_of(requirement)} is not on this machine: import the tool from an export of it, or "
+                "wrap the code again with `alita tools wrap`"
+            )
+        return path
+
+    def requires(self, requirement: str) -> list[str]:
+        """Return the packages that some code needs.
+
+        Raises:
+            PackageError: It is not on this machine.
+        """
+        import zipfile
+        from email.parser import Parser
+
+        path = self.wheel(requirement)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                name = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+                about = Parser().parsestr(archive.read(name).decode(), headersonly=True)
+        except (OSError, ValueError, StopIteration, zipfile.BadZipFile):
+            raise PackageError(f"{path} is damaged: delete it, and wrap the code again") from None
+        return about.get_all("Requires-Dist", [])

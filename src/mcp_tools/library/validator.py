@@ -1,0 +1,123 @@
+"""The validator of schemas and values that anybody may have written: no schema makes it take for ever.
+
+It is jsonschema's, but it tries no `pattern`, follows a limited number of references, and compares many values by
+their JSON. A pattern that is not tried says nothing wrong: the tool itself decides what it takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
+
+MOST_MISFITS = 2_000
+"""Misfits that are looked for in one value."""
+_MOST_REFERENCES = 5_000
+"""References that are followed for one value."""
+_COMPARED = 50
+"""Items that jsonschema itself compares with each other: it takes the square of the time."""
+_references: ContextVar[int] = ContextVar("references")
+_Found = Iterator["ValidationError"]
+
+
+class TooMuchWorkError(Exception):
+    """A schema refers to itself so often that a value cannot be held against it."""
+
+
+def misfits_in(schema: dict[str, Json], value: Json) -> list[ValidationError]:
+    """The first misfits of a value.
+
+    Raises:
+        SchemaError: The schema breaks the rules for schemas.
+        Unresolvable: A reference leads out of the schema; nothing is fetched.
+        TooMuchWorkError: It refers to itself too often.
+        RecursionError: It, or the value, is nested too deeply.
+    """
+    validator = _validator(json.dumps(schema, sort_keys=True))
+    token = _references.set(0)
+    try:
+        return list(itertools.islice(validator.iter_errors(value), MOST_MISFITS))
+    finally:
+        _references.reset(token)
+
+
+@functools.lru_cache(maxsize=512)
+def _validator(schema: str) -> Draft202012Validator:
+    """The validator of a schema given as JSON text."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    registry: Registry[Any] = Registry()
+    content = json.loads(schema)
+    Draft202012Validator.check_schema(content)
+    found: Draft202012Validator = _bounded()(content, registry=registry)
+    return found
+
+
+def _untried(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
+    return iter(())
+
+
+@functools.cache
+def _bounded() -> Any:
+    from jsonschema import Draft202012Validator, ValidationError, validators
+
+    own = Draft202012Validator.VALIDATORS
+
+    def additional(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
+        """Skipped if there are patterns of names: they decide which names are additional."""
+        if "patternProperties" not in schema:
+            yield from own["additionalProperties"](validator, wanted, value, schema)
+
+    def reference(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
+        _references.set(_references.get() + 1)
+        if _references.get() > _MOST_REFERENCES:
+            raise TooMuchWorkError
+        yield from own["$ref"](validator, wanted, value, schema)
+
+    def any_of(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
+        """Each branch is left at its first misfit: nobody reads all misfits of all branches."""
+        if not any(validator.evolve(schema=branch).is_valid(value) for branch in wanted):
+            yield ValidationError(f"{value!r} is not valid under any of the given schemas")
+
+    def unique(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
+        if not isinstance(value, list) or len(value) <= _COMPARED:
+            yield from own["uniqueItems"](validator, wanted, value, schema)
+        elif wanted and len({json.dumps(_plain(item), sort_keys=True) for item in value}) < len(value):
+            yield ValidationError(f"{value!r} has non-unique elements")
+
+    def enum(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
+        if not isinstance(value, str | int | float) or value not in [one for one in wanted if type(one) is type(value)]:
+            yield from own["enum"](validator, wanted, value, schema)
+
+    return validators.extend(  # type: ignore[no-untyped-call]  # it has no annotations
+        Draft202012Validator,
+        {
+            "pattern": _untried,
+            "patternProperties": _untried,
+            "unevaluatedProperties": _untried,
+            "additionalProperties": additional,
+            "$ref": reference,
+            "$dynamicRef": reference,
+            "anyOf": any_of,
+            "uniqueItems": unique,
+            "enum": enum,
+        },
+    )
+
+
+def _plain(value: Json) -> Json:
+    """A value with whole floats as integers, so that equal values have equal JSON."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
