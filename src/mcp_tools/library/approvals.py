@@ -138,9 +138,9 @@ class Entries(NamedTuple):
     """What is kept of the tools of one library, by their names."""
 
     approvals: dict[str, Any]
-    """The approval of each, with those of its older versions."""
+    """The approval of each tool, with the approvals of its older versions."""
     drafts: dict[str, Any]
-    """The hash of the source of each draft that alita itself wrote."""
+    """The hash of each draft's source, if alita itself wrote the draft."""
 
 
 class ApprovalEntries(Protocol):
