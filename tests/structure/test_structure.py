@@ -146,6 +146,12 @@ def test_what_serves_small_models_is_imported_in_one_place() -> None:
     assert outside == ["agent.strategy"]
 
 
+def test_the_library_is_opened_in_one_place() -> None:
+    """Its approvals may be in a database that several machines share."""
+    opening = [module for module, path in FILES.items() if re.search(r"\bLibrary\(", path.read_text("utf-8"))]
+    assert opening == ["agent.store.tool_records"]
+
+
 def test_no_file_name_occurs_in_three_folders() -> None:
     names = Counter(path.name for path in FILES.values() if path.name != "__init__.py")
     assert [name for name, count in names.items() if count > 2] == []

@@ -14,8 +14,15 @@ from typing import Literal, NamedTuple
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
 from mcp_tools.library import tool_files, versions
-from mcp_tools.library.approvals import Approvals, ApprovedHashes, Withheld, errors_of
-from mcp_tools.library.calls import BUG, LATELY, Calls, Stats
+from mcp_tools.library.approvals import (
+    ApprovalEntries,
+    Approvals,
+    ApprovalsFile,
+    ApprovedHashes,
+    Withheld,
+    errors_of,
+)
+from mcp_tools.library.calls import BUG, LATELY, Calls, CallsFile, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
 from mcp_tools.text import did_you_mean
@@ -76,17 +83,21 @@ class Library:
     Args:
         folder: Where the tools are. It is created with the first tool.
         data: The user's folder of data, which several libraries share.
+        approvals: Where approvals are kept; in a file of that folder if left out.
+        calls: Where calls are counted; in a file of that folder if left out.
 
     Raises:
         LibraryError: The folder is a link that leads out of the folder in which it stands.
     """
 
-    def __init__(self, folder: Path, data: Path) -> None:
+    def __init__(
+        self, folder: Path, data: Path, *, approvals: ApprovalEntries | None = None, calls: Calls | None = None
+    ) -> None:
         self.folder = Path(folder)
         files.require_own_place(self.folder)
-        self.approvals = Approvals(self.folder, data / "approvals.json")
+        self.approvals = Approvals(approvals or ApprovalsFile(self.folder, data / "approvals.json"))
         derived = files.derived_folder(self.folder, data)
-        self._calls = Calls(derived / "calls.sqlite")
+        self._calls: Calls = calls or CallsFile(derived / "calls.sqlite")
         self._index = CurrentIndex(self.folder, derived / "index.sqlite", self._read)
         self._cache: dict[str, _Whole] = {}
 

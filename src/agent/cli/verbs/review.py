@@ -21,6 +21,7 @@ from agent.cli.verbs.completion import tool_names
 from agent.consent.capabilities import CallConsent, needs_in
 from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
 from agent.resources import open_for
+from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
 from mcp_tools.approve import Review, as_written, edited, needed_by
 from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
@@ -334,7 +335,7 @@ def _refusal(name: str, error: UserError | NotPermittedError) -> Form:
 
 def _library() -> Library:
     settings = options.settings()
-    return Library(settings.tools_dir, settings.data_dir)
+    return open_library(settings)
 
 
 def consent_of(settings: Settings) -> CallConsent:
