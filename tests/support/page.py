@@ -22,8 +22,8 @@ def row(y):
 
 pixels = b"".join(map(row, range(200)))
 picture = b"\\x89PNG\\r\\n\\x1a\\n" + part(b"IHDR", struct.pack(">IIBBBBB", 320, 200, 8, 2, 0, 0, 0))
-open("outputs/chart.png", "wb").write(picture + part(b"IDAT", zlib.compress(pixels)) + part(b"IEND", b""))
-open("outputs/notes.html", "w").write("<script>alert(1)</script>")
+open("chart.png", "wb").write(picture + part(b"IDAT", zlib.compress(pixels)) + part(b"IEND", b""))
+open("notes.html", "w").write("<script>alert(1)</script>")
 print("drawn")
 """
 HOSTILE = (

@@ -6,6 +6,7 @@ import hmac
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
@@ -58,8 +59,9 @@ _ASKS = "This page needs the token that `alita web` printed, or that its owner g
 class PageDoor:
     """Answers requests that may not come in, and hands every other on to the page."""
 
-    def __init__(self, page: ASGIApp, door: Door, visitors: Visitors) -> None:
-        self._page, self._door, self._visitors = page, door, visitors
+    def __init__(self, page: ASGIApp, door: Door, visitors: Visitors, uploads: Path) -> None:
+        self._page, self._door, self._visitors, self._uploads = page, door, visitors, uploads
+        self._uploading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or hands it on."""
@@ -174,6 +176,7 @@ class PageDoor:
                 await send(message)
 
         visitor.kept += room  # so that uploads at the same time do not have it twice
+        self._uploading += 1
         try:
             await self._page(scope, counted, heard)
         except Exception:
@@ -181,6 +184,11 @@ class PageDoor:
                 raise
         finally:
             visitor.kept += min(came, room) - room
+            self._uploading -= 1
+            if (
+                not self._uploading
+            ):  # of an upload that broke off, Gradio leaves the pieces beside the folders of the files
+                _remove_pieces(self._uploads)
         if is_full:
             await too_large(scope, receive, send)
             return
@@ -188,6 +196,12 @@ class PageDoor:
             visitor.uploads.update(path for path in json.loads(bytes(answered)) if isinstance(path, str))
         except (ValueError, TypeError):  # it was refused
             return
+
+
+def _remove_pieces(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def _crossing(scope: Scope, headers: Headers) -> Response | None:

@@ -43,7 +43,7 @@ def question(words: str, names: Sequence[str] = ()) -> str:
 
 
 def step(event: e.Event) -> str:
-    """An event as a line, which opens where it has more than that; empty if it has none."""
+    """An event as a line, which opens if there is more; empty if it has none."""
     line = line_of(event)
     if line is None or isinstance(event, e.RunFinished):
         return ""
@@ -84,7 +84,7 @@ def outputs(found: Answer, addresses: Sequence[str]) -> str:
 
 
 def ending(found: Answer) -> str:
-    """How a run ended, what it took, and what it rests on."""
+    """The end of a run: its status, cost and sources."""
     line = line_of(e.RunFinished(found))
     sources = "".join(
         f'<li>{REL}href="{escape(one.url)}">{escape(one.title or one.url)}</a></li>'

@@ -36,7 +36,7 @@ class Visitor:
 
 
 class Visitors:
-    """All that were let in. The one that came longest ago is forgotten where there are too many."""
+    """All that were let in. If there are too many, the oldest is forgotten."""
 
     def __init__(self) -> None:
         self.by_cookie: dict[str, Visitor] = {}
@@ -53,11 +53,11 @@ class Visitors:
         return cookie
 
     def of_tab(self, tab: str) -> Visitor | None:
-        """The visitor whose tab it is."""
+        """The visitor that has this tab."""
         return next((one for one in self.by_cookie.values() if tab in one.tabs), None)
 
     def owns(self, visitor: Visitor, tab: Any) -> bool:
-        """Whether a tab is the visitor's. One that nobody had before is, from now on."""
+        """True if a tab is the visitor's; a new tab becomes the visitor's."""
         if not isinstance(tab, str) or not _TAB.fullmatch(tab):
             return False
         if tab not in visitor.tabs:

@@ -1,4 +1,4 @@
-"""The tabs of the page: each has a conversation and an `Alita` of its own, opened when it first asks."""
+"""The tabs of the page: each has its own conversation and its own `Alita`, opened when it first asks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_STEPS = 400
 """Lines of one run that are shown."""
 _PAUSE = 0.1
-"""Seconds between two looks at a run that tells much."""
+"""Seconds between two views of a busy run."""
 
 
 class Turn:
@@ -78,7 +78,7 @@ class Turn:
 
 
 class Visit:
-    """What one tab does."""
+    """The work of one tab."""
 
     def __init__(self, settings: Settings, visitor: Visitor) -> None:
         self._settings, self._visitor = settings, visitor
@@ -89,7 +89,7 @@ class Visit:
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self.asked: Asked | None = None
-        """What a run wants to know now."""
+        """The question that the run asks now."""
         self._reply: asyncio.Future[UserReply] | None = None
 
     @property

@@ -22,7 +22,7 @@ def ask(page: Page, question: str) -> None:
 
 def picture(page: Page, name: str) -> None:
     """Leaves pictures to look at, where a folder for them is named."""
-    if folder := os.environ.get("ALITA_PICTURES"):
+    if folder := os.environ.get("PAGE_PICTURES"):
         for width, height in ((1200, 850), (390, 844)):
             page.set_viewport_size({"width": width, "height": height})
             for scheme in ("light", "dark"):

@@ -59,7 +59,7 @@ def web(
         print_note(f"Open {address}/{token}\nPress Ctrl-C to stop.")
 
     async def serve() -> None:
-        from agent.page.page import serve_page
+        from agent.page.layout import serve_page
 
         await serve_page(settings, door, listening)
 

@@ -40,7 +40,7 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     visits = Visits(settings, visitors)
     try:
         page = await asyncio.to_thread(_page, visits)
-        await run_server(PageDoor(page, door, visitors), door, listening)
+        await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
         await visits.aclose()
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
@@ -97,7 +97,7 @@ def _ask(gr: Any, visits: Visits) -> None:
     message = gr.MultimodalTextbox(
         label="Question", show_label=False, placeholder="Ask a question", file_count="multiple", sources=["upload"]
     )
-    stop = gr.Button("Stop", variant="stop", visible=False)
+    stop = gr.Button("Stop", variant="stop", size="sm", visible=False)
     with gr.Accordion("Model and specialist", open=False), gr.Row():
         names = [name for name in dict.fromkeys([settings.model, *settings.fallback, *settings.models]) if name]
         model = gr.Dropdown(names, value=settings.model or None, label="Model", allow_custom_value=True)
