@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.specialists import SPECIALISTS
 from agent.errors import UsageError
+from agent.page import tools
 from agent.page.approvals import described
 from agent.page.door import MOST_UPLOADED, PageDoor
 from agent.page.visitors import Visitors
@@ -60,6 +61,8 @@ def _page(visits: Visits) -> ASGIApp:
         gr.HTML("<h1>alita</h1>")
         with gr.Tab("Ask"):
             _ask(gr, visits)
+        with gr.Tab("Tools") as tab:
+            tools.show(gr, visits.settings, tab)
 
         async def left(request: Any) -> None:
             if request.session_hash:
