@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from contextlib import aclosing, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent.page.shown import text
-from mcp_tools.approve import tests_of
+from agent.recorders.journaled_hosts import call_consent, carried
+from agent.resources import open_for
+from mcp_tools.approve import needed_by, tests_of
 from mcp_tools.errors import AlitaError
 from mcp_tools.library.library import Library
-from mcp_tools.text import count_of, one_line
+from mcp_tools.run import run_kept
+from mcp_tools.text import count_of, duration, one_line
 from mcp_tools.tool import WRAPS, call_text
 
 if TYPE_CHECKING:
@@ -43,7 +47,7 @@ def described(settings: Settings, name: str | None) -> str:
         try:
             tool = library.get(name)
         except AlitaError as error:
-            return f'<p class="bad">{text(f"{error.message} {error.remedy}")}</p>'
+            return _bad(f"{error.message} {error.remedy}")
         withheld = next((one for one in library.withheld() if one.name == tool.name), None)
         facts = [("status", str(library.trust(tool.name))), *_facts(tool)]
         stats = library.stats(tool.name)
@@ -95,12 +99,72 @@ def _folded(parts: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def template(settings: Settings, name: str | None) -> str:
+    """Arguments of a tool to fill in, as JSON; empty without one."""
+    if not name:
+        return ""
+    with closing(_library(settings)) as library:
+        try:
+            properties: Any = library.get(name).input_schema.get("properties")
+        except AlitaError:
+            return ""
+    fields = properties.items() if isinstance(properties, dict) else ()
+    return _json({field: _example(schema) for field, schema in fields})
+
+
+def _example(schema: Any) -> Any:
+    """A value to begin with: the default, the first choice, or an empty value of the type."""
+    if not isinstance(schema, dict):
+        return None
+    if "default" in schema:
+        return schema["default"]
+    if isinstance(schema.get("enum"), list) and schema["enum"]:
+        return schema["enum"][0]
+    kinds = schema.get("type")
+    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
+    empty = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+    return empty.get(kind) if isinstance(kind, str) else None
+
+
+async def run(settings: Settings, name: str | None, arguments: str) -> str:
+    """A call of a tool in the sandbox. It gets no files, and nobody is asked: what is not allowed yet is refused."""
+    if not name:
+        return _NONE
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        return _bad(f"The arguments are no JSON: {error}.")
+    if not isinstance(given, dict):
+        return _bad("The arguments are no JSON object.")
+    try:
+        with closing(_library(settings)) as library:
+            tool = library.get(name)
+            needs = await needed_by(library, tool)
+            carrying = partial(carried, settings, call_consent(settings, None, lambda _: None))
+            async with aclosing(await open_for(settings)) as sandbox:
+                outcome = await run_kept(library, tool, given, sandbox, needs=needs, carried=carrying)
+    except AlitaError as error:
+        return _bad(f"{error.message} {error.remedy}")
+    if outcome.problem is not None:
+        return _bad(f"{outcome.problem.kind}: {outcome.problem.message}")
+    value = outcome.value if isinstance(outcome.value, str) else _json(outcome.value)
+    return f'<div class="tool"><pre>{text(value)}</pre><p class="took">{text(duration(outcome.seconds))}</p></div>'
+
+
+def _bad(words: str) -> str:
+    return f'<p class="bad">{text(words)}</p>'
+
+
 def show(gr: Any, settings: Settings, tab: Any) -> None:
     """Add the list, its search and the chosen tool to the page."""
     words = gr.Textbox(label="Search", placeholder="What should the tool do?", max_lines=1)
     told = gr.HTML(padding=False)
     names = gr.Radio([], label="Tools", elem_id="tools")
     chosen = gr.HTML(_NONE, padding=False, elem_id="tool")
+    with gr.Group(visible=False) as calling:
+        arguments = gr.Textbox(label="Arguments, as JSON", lines=4, max_lines=20)
+        call = gr.Button("Run")
+    result = gr.HTML(padding=False, elem_id="result")
 
     def listed(asked: str) -> tuple[Any, str]:
         choices, note = found(settings, asked)
@@ -108,4 +172,12 @@ def show(gr: Any, settings: Settings, tab: Any) -> None:
 
     for happens in (tab.select, words.submit):
         happens(listed, [words], [names, told], show_progress="hidden")
-    names.change(lambda name: described(settings, name), [names], [chosen], show_progress="hidden")
+
+    def choose(name: str | None) -> tuple[str, Any, str, str]:
+        return described(settings, name), gr.update(visible=bool(name)), template(settings, name), ""
+
+    async def called(name: str | None, given: str) -> str:
+        return await run(settings, name, given)
+
+    names.change(choose, [names], [chosen, calling, arguments, result], show_progress="hidden")
+    call.click(called, [names, arguments], [result])

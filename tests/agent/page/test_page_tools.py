@@ -31,7 +31,8 @@ def a_tool(name: str, description: str, body: str = "return n * 2") -> Tool:
 
 
 @pytest.fixture
-def library(home: Path) -> Library:
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setenv("ALITA_TOOLS_DIR", str(tmp_path / "tools"))
     settings = read_settings({})
     return Library(settings.tools_dir, settings.data_dir)
 
@@ -59,3 +60,21 @@ def test_a_tool_that_is_not_there_is_told(library: Library, name: str) -> None:
     shown = tools.described(read_settings({}), name)
     assert 'class="bad"' in shown
     assert "<img" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param('{"n": 21}', "<pre>42</pre>", id="right"),
+        pytest.param('{"n": "x"}', 'class="bad"', id="of another type"),
+        pytest.param("{", "are no JSON", id="no JSON"),
+        pytest.param("[1]", "no JSON object", id="a list"),
+        pytest.param("[" * 100_000, "are no JSON", id="deep"),
+    ],
+)
+async def test_a_tool_is_run_in_the_sandbox(library: Library, arguments: str, told: str) -> None:
+    settings = read_settings({})
+    library.register(a_tool("double_number", "Double a number."))
+    assert tools.template(settings, "double_number") == '{\n "n": 0\n}'
+    assert told in await tools.run(settings, "double_number", arguments)
+    assert library.stats("double_number").calls == (told == "<pre>42</pre>")
