@@ -13,7 +13,7 @@ ifdef PIP_FIND_LINKS
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 endif
 # What answering questions about any file needs, without a key.
-EXTRAS := local,files,audio,ocr,gaia,web,browser
+EXTRAS := local,files,audio,ocr,gaia,web,browser,postgres
 
 .PHONY: help ask test check bench docs picture constraints node-lock clean
 

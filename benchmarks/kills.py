@@ -210,13 +210,13 @@ class Sessions:
     def act(self, folder: Path, turn: str, done: Done) -> None:
         session = new_session("m")
         for _ in range(4):
-            session = save_session(folder / "sessions", session, Redactor(()))
+            session = save_session(_settings(folder), session, Redactor(()))
             done(f"{session.id} {session.revision}")
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
-        yield from (damaged.message for damaged in damaged_sessions(folder / "sessions"))
+        yield from (damaged.message for damaged in damaged_sessions(_settings(folder)))
         for session_id, revision in (one.split() for one in acknowledged[-1:]):
-            found = load_session(folder / "sessions", session_id).revision
+            found = load_session(_settings(folder), session_id).revision
             if found not in (int(revision), int(revision) + 1):
                 yield f"{session_id} has revision {found} after {revision}"
 
@@ -225,14 +225,14 @@ class Answers:
     """Answers that are kept for whoever asks the same."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
-        cache = AnswerCache(folder / "answers")
+        cache = AnswerCache(_settings(folder))
         for number in range(4):
             cache.put(f"{turn} {number}", [], {}, Answer(f"{turn} {number}", "answered"), {})
             if cache.get(f"{turn} {number}", [], {}, lambda _: {}):  # where nothing can be written, nothing is kept
                 done(f"{turn} {number}")
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
-        cache = AnswerCache(folder / "answers")
+        cache = AnswerCache(_settings(folder))
         for number in range(4):
             found = cache.get(f"{turn} {number}", [], {}, lambda _: {})
             if found.text != f"{turn} {number}" if found else f"{turn} {number}" in acknowledged:

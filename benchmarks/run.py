@@ -66,6 +66,7 @@ def library_rows(result: Result) -> list[Figure]:
 BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "overhead": own_rows,
     "startup": own_rows,
+    "store": own_rows,
     "sandbox": sandbox_rows,
     "library": library_rows,
     "serving": own_rows,

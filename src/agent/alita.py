@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
@@ -35,7 +35,7 @@ from agent.configuration.settings import (
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
-from agent.errors import RunError, SettingsError
+from agent.errors import RunError, SettingsError, StorageError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
@@ -43,10 +43,12 @@ from agent.question import FolderGrant, Wish, usable
 from agent.resources import Resources
 from agent.running import Running
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
+from agent.store.databases import has_store, hold_store
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.retention import prune_daily
+from agent.store.run_index import Notes, index_run
 from agent.store.run_log import RunLog
 from agent.store.runs import (
     InputFile,
@@ -58,7 +60,6 @@ from agent.store.runs import (
     journal_path,
     load_run,
 )
-from agent.store.signature import Signer
 from agent.store.transcripts import transcript_of
 from agent.strategy import WRAPPING, require_large
 from agent.user_files import require_readable
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
 Listener = Callable[[Event], None]
+T = TypeVar("T")
 
 
 class Alita:
@@ -92,9 +94,8 @@ class Alita:
     ) -> None:
         self.settings = settings
         self._streams = streams
-        signer = Signer(settings.data_dir)
-        self._answers = AnswerCache(settings.cache_dir / "answers", signer)
-        self._programs = AnsweredPrograms(settings.cache_dir / "programs", signer)
+        self._answers = AnswerCache(settings)
+        self._programs = AnsweredPrograms(settings)
         self._external: ConfiguredServers = beside._external if beside else ConfiguredServers(settings, Path.cwd())
         self._redactor: Redactor = (
             beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
@@ -102,6 +103,11 @@ class Alita:
         self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
         self._own_runs: OwnRuns = beside._own_runs if beside else OwnRuns(settings)
+        self._notes = Notes(settings)
+        self._store_problem = ""
+        """Why the store cannot be used for the present question."""
+        self._let_go: Callable[[], None] | None = None
+        """Closes the store, once it was used."""
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._telemetry: Telemetry | None = None
@@ -154,9 +160,12 @@ class Alita:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the external servers and the sandbox, and closes the models' connections."""
+        """Ends the external servers and the sandbox, and closes the models' connections and the store."""
         if not self._is_guest:
             await self._opened.aclose()
+        if self._let_go is not None:
+            await asyncio.to_thread(self._let_go)
+            self._let_go = None
 
     @property
     def seconds(self) -> float:
@@ -242,23 +251,18 @@ class Alita:
             wish == "answer"
             and not follows
             and not place
-            and (known := self._known(self.settings, form, question, inputs))
+            and (known := await asyncio.to_thread(self._known, self.settings, form, question, inputs))
         ):
             self._listener(
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
         told = configuration | places_of(self.settings) | follows | place | purpose
-        if (
-            self.settings.use_cache
-            and not around
-            and not follows
-            and not place
-            and (earlier := self._programs.get(question))
-        ):
-            told[EARLIER] = earlier
+        if self.settings.use_cache and not around and not follows and not place:
+            earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
+            told |= {EARLIER: earlier} if earlier else {}
         # Syncing and removing take time, in which other questions of this process go on.
-        if removed := await asyncio.to_thread(prune_daily, self.settings):
+        if not self._store_problem and (removed := await asyncio.to_thread(prune_daily, self.settings)):
             self._tell(Note(removed))
         run = await asyncio.to_thread(
             create_run,
@@ -276,12 +280,14 @@ class Alita:
         running = None if rules or place else self.running  # nobody looks for the answers of a benchmark
         is_lasting = answer.status == "answered" and not any(map(self._external.offers, answer.tools_used))
         if running and is_lasting and (program := running.program) and not running.after:
-            self._programs.put(question, self._redactor.text(program))
+            keep = partial(self._programs.put, question, self._redactor.text(program))
+            await asyncio.to_thread(self._from_store, keep)
         if running and is_lasting and running.may_be_repeated:
             behind = {*answer.tools_used, *answer.tools_created, *running.shown_tools}
             states = self._opened.states(self.settings, behind)
             after = {AFTER: running.after} if running.after else {}
-            self._answers.put(answer.restated or question, inputs, configuration | after, answer, states)
+            key = (answer.restated or question, inputs, configuration | after)
+            await asyncio.to_thread(self._from_store, partial(self._answers.put, *key, answer, states))
         return answer
 
     async def _before(
@@ -356,9 +362,10 @@ class Alita:
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
-        found = self._answers.get(question, files, self._configuration(settings, form), states)
+        configuration = self._configuration(settings, form)
+        found = self._from_store(lambda: self._answers.get(question, files, configuration, states))
         if found is not None:
-            note_hit(settings.cache_hits_file)
+            self._from_store(lambda: note_hit(settings))
         return found
 
     def _configuration(self, settings: Settings, form: dict[str, str]) -> dict[str, Any]:
@@ -467,9 +474,18 @@ class Alita:
             transcript=transcript or Transcript(),
             keeps_python=conversation is not None,
         )
+        is_indexed = live and RULES not in run.configuration  # nobody looks for the runs of a benchmark
+        if is_indexed:
+            self._notes.add(run.run_id)
         try:
-            return self._finish(await running.finish())
+            try:
+                answer = await running.finish()
+            finally:
+                if is_indexed:
+                    await asyncio.to_thread(self._from_store, partial(index_run, self.settings))
+            return self._finish(answer)
         except BaseException as error:
+            self._tell_store_problem()
             if live:
                 self._tell_once(self._log.fail(type(error).__name__, self._redactor.text(str(error))))
             if live and self._telemetry is not None:
@@ -478,6 +494,22 @@ class Alita:
         finally:
             self._is_logged = True
             self._opened.stopping.clear()
+
+    def _from_store(self, work: Callable[[], T]) -> T | None:
+        """What work with the store gives. A question is answered without it, too, and then does not try again."""
+        if not self._store_problem:
+            try:
+                if self._let_go is None and self.settings.database_url is None and has_store(self.settings):
+                    self._let_go = hold_store(self.settings)
+                return work()
+            except (StorageError, SettingsError) as problem:
+                self._store_problem = problem.message
+        return None
+
+    def _tell_store_problem(self) -> None:
+        if self._store_problem:
+            self._listener(Note(f"without the store, which takes the run later: {self._store_problem}"))
+        self._store_problem = ""
 
     @contextlib.contextmanager
     def asking_anew(self) -> Iterator[None]:
@@ -492,6 +524,7 @@ class Alita:
     def _finish(self, answer: Answer) -> Answer:
         answer = self._redactor.values(replace(answer, warnings=tuple(dict.fromkeys(self._warnings))))
         self._warnings.clear()
+        self._tell_store_problem()
         self._tell(RunFinished(answer))
         return answer
 

@@ -16,6 +16,7 @@ from agent.events import Event, ModelStarting, Note, Warned
 from agent.files.media.speech import Speech, wants_weights
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.protocol import EMBEDDED, ROLES
+from agent.store.tool_records import open_library
 from mcp_tools.errors import IsolationError, LibraryError, UnknownToolError
 from mcp_tools.json_file import JsonFile
 from mcp_tools.library.approvals import ApprovedHashes
@@ -177,7 +178,7 @@ class Resources:
     def library(self, settings: Settings) -> Library:
         """The library that the settings name."""
         if self._library is None or self._library.folder != settings.tools_dir:
-            self._library = Library(settings.tools_dir, settings.data_dir)
+            self._library = open_library(settings)
         return self._library
 
     def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:

@@ -27,10 +27,10 @@ from agent.consent.hosts import HostGrants
 from agent.consent.policy import Policy
 from agent.context import Context
 from agent.conversation import Transcript, UserFile, programs_in, variables_of
-from agent.errors import AlitaError, StoppedError, StorageError
+from agent.errors import AlitaError, SettingsError, StoppedError, StorageError
 from agent.events import AnswerWritten, Event, Note, RunStarted
 from agent.follow_up import FollowUp, understand
-from agent.learning.gap_records import GapRecords
+from agent.learning.gap_records import known_records
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
 from agent.material.pictures import Sight
@@ -375,14 +375,14 @@ class Running:
         return cast("State", await work)
 
     def _gaps(self) -> JournaledGaps | None:
-        """Where the planner looks; a file that nobody has written is not made."""
+        """Where the planner looks, if there are gap records."""
         records = None
-        if self.live and self.settings.gaps != "off" and self.settings.gaps_file.exists():
+        if self.live and self.settings.gaps != "off":
             try:
-                records = GapRecords(self.settings.gaps_file)
-            except StorageError as problem:
+                records = known_records(self.settings)
+            except (StorageError, SettingsError) as problem:
                 self.tell(Note(f"no gap records: {problem.message}"))
-            else:
+            if records is not None:
                 self._opened.callback(records.close)
         if records is None and not self.journal.knows(GAPS):
             return None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mcp_tools.checks.check import check
 from mcp_tools.create.documented_function import read_function
-from mcp_tools.create.examiner import passes
+from mcp_tools.create.examiner import passes, tested_value
 from mcp_tools.create.interfaces import Test
 from mcp_tools.create.proposal_runner import is_unrecorded
 from mcp_tools.create.sample_files import usable, with_files
@@ -304,15 +304,16 @@ async def run_tests(
         if is_unrecorded(outcome):
             done.not_run.append(call_text(tool.name, test["arguments"], longest=40))
             continue
-        refuses = test.get("raises") is True
-        if passes(Test(test["arguments"], test["expected"], "examiner", refuses), outcome):
+        checked = Test.from_json(test)
+        if passes(checked, outcome):
             done.passed.append(test)
             continue
-        came = repr(outcome.value) if outcome.problem is None else outcome.problem.message
-        wanted = "an error that refuses the arguments" if refuses else f"{test['expected']!r:.200}"
-        done.failed.append(
-            f"{call_text(tool.name, test['arguments'], longest=40)} gives {came:.200}, expected {wanted}"
+        came = repr(tested_value(checked, outcome)) if outcome.problem is None else outcome.problem.message
+        wanted = (
+            checked.error or "an error that refuses the arguments" if checked.raises else f"{test['expected']!r:.200}"
         )
+        shown = checked.shown(tool.name, longest=40)
+        done.failed.append(f"{shown} gives {came:.200}, expected {wanted}")
     return done
 
 
@@ -350,8 +351,8 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
     ]
     function = read_function(tool.source, tool.name, tool.capabilities) if tool.provenance.get("edited") else None
     examples = [test.as_json() for test in function.examples] if function else []
-    shown = [test["arguments"] for test in examples]
-    return [*examples, *(test for test in kept if test["arguments"] not in shown)]
+    shown = [(test["arguments"], test.get("part")) for test in examples]
+    return [*examples, *(test for test in kept if (test["arguments"], test.get("part")) not in shown)]
 
 
 def _provenance(library: Library, name: str, source: str) -> dict[str, Json]:

@@ -9,7 +9,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -36,10 +36,10 @@ def definition_of(tool: Tool) -> dict[str, Json]:
 def _hints(capabilities: Capabilities) -> dict[str, bool]:
     """All four hints: MCP takes a missing `destructiveHint` for true and a missing `idempotentHint` for false.
 
-    Nothing that a tool writes outlives its call, so it only reads, unless it sends requests to hosts.
+    A tool only reads, unless it sends requests to hosts or leaves files. It can only add files.
     """
     return {
-        "readOnlyHint": not capabilities.hosts,
+        "readOnlyHint": not (capabilities.hosts or capabilities.write),
         "destructiveHint": bool(capabilities.hosts),
         "idempotentHint": not capabilities.hosts,
         "openWorldHint": bool(capabilities.hosts),
@@ -47,8 +47,12 @@ def _hints(capabilities: Capabilities) -> dict[str, bool]:
 
 
 def definition_hash(tool: Tool) -> str:
-    """SHA-256 of the definition's canonical JSON, in hexadecimal."""
-    return sys.intern(hashlib.sha256(canonical(definition_of(tool))).hexdigest())
+    """SHA-256 of the definition's canonical JSON, in hexadecimal.
+
+    Whether it leaves files is hashed with its capabilities, and not in its hints here.
+    """
+    hashed = definition_of(tool) | {"annotations": _hints(replace(tool.capabilities, write=False))}
+    return sys.intern(hashlib.sha256(canonical(hashed)).hexdigest())
 
 
 def canonical(value: Json) -> bytes:

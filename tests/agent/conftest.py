@@ -9,7 +9,7 @@ import os
 
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Confirm
 from agent.events import Event, Note
+from agent.store import databases
 from mcp_tools.library.library import Library
 from support.fibonacci import Line, write_script
+from support.postgres import PostgresServer
 
 
 @dataclass
@@ -161,3 +163,20 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
         return json.loads(json.dumps(attempt(request, limits), default=str))
 
     monkeypatch.setattr(reading, "read_in_process", read_here)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server; `apt-get install postgresql` brings one."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """Settings of a home of its own, with an empty store: a file, or a database of a real server."""
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        monkeypatch.setenv("ALITA_DATABASE_URL", server.database())
+    yield read_settings({})
+    databases.disconnect()

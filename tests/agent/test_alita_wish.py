@@ -42,6 +42,13 @@ async def test_a_tool_that_never_works_is_tried_a_few_times(desk):
     assert (answer.text, answer.status, answer.tools_created, answer.steps) == ("", "no_answer", (), 3)
 
 
+async def test_a_model_whose_tool_is_refused_may_give_up_and_say_why(desk):
+    broken = decide("create_tool", code=CODE.replace("return a", "return a // 0"))
+    answer = await desk.plays(broken, {"text": "No tool can do this.", "repeat": True}).ask(QUESTION, wish="create")
+    assert (answer.text, answer.status, answer.tools_created, answer.usage.calls) == ("", "no_answer", (), 2)
+    assert "no tool could be created, as the model says: No tool can do this." in desk.notes
+
+
 async def test_a_resumed_run_is_for_the_same(desk):
     await desk.plays(*UNWILLING).stop(QUESTION, lambda event: isinstance(event, RunStarted), wish="create")
     answer = await desk.plays(*UNWILLING).resume()

@@ -300,6 +300,6 @@ async def test_a_later_turn_keeps_the_run_that_holds_its_files(chat, sales, tmp_
     async with chat.opened():
         first = await chat.ask("Which region sold coffee?", Step(text="South."), files=(sales,))
         second = await chat.ask("and tea?", Step(text="North."))
-    found = prune(chat.desk.runs, tmp_path / "sessions", keep=1, dry_run=True)
+    found = prune(chat.alita.settings, keep=1, dry_run=True)
     assert found.kept[first.run_id] == f"the run {second.run_id} keeps its files there"
     assert export(chat.desk.runs, second.run_id, tmp_path / "run.tar.gz") == [second.run_id, first.run_id]

@@ -90,7 +90,7 @@ def test_a_full_disk_loses_nothing_and_is_a_clear_error(name: str, tmp_path: Pat
             assert [*work.wrong(tmp_path, turn, acknowledged)] == []
             work.act(tmp_path, f"{turn}_again", lambda _: None)
             assert drafts(tmp_path) == []
-        assert all("No space left" in error for error in told), told
+        assert all("No space left" in error or "disk is full" in error for error in told), told
 
     _on_a_small_disk(tmp_path, fill)
 
@@ -102,10 +102,7 @@ def test_a_read_only_folder_is_a_clear_error_and_stays_as_it_was(name: str, tmp_
         work.act(tmp_path, "before", lambda _: None)
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
         remount(_READ_ONLY)
-        refused = (
-            contextlib.nullcontext() if name == "answers" else pytest.raises(AlitaError, match="Read-only file system")
-        )
-        with refused:
+        with pytest.raises(AlitaError, match=r"Read-only file system|readonly database|unable to open database"):
             work.act(tmp_path, "after", lambda done: pytest.fail(f"{done} on a read-only disk"))
         assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 

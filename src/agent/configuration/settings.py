@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -233,7 +234,10 @@ class Settings(BaseModel):
     runtime_dir: Path = Field(Path(), description="Folder for sockets and locks.")
     runs_dir: Path = Field(Path(), description="Folder for runs and their journals.")
     models_dir: Path = Field(Path(), description="Folder for the embedded model's weights.")
-    gaps_file: Path = Field(Path(), description="File with the gap records.")
+    gaps_file: Path = Field(Path(), description="File with the gap records, in the form of the store.")
+    database_url: Key = Field(
+        None, description="Address of a PostgreSQL database that keeps the store (default: a file in `data_dir`)."
+    )
 
     firecrawl_api_key: Key = Field(None, description="API key for Firecrawl.")
     gemini_api_key: Key = Field(
@@ -340,15 +344,12 @@ class Settings(BaseModel):
         return self.data_dir / "logs"
 
     @property
-    def cache_hits_file(self) -> Path:
-        """The file of when questions were answered from the cache."""
-        return self.data_dir / "cache-hits"
-
-    @property
     def secrets(self) -> tuple[str, ...]:
         """Every key in clear, for the redactor."""
         values = (getattr(self, name) for name in type(self).model_fields)
-        return (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
+        found = (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
+        password = urlsplit(self.database_url.get_secret_value()).password if self.database_url else None
+        return (*found, password, unquote(password)) if password else found
 
     @property
     def sessions_dir(self) -> Path:

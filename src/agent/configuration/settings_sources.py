@@ -69,9 +69,9 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "keep_runs": "it would choose which of your runs are removed",
     "log_days": "it would choose which of your logs are removed",
     **dict.fromkeys(KEYS, "keys must not be stored in a project's files"),
-    **dict.fromkeys(_FOLDERS, "it would move alita's data"),
+    **dict.fromkeys((*_FOLDERS, "database_url"), "it would move alita's data"),
 }
-_FOR_DOTENV = ("base_url", *KEYS)
+_FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
 """What of these a project's `.env` may hold all the same."""
 DECIDING = (
     *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),
@@ -129,7 +129,7 @@ def read_settings(
     data = values.get("data_dir", folders.data)
     places = {f"{name}_dir": getattr(folders, name) for name in ("config", "data", "cache", "runtime")}
     places |= {"data_dir": data, "runs_dir": data / "runs", "models_dir": data / "models"}
-    places["gaps_file"] = data / "gaps.sqlite"
+    places["gaps_file"] = data / "alita.sqlite"
     if "ALITA_HOME" in environment:
         sources = dict.fromkeys(places.keys() - values.keys(), "variable ALITA_HOME") | sources
     values = {**places, "tools_dir": default_tools_folder(data, current), **values}

@@ -80,7 +80,7 @@ class Lessons:
             return
         from agent.learning.gap_records import GapRecords
 
-        self._records = GapRecords(settings.gaps_file)
+        self._records = GapRecords(settings)
         if options.learning == "grow":
             self._models = Models(settings, notify=lambda text: display.tell("overseer", text))
             learned = {lesson.run_id for lesson in ledger.lessons}

@@ -1,7 +1,7 @@
 """Gap records: what went wrong with questions of a kind, in words that name none of them.
 
-They are kept in one SQLite file, with the questions that they came from (as SHA-256 only), and with how the questions
-went that were planned with them.
+They are in the store, with the questions that they came from (as SHA-256 only), and with how the questions went that
+were planned with them.
 """
 
 from __future__ import annotations
@@ -9,54 +9,67 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import quote
 
 from agent.errors import StorageError, UsageError
-from mcp_tools.database import open_database
+from agent.store.databases import FILE, open_file, open_store, storable
+from agent.store.redact import Redactor
 from mcp_tools.library.vocabulary import search_words
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+
 RecordStatus = Literal["new", "approved", "rejected"]
 """`new` until a person has looked at it. A rejected record stays, so that the same is not written again."""
 LONGEST = {"kind": 60, "situation": 400, "pattern": 600, "advice": 600}
-_BUSY_SECONDS = 10.0
-_VERSION = 1
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS records (
-    id TEXT PRIMARY KEY, kind TEXT NOT NULL, situation TEXT NOT NULL, pattern TEXT NOT NULL, advice TEXT NOT NULL,
-    status TEXT NOT NULL, seen INTEGER NOT NULL, created REAL NOT NULL, updated REAL NOT NULL
-);
-CREATE INDEX IF NOT EXISTS records_of_kind ON records (kind, updated);
-CREATE TABLE IF NOT EXISTS origins (record TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (record, question));
-CREATE TABLE IF NOT EXISTS shown (record TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (record, run));
-CREATE TABLE IF NOT EXISTS scored (run TEXT PRIMARY KEY, kind TEXT NOT NULL, correct INTEGER NOT NULL);
-CREATE VIRTUAL TABLE IF NOT EXISTS words
-    USING fts5(situation, pattern, advice, tokenize = 'porter unicode61 remove_diacritics 2');
-PRAGMA user_version = {_VERSION};
-COMMIT;
-"""
 _CANDIDATES = 40
 _MOST_WORDS = 12
-_BY_WORDS = """
-SELECT r.* FROM words JOIN records r ON r.rowid = words.rowid
-WHERE words MATCH :words AND (r.status = 'approved' OR (r.status = 'new' AND NOT :reviewed))
-    AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.record = r.id AND o.question = :own)
-ORDER BY rank LIMIT :most
+_COLUMNS = "r.id, r.kind, r.situation, r.pattern, r.advice, r.status, r.seen, r.created, r.updated"
+_SELECT = f"SELECT {_COLUMNS} FROM gap_records r"  # noqa: S608
+_OFFERED = """
+(r.status = 'approved' OR (r.status = 'new' AND :reviewed = 0))
+    AND NOT EXISTS (SELECT 1 FROM gap_origins o WHERE o.record = r.id AND o.question = :own)
 """
+_FOUND = {
+    "sqlite": "gap_words JOIN gap_records r ON r.id = gap_words.id WHERE gap_words MATCH :words AND {} ORDER BY rank",
+    "postgresql": "gap_records r WHERE r.words @@ to_tsquery('english', :words) AND {}"
+    " ORDER BY ts_rank(r.words, to_tsquery('english', :words)) DESC",
+}
+"""The records that have one of several words, the best first; further conditions stand in the braces."""
+_PUT = """
+INSERT INTO gap_records (id, kind, situation, pattern, advice, status, seen, created, updated)
+VALUES (:id, :kind, :situation, :pattern, :advice, :status, :seen, :created, :updated) ON CONFLICT (id) DO UPDATE
+SET kind = excluded.kind, situation = excluded.situation, pattern = excluded.pattern, advice = excluded.advice,
+    status = excluded.status, seen = excluded.seen, updated = excluded.updated
+"""
+_ORIGIN = "INSERT INTO gap_origins VALUES (:record, :question) ON CONFLICT DO NOTHING"
+_SHOWN = "INSERT INTO gap_shown VALUES (:record, :run) ON CONFLICT DO NOTHING"
+_SCORED = """
+INSERT INTO gap_scored VALUES (:run, :kind, :correct) ON CONFLICT (run) DO UPDATE
+SET kind = excluded.kind, correct = excluded.correct
+"""
+_EARLIER = {
+    "origins": ("record, question", _ORIGIN),
+    "shown": ("record, run", _SHOWN),
+    "scored": ("run, kind, correct", _SCORED),
+}
+"""What a file of an earlier version holds beside the records."""
 _COARSE = frozenset({"lookup", "data file"})
 """Kinds that say little of a question: a record of one needs two words of the question, not one."""
 _HALF_LIFE = 180 * 24 * 3600.0
 """Seconds after which a record that nothing confirmed counts half."""
 _SAME = 0.6
 """Share of the words of two records from which on they say the same."""
+_SEARCHED = ("situation", "pattern", "advice")
+_NO_QUOTES = dict.fromkeys(map(ord, "'\"\\"), " ")
 _RANKS = 60.0
 """The usual constant of reciprocal rank fusion."""
 
@@ -132,29 +145,27 @@ def _with_id(record: GapRecord) -> GapRecord:
 
 
 class GapRecords:
-    """The gap records of one file, which several processes and threads may use.
+    """The gap records of the store, or of another file, which several processes and threads may use.
 
     Raises:
-        StorageError: The file is damaged, of a later version, or cannot be written.
+        StorageError: The store cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._threads = threading.RLock()
-        try:
-            self._database = open_database(path, busy=_BUSY_SECONDS)
-            version = self._database.execute("PRAGMA user_version").fetchone()[0]
-            if version > _VERSION:
-                raise sqlite3.DatabaseError("a later version of alita wrote it")
-            if not version:
-                self._database.execute("PRAGMA journal_mode = WAL")
-                self._database.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise _unusable(path, error) from None
+    def __init__(self, settings: Settings) -> None:
+        with ExitStack() as opened:
+            own, self._redactor = settings.gaps_file, Redactor(settings.secrets)
+            if settings.database_url is not None and own.name == FILE:
+                self._database = opened.enter_context(open_store(settings))
+            else:
+                _put_aside(own)
+                self._database = opened.enter_context(open_file(own))
+            for before in _earlier_files(own):
+                self._take_file(before)
+            self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Closes the file."""
-        self._database.close()
+        """Closes the store."""
+        self._opened.close()
 
     def find(
         self, question: str, kind: str, *, limit: int = 3, reviewed: bool = False, now: float | None = None
@@ -164,13 +175,8 @@ class GapRecords:
         A record fits by its words; its kind alone is no reason. What helped counts more, what is old less.
         """
         words = search_words(question)[:_MOST_WORDS]
-        wanted = {
-            "words": " OR ".join(f'"{word}"' for word in words),
-            "own": question_hash(question),
-            "reviewed": reviewed,
-            "most": _CANDIDATES,
-        }
-        by_words = self._rows(_BY_WORDS, wanted) if words else []
+        wanted = {"own": question_hash(question), "reviewed": int(reviewed)}
+        by_words = self._with_words(words, _OFFERED, _CANDIDATES, **wanted)
         moment = time.time() if now is None else now
         scores: dict[str, float] = {}
         found: dict[str, GapRecord] = {}
@@ -198,28 +204,18 @@ class GapRecords:
             same = self._same_as(record)
             if same is None:
                 same = self.put(record)
-            elif not question or not self._rows(
-                "SELECT 1 FROM origins WHERE record = ? AND question = ?", (same.id, question_hash(question))
-            ):
-                same = replace(same, seen=same.seen + record.seen, updated=now)
-                self._rows("UPDATE records SET seen = ?, updated = ? WHERE id = ?", (same.seen, now, same.id))
+            elif not question or question_hash(question) not in self.origins(same.id):
+                same = self.put(replace(same, seen=same.seen + record.seen), now)
             if question:
-                self._rows("INSERT OR IGNORE INTO origins VALUES (?, ?)", (same.id, question_hash(question)))
+                self._rows(_ORIGIN, record=same.id, question=question_hash(question))
         return same
 
     def _same_as(self, record: GapRecord) -> GapRecord | None:
         """The record that says the same, whatever its words' order and endings; a rejected one, too."""
-        if rows := self._rows("SELECT * FROM records WHERE id = ?", (_with_id(record).id,)):
+        if rows := self._rows(f"{_SELECT} WHERE id = :id", id=_with_id(record).id):
             return _record(rows[0])
         words = search_words(record.pattern) + search_words(record.situation)
-        if not words:
-            return None
-        wanted = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
-        near = self._rows(
-            "SELECT r.* FROM words JOIN records r ON r.rowid = words.rowid WHERE words MATCH ? AND r.kind = ?"
-            " ORDER BY bm25(words) LIMIT 10",
-            (wanted, record.kind),
-        )
+        near = self._with_words([*dict.fromkeys(words)], "r.kind = :kind", 10, kind=record.kind)
         own = _stems(record)
         for other in map(_record, near):
             theirs = _stems(other)
@@ -233,7 +229,8 @@ class GapRecords:
         Raises:
             UsageError: There is none, or several begin so.
         """
-        rows = self._rows("SELECT * FROM records WHERE substr(id, 1, ?) = ?", (len(name), name)) if name else []
+        beginning = f"{_SELECT} WHERE substr(id, 1, :length) = :name"
+        rows = self._rows(beginning, length=len(name), name=name) if name else []
         if len(rows) != 1:
             problem = f"{len(rows)} gap records begin with {name!r}." if rows else f"There is no gap record {name!r}."
             raise UsageError(problem, remedy="`alita gaps list` shows their ids.")
@@ -241,7 +238,7 @@ class GapRecords:
 
     def all(self) -> list[GapRecord]:
         """Every record, the newest first."""
-        return [_record(row) for row in self._rows("SELECT * FROM records ORDER BY updated DESC, id")]
+        return [_record(row) for row in self._rows(f"{_SELECT} ORDER BY updated DESC, id")]
 
     def change(self, name: str, **values: str) -> GapRecord:
         """Gives a record another status or other texts; its id stays.
@@ -266,52 +263,61 @@ class GapRecords:
                 if other.id == kept.id:
                     raise UsageError(f"{other.id} cannot be merged with itself.", remedy="Name two records.")
                 kept = replace(kept, seen=kept.seen + other.seen)
-                self._rows("UPDATE OR IGNORE origins SET record = ? WHERE record = ?", (kept.id, other.id))
-                self._rows("UPDATE OR IGNORE shown SET record = ? WHERE record = ?", (kept.id, other.id))
+                for question in self.origins(other.id):
+                    self._rows(_ORIGIN, record=kept.id, question=question)
+                for (run,) in self._rows("SELECT run FROM gap_shown WHERE record = :id", id=other.id):
+                    self._rows(_SHOWN, record=kept.id, run=run)
                 self.delete(other.id)
             return self.put(kept)
 
     def delete(self, name: str) -> None:
         """Removes a record, and what is known of it."""
         with self.writing():
-            self._rows("DELETE FROM words WHERE rowid = (SELECT rowid FROM records WHERE id = ?)", (name,))
-            self._rows("DELETE FROM records WHERE id = ?", (name,))
-            self._rows("DELETE FROM origins WHERE record = ?", (name,))
-            self._rows("DELETE FROM shown WHERE record = ?", (name,))
+            if self._database.dialect == "sqlite":
+                self._rows("DELETE FROM gap_words WHERE id = :id", id=name)
+            self._rows("DELETE FROM gap_records WHERE id = :id", id=name)
+            self._rows("DELETE FROM gap_origins WHERE record = :id", id=name)
+            self._rows("DELETE FROM gap_shown WHERE record = :id", id=name)
 
     def note_shown(self, ids: Iterable[str], run: str) -> None:
         """Remembers with which records a run was planned."""
         with self.writing():
             for name in ids:
-                self._rows("INSERT OR IGNORE INTO shown VALUES (?, ?)", (name, run))
+                self._rows(_SHOWN, record=name, run=run)
 
     def note_score(self, run: str, kind: str, *, correct: bool) -> None:
         """Remembers how the question of a run was scored."""
-        self._rows("INSERT OR REPLACE INTO scored VALUES (?, ?, ?)", (run, kind, int(correct)))
+        self._rows(_SCORED, run=run, kind=kind, correct=int(correct))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is neither a record nor a score."""
+        return not self._rows("SELECT id FROM gap_records UNION ALL SELECT run FROM gap_scored LIMIT 1")
 
     def scores(self) -> dict[str, bool]:
         """Whether the answer of each scored run was right."""
-        return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM scored")}
+        return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM gap_scored")}
 
     def help_of(self, ids: Iterable[str]) -> dict[str, Help]:
         """How the questions went that were planned with each record, and the others of its kind."""
         found: dict[str, Help] = {}
         for name in ids:
             shown, right = self._rows(
-                "SELECT count(*), coalesce(sum(correct), 0) FROM shown JOIN scored USING (run) WHERE record = ?",
-                (name,),
+                "SELECT count(*), coalesce(sum(correct), 0) FROM gap_shown JOIN gap_scored USING (run)"
+                " WHERE record = :id",
+                id=name,
             )[0]
             others, others_right = self._rows(
-                "SELECT count(*), coalesce(sum(correct), 0) FROM scored s JOIN records r ON r.kind = s.kind"
-                " WHERE r.id = ? AND NOT EXISTS (SELECT 1 FROM shown h WHERE h.run = s.run AND h.record = r.id)",
-                (name,),
+                "SELECT count(*), coalesce(sum(correct), 0) FROM gap_scored s JOIN gap_records r ON r.kind = s.kind"
+                " WHERE r.id = :id AND NOT EXISTS (SELECT 1 FROM gap_shown h WHERE h.run = s.run AND h.record = r.id)",
+                id=name,
             )[0]
             found[name] = Help(shown, right, others, others_right)
         return found
 
     def origins(self, name: str) -> list[str]:
         """The hashes of the questions that a record came from."""
-        return [row[0] for row in self._rows("SELECT question FROM origins WHERE record = ?", (name,))]
+        return [row[0] for row in self._rows("SELECT question FROM gap_origins WHERE record = :id", id=name)]
 
     def exported(self) -> list[dict[str, Json]]:
         """Every record with its origins, as `take` reads it."""
@@ -333,59 +339,105 @@ class GapRecords:
             record = record if record.status == "rejected" else replace(record, status="new")
             kept = self._same_as(record) or self.put(record)
             for origin in origins:
-                self._rows("INSERT OR IGNORE INTO origins VALUES (?, ?)", (kept.id, origin))
+                self._rows(_ORIGIN, record=kept.id, question=origin)
             # Taken twice, it counts once: every question that it came from was one finding.
             kept = replace(kept, seen=max(kept.seen, len(self.origins(kept.id))))
-            self._rows("UPDATE records SET seen = ? WHERE id = ?", (kept.seen, kept.id))
+            self._rows("UPDATE gap_records SET seen = :seen WHERE id = :id", seen=kept.seen, id=kept.id)
         return kept
 
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
         """Writes a record as it is, whatever else is there; one with its id is replaced."""
         now = time.time() if updated is None else updated
         record = replace(record if record.id else _with_id(record), created=record.created or now, updated=now)
-        values = (record.kind, record.situation, record.pattern, record.advice, record.status)
-        counts = (record.seen, record.created, record.updated)
-        self._rows(
-            "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-            " kind = excluded.kind, situation = excluded.situation, pattern = excluded.pattern,"
-            " advice = excluded.advice, status = excluded.status, seen = excluded.seen, updated = excluded.updated",
-            (record.id, *values, *counts),
-        )
-        rowid = self._rows("SELECT rowid FROM records WHERE id = ?", (record.id,))[0][0]
-        self._rows("DELETE FROM words WHERE rowid = ?", (rowid,))
-        self._rows(
-            "INSERT INTO words (rowid, situation, pattern, advice) VALUES (?, ?, ?, ?)",
-            (rowid, record.situation, record.pattern, record.advice),
-        )
+        record = self._redactor.values(record)
+        with self.writing():
+            self._rows(_PUT, **{name: storable(value) for name, value in asdict(record).items()})
+            texts = {"id": record.id, **{name: storable(getattr(record, name)) for name in _SEARCHED}}
+            if self._database.dialect == "sqlite":
+                self._rows("DELETE FROM gap_words WHERE id = :id", id=record.id)
+                self._rows("INSERT INTO gap_words VALUES (:id, :situation, :pattern, :advice)", **texts)
+            else:
+                words = " || ' ' || ".join(f"CAST(:{name} AS TEXT)" for name in _SEARCHED)
+                set_words = f"UPDATE gap_records SET words = to_tsvector('english', {words}) WHERE id = :id"  # noqa: S608
+                self._rows(set_words, **texts)
         return record
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """Makes what is written inside one change; inside another one it is a part of that."""
-        with self._threads:
-            if self._database.in_transaction:
-                yield
-                return
-            self._rows("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._rows("ROLLBACK")
-                raise
-            self._rows("COMMIT")
+        return self._database.change()
 
-    def _rows(self, statement: str, values: tuple[object, ...] | dict[str, object] = ()) -> list[Any]:
-        with self._threads:
-            try:
-                return self._database.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise _unusable(self.path, error) from None
+    def _with_words(self, words: Sequence[str], condition: str, most: int, **values: object) -> list[Any]:
+        """The rows of records that have one of the words, best first."""
+        if not words:
+            return []
+        dialect = self._database.dialect
+        mark, either = ('"', " OR ") if dialect == "sqlite" else ("'", " | ")
+        wanted = either.join(f"{mark}{word.translate(_NO_QUOTES)}{mark}" for word in words)
+        found = f"SELECT {_COLUMNS} FROM {_FOUND[dialect].format(condition)} LIMIT :most"  # noqa: S608
+        return self._rows(found, words=wanted, most=most, **values)
+
+    def _take_file(self, before: Path) -> None:
+        """Takes what a file of an earlier version holds. The file goes once all its records are here.
+
+        Raises:
+            StorageError: It cannot be read.
+        """
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(before))}?mode=ro", uri=True)) as file:
+                records = [_record(row) for row in file.execute("SELECT * FROM records")]
+                with self.writing():
+                    known = {record.id for record in self.all()}
+                    for record in records:
+                        if record.id not in known:
+                            self.put(record, record.updated)
+                    for table, (columns, statement) in _EARLIER.items():
+                        names = columns.split(", ")
+                        for row in file.execute(f"SELECT {columns} FROM {table}"):  # noqa: S608
+                            self._rows(statement, **dict(zip(names, row, strict=True)))
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"The gap records {before} cannot be used: {error}.",
+                remedy="Move the file away to go on without what it holds.",
+            ) from None
+        if {record.id for record in records} <= {record.id for record in self.all()}:
+            for suffix in ("", "-wal", "-shm"):
+                before.with_name(f"{before.name}{suffix}").unlink(missing_ok=True)
+
+    def _rows(self, statement: str, **values: object) -> list[Any]:
+        return [*self._database.rows(statement, values)]
 
 
-def _unusable(path: Path, error: Exception) -> StorageError:
-    return StorageError(
-        f"The gap records {path} cannot be used: {error}.", remedy="Move the file away to start without records."
-    )
+def known_records(settings: Settings) -> GapRecords | None:
+    """The gap records, if there are any.
+
+    Raises:
+        StorageError: The store cannot be used.
+    """
+    own = settings.gaps_file
+    is_shared = settings.database_url is not None and own.name == FILE
+    if not is_shared and not own.exists() and not _earlier_files(own):
+        return None
+    records = GapRecords(settings)
+    if not records.is_empty:
+        return records
+    records.close()
+    return None
+
+
+def _earlier_files(own: Path) -> list[Path]:
+    """The files of an earlier version whose records belong there."""
+    before = own.with_name("gaps.sqlite" if own.name == FILE else f"{own.name}.before")
+    return [before] if before.exists() else []
+
+
+def _put_aside(own: Path) -> None:
+    """Makes room for the store if a file of an earlier version has its name."""
+    with suppress(sqlite3.Error):
+        if own.exists():
+            with closing(sqlite3.connect(f"file:{quote(str(own))}?mode=ro", uri=True)) as file:
+                tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master")}
+            if "records" in tables and "alembic_version" not in tables:
+                own.replace(own.with_name(f"{own.name}.before"))
 
 
 def _record(row: tuple[Any, ...]) -> GapRecord:

@@ -116,6 +116,7 @@ async def _kept(call: _Call, printed: str, question: str, context: Context) -> U
             name=call.name,
             run_id=context.run_id,
             model=context.models.for_role(Role.WRITER).name,
+            mends=False,
         ),
         examiner=SecondImplementation(context, call.arguments),
         sandbox=context.sandbox,
@@ -349,6 +350,10 @@ class SecondImplementation:
                 if outcome.ok and outcome.value is not None
             ]
         return found
+
+    def unread(self, definition: str) -> list[str]:
+        """None: nobody wrote them down."""
+        return []
 
     def reference(self, definition: str) -> str:
         """None: its tests are the results of other versions already."""

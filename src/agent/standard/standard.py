@@ -52,6 +52,7 @@ _TOKENS = 8_000
 """Of one reply; it may hold a whole module."""
 _EMPTY = "Your reply was empty. Call a function, or reply with the answer."
 _NO_CALL = "A tool is wanted and not an answer: call a function."
+_GIVES_UP = "no tool could be created, as the model says"
 _CUT = "Your reply was cut off at {} tokens. Write less at once."
 _LAST = "No more calls are possible: {}. Reply with the best answer that the above allows, and say where it is unsure."
 _DOUBT = (
@@ -111,6 +112,8 @@ class Standard(Strategy):
                 choice = NextActions([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
             replies = choice.replies
             if choice.decisions:
+                if choice.decisions[0].why.startswith(_GIVES_UP):
+                    context.emit(Note(choice.decisions[0].why))
                 return replace(choice, plans=plans, interjections=said)
             refusals = (refusal.partition("\n")[0] for refusal in replies[-1]["refused"].values())
             remark = replies[-1]["remark"].partition(". ")[0].replace("Your reply", "its reply")
@@ -259,6 +262,8 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
         text, is_cut = completion.text.strip(), completion.finish == "length"
         if text and not is_cut and (state.get("wish") != "create" or "wraps" in state):
             return NextActions([Decision("answer", answer=text)], replies)
+        if text and not is_cut and any(step["action"] == "create_tool" for step in state.get("steps", [])):
+            return NextActions([Decision("answer", f"{_GIVES_UP}: {one_line(text, 300)}")], replies)
         remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
         return NextActions([], [*replies, Reply(message=message, refused={}, remark=remark)])
     decisions: list[Decision] = []

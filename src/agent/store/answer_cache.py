@@ -9,20 +9,21 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent import alita_version
 from agent.answer import Answer
-from agent.errors import StorageError
+from agent.store.databases import Database, has_store, open_store, storable
+from agent.store.redact import Redactor
 from agent.store.runs import InputFile
-from agent.store.signature import Signer
-from agent.user_files import writing
-from mcp_tools.atomic import private, private_folder, write_whole
+from agent.store.signature import Signer, signer_of
 from mcp_tools.create.question_template import form_of
 from mcp_tools.small_files import RECORD, json_of, read_small
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
@@ -48,68 +49,95 @@ class CachedAnswer(NamedTuple):
 
 
 class _Kept:
-    """Small files, each named after its key. A damaged or unwritable folder is an empty one."""
+    """Records of one table of the store, each under its key."""
 
-    suffix: str
+    table: str
 
-    def __init__(self, folder: Path, signer: Signer | None = None) -> None:
-        self._folder = folder
-        self._signer = signer
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._signer = signer_of(settings)
+        self._redactor = Redactor(settings.secrets)
 
     def clear(self, *, older: float = 0.0) -> int:
         """Removes what was kept so many seconds ago, and tells how many that were.
 
         Raises:
-            StorageError: Something cannot be removed.
+            StorageError: The store cannot be used.
         """
-        removed, before = 0, time.time() - older
-        for path in self._folder.glob(f"*{self.suffix}"):
-            with writing(path.parent), contextlib.suppress(FileNotFoundError):  # somebody else removed it
-                if path.stat().st_mtime <= before:
-                    path.unlink()
-                    removed += 1
-        return removed
+        values = {"before": time.time() - older}
+        with self._store() as database, database.change():
+            removed = database.rows(f"SELECT count(*) FROM {self.table} WHERE at <= :before", values)  # noqa: S608
+            database.rows(f"DELETE FROM {self.table} WHERE at <= :before", values)  # noqa: S608
+        return int(removed[0][0])
 
-    def _place(self, key: str) -> Path:
-        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self._folder / f"{name}{self.suffix}"
+    @contextlib.contextmanager
+    def _store(self) -> Iterator[Database]:
+        """The store, which has taken the files of earlier versions."""
+        folder = self._settings.cache_dir / self.table
+        with open_store(self._settings) as database:
+            for path in folder.glob("*.json"):
+                with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                    record = json_of(read_small(path, RECORD))
+                    if isinstance(record, dict) and Signer(self._settings.data_dir).holds(path.name, record):
+                        self._insert(database, path.stem, path.stat().st_mtime, record)
+                path.unlink(missing_ok=True)
+            yield database
 
-    def _kept(self, path: Path) -> dict[str, Json]:
-        """What was kept in a file.
+    def _kept(self, key: str) -> tuple[dict[str, Json], float]:
+        """What was kept under a key, and when.
 
         Raises:
-            OSError, ValueError: It cannot be read, or was not written here.
+            LookupError: Nothing, or it was not written here.
+            StorageError: The store cannot be used.
         """
-        found = json_of(read_small(path, RECORD))
-        if not isinstance(found, dict) or (self._signer and not self._signer.holds(path.name, found)):
-            raise ValueError("it was not written here")
-        return found
+        folder = self._settings.cache_dir / self.table
+        if not folder.exists() and not has_store(self._settings):
+            raise LookupError(key)
+        with self._store() as database:
+            found = database.rows(f"SELECT record, at FROM {self.table} WHERE key = :key", {"key": key})  # noqa: S608
+        record = json.loads(found[0][0])
+        if self._signer and not self._signer.holds(f"{key}.json", record):
+            raise LookupError(key)
+        return record, float(found[0][1])
 
     def _keep(self, key: str, record: dict[str, Json]) -> None:
-        path = self._place(key)
-        with contextlib.suppress(OSError, ValueError, StorageError):
-            private_folder(self._folder)
-            signed = self._signer.signed(path.name, record) if self._signer else record
-            write_whole(path, json.dumps(signed).encode())
+        with self._store() as database, database.change():
+            self._insert(database, key, time.time(), record)
+
+    def _insert(self, database: Database, key: str, at: float, record: dict[str, Json]) -> None:
+        record = self._redactor.json(record)
+        signed = self._signer.signed(f"{key}.json", record) if self._signer else record
+        row = {"key": key, "at": at, "record": json.dumps(signed), **self._columns(record)}
+        names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+        database.rows(f"DELETE FROM {self.table} WHERE key = :key", {"key": key})  # noqa: S608
+        database.rows(f"INSERT INTO {self.table} ({names}) VALUES ({values})", row)  # noqa: S608
+
+    def _columns(self, record: dict[str, Json]) -> dict[str, object]:
+        """What else a row says."""
+        return {}
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class AnswerCache(_Kept):
-    """The answer to each question."""
+    """The answer to each question.
 
-    suffix = ".json"
+    Every method raises StorageError where the store cannot be used.
+    """
+
+    table = "answers"
 
     def get(
         self, question: str, files: Sequence[InputFile], configuration: dict[str, str], states: States
     ) -> Answer | None:
         """The answer given before to the same question with the same files, configuration and tools."""
-        path = self._place(_key(question, files, configuration))
         try:
-            if not 0 <= time.time() - path.stat().st_mtime < SECONDS_KEPT:
-                path.unlink()
-                return None
-            kept = self._kept(path)
-            return Answer.from_json(kept["answer"]) if states(kept["tools"]) == kept["tools"] else None
-        except (OSError, ValueError, KeyError, TypeError):
+            kept, at = self._kept(_name(_key(question, files, configuration)))
+            is_fresh = 0 <= time.time() - at < SECONDS_KEPT and states(kept["tools"]) == kept["tools"]
+            return Answer.from_json(kept["answer"]) if is_fresh else None
+        except (ValueError, LookupError, TypeError):
             return None
 
     def put(
@@ -122,17 +150,25 @@ class AnswerCache(_Kept):
     ) -> None:
         """Keeps an answer with the states of the tools it rests on, whole or not at all."""
         kept = {"question": question, "answer": answer.as_json(), "tools": tools}
-        self._keep(_key(question, files, configuration), kept)
+        self._keep(_name(_key(question, files, configuration)), kept)
 
     def all(self) -> list[CachedAnswer]:
         """Every answer, the newest first; what cannot be read is left out."""
         found = []
-        for path in self._folder.glob(f"*{self.suffix}"):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                kept, stat = self._kept(path), path.stat()
-                answer = Answer.from_json(kept["answer"])
-                found.append(CachedAnswer(kept.get("question", ""), answer, stat.st_mtime, stat.st_size))
-        return sorted(found, key=lambda one: one.at, reverse=True)
+        with self._store() as database:
+            rows = database.rows("SELECT key, record, at FROM answers ORDER BY at DESC")
+        for key, text, at in rows:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                record = json.loads(text)
+                if not self._signer or self._signer.holds(f"{key}.json", record):
+                    answer = Answer.from_json(record["answer"])
+                    found.append(CachedAnswer(record.get("question", ""), answer, at, len(text)))
+        return found
+
+    def _columns(self, record: dict[str, Json]) -> dict[str, object]:
+        answer = Answer.from_json(record["answer"])
+        told = {"question": record.get("question", ""), "answer": answer.text, "run_id": answer.run_id}
+        return {name: storable(value) for name, value in told.items()}
 
 
 def _key(question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> str:
@@ -140,21 +176,31 @@ def _key(question: str, files: Sequence[InputFile], configuration: dict[str, str
     return json.dumps(key, sort_keys=True)
 
 
-def note_hit(path: Path) -> None:
-    """Writes down, as a line of ten digits, that a question was answered from the cache."""
-    with contextlib.suppress(OSError):
-        private_folder(path.parent)
-        with open(path, "ab", opener=private) as file:
-            file.write(b"%d\n" % time.time())
+def note_hit(settings: Settings) -> None:
+    """Writes down that a question was answered from the cache.
+
+    Raises:
+        StorageError: The store cannot be used.
+    """
+    with open_store(settings) as database:
+        database.rows("INSERT INTO answered_again VALUES (:at)", {"at": time.time()})
 
 
-def hits_since(path: Path, since: float) -> int:
-    """How often that happened from a time on, in seconds since 1970."""
-    try:
-        lines = read_small(path, RECORD).split()
-    except OSError:
-        return 0
-    return sum(line.isdigit() and int(line) >= since for line in lines)
+def hits_since(settings: Settings, since: float) -> int:
+    """How often that happened from a time on, in seconds since 1970.
+
+    Raises:
+        StorageError: The store cannot be used.
+    """
+    before = settings.data_dir / "cache-hits"  # of earlier versions: a line of digits for each
+    with open_store(settings) as database:
+        with contextlib.suppress(OSError):
+            lines = [{"at": float(line)} for line in read_small(before, RECORD).split() if line.isdigit()]
+            with database.change():
+                if lines:
+                    database.rows("INSERT INTO answered_again VALUES (:at)", lines)
+                before.unlink()
+        return int(database.rows("SELECT count(*) FROM answered_again WHERE at >= :since", {"since": since})[0][0])
 
 
 _LONGEST = 8_000
@@ -163,16 +209,24 @@ _LONGEST = 8_000
 class AnsweredPrograms(_Kept):
     """The program that answered each form of question."""
 
-    suffix = ".json"
+    table = "programs"
 
     def get(self, question: str) -> str:
-        """The program that answered the same question, maybe with other values; empty where there is none."""
+        """The program that answered the same question, maybe with other values; empty where there is none.
+
+        Raises:
+            StorageError: The store cannot be used.
+        """
         try:
-            return str(self._kept(self._place(form_of(question).text))["program"])
-        except (OSError, ValueError, KeyError):
+            return str(self._kept(_name(form_of(question).text))[0]["program"])
+        except (ValueError, LookupError, TypeError):
             return ""
 
     def put(self, question: str, program: str) -> None:
-        """Keeps the program, whole or not at all."""
+        """Keeps the program, whole or not at all.
+
+        Raises:
+            StorageError: The store cannot be used.
+        """
         if len(program) <= _LONGEST:
-            self._keep(form_of(question).text, {"program": program})
+            self._keep(_name(form_of(question).text), {"program": program})

@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.configuration.settings import HOME, seconds_of
-from agent.errors import RunError
+from agent.errors import RunError, SettingsError, StorageError
 from agent.question import COPIED_FOLDER, MANIFEST, REMOVED_FILES
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
+from agent.store.databases import has_store
 from agent.store.jsonl_log import held, is_locked
 from agent.store.own_runs import OwnRuns
+from agent.store.run_index import Notes
 from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
+from agent.store.sessions import runs_in_sessions
 from agent.user_files import whole_file, writing
 from mcp_tools.atomic import private_folder
 from mcp_tools.library.folder import sweep_places
@@ -53,8 +56,7 @@ class Pruned:
 
 
 def prune(
-    runs: Path,
-    sessions: Path,
+    settings: Settings,
     *,
     keep: int | None = None,
     older: float | None = None,
@@ -64,23 +66,23 @@ def prune(
     """Removes runs, but none that is running, can be resumed, or is needed by a session or a run that is kept.
 
     Args:
-        runs: Folder of the runs.
-        sessions: Folder of the sessions.
+        settings: They name the folder of runs, and the store with the sessions.
         keep: How many of the newest stay.
         older: Only those that began so many seconds ago.
         dry_run: Whether nothing is removed.
         seconds: When to stop, so that nobody waits.
 
     Raises:
-        StorageError: One cannot be removed.
+        StorageError: One cannot be removed, or the store does not say which are needed.
     """
+    runs, notes = settings.runs_dir, Notes(settings)
     known, began = ids_in(runs), time.monotonic()
     wanted = known[: max(len(known) - keep, 0)] if keep is not None else known
     if older is not None:
         wanted = [run_id for run_id in wanted if begun(run_id) < time.time() - older]
     if not dry_run:
         _sweep(runs)
-    needed = _needed(runs, sessions, set(known) - set(wanted)) if wanted else {}
+    needed = _needed(settings, set(known) - set(wanted)) if wanted else {}
     removed: list[str] = []
     kept: dict[str, str] = {}
     size, whole = 0, True
@@ -96,6 +98,8 @@ def prune(
                 kept[run_id] = reason
                 continue
             bytes_of_it = _size(runs / run_id)
+            if not dry_run:
+                notes.add(run_id)  # the store forgets it when it looks next
             if dry_run or _remove(runs, run_id):
                 size += bytes_of_it
                 removed.append(run_id)
@@ -112,12 +116,15 @@ def prune_daily(settings: Settings) -> str:
     with suppress(OSError):
         if 0 <= time.time() - stamp.stat().st_mtime < _EVERY:
             return ""
-    AnswerCache(settings.cache_dir / "answers").clear(older=SECONDS_KEPT)
-    if settings.keep_runs == "all":
-        found = Pruned((), {}, 0)
-    else:
-        keep, older = limits_of(settings.keep_runs)
-        found = prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
+    found = Pruned((), {}, 0)
+    try:
+        if has_store(settings):
+            AnswerCache(settings).clear(older=SECONDS_KEPT)
+        if settings.keep_runs != "all":
+            keep, older = limits_of(settings.keep_runs)
+            found = prune(settings, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
+    except (StorageError, SettingsError):  # with the next question, then
+        return ""
     OwnRuns(settings).sweep()
     for places in ("libraries", "benchmarks"):
         sweep_places(settings.data_dir / places)
@@ -193,13 +200,10 @@ def _day(run_id: str) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(begun(run_id)))
 
 
-def _needed(runs: Path, sessions: Path, staying: Collection[str]) -> dict[str, str]:
+def _needed(settings: Settings, staying: Collection[str]) -> dict[str, str]:
     """The runs that a session or a run that stays needs, each with the reason."""
-    found: dict[str, str] = {}
-    for session_id in ids_in(sessions, ".json"):
-        with suppress(OSError):  # a damaged one is searched like any other
-            text = read_small(sessions / f"{session_id}.json", RECORD).decode("utf-8", "replace")
-            found |= dict.fromkeys(ID.findall(text), f"the session {session_id} refers to it")
+    runs = settings.runs_dir
+    found = {run_id: f"the session {session} refers to it" for run_id, session in runs_in_sessions(settings).items()}
     for run_id in [*staying, *found]:
         each, seen = run_id, {run_id}
         while (before := _before(runs, each)) and before[0] not in seen:

@@ -1,31 +1,31 @@
-"""Session files: conversations that can be continued, read, exported and deleted.
+"""Sessions: conversations that can be continued, read, exported and deleted.
 
-One file for each session, written whole or not at all and readable by its user alone. A file carries a revision;
-who saves a session that another process has gone on with meanwhile gets a session of its own, so that no turn is lost.
+A session is a row of the store, and each of its turns is one, too. It carries a revision; who saves a session that
+another process has gone on with meanwhile gets a session of its own, so that no turn is lost.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agent.conversation import Conversation, Turn
-from agent.errors import RunError, SessionError
+from agent.errors import RunError, SessionError, StorageError
+from agent.store.databases import Database, open_store, storable
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
-from agent.store.runs import Run, fitting_id, ids_in, list_runs, load_run, new_id
-from agent.store.signature import Signer
+from agent.store.runs import ID, Run, fitting_id, ids_in, list_runs, load_run, new_id
+from agent.store.signature import Signer, signer_of
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder
 from mcp_tools.small_files import RECORD, json_of, read_small
-from mcp_tools.text import count_of, one_line, printable
+from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class StoredSession:
     started: float
     conversation: Conversation = field(default_factory=Conversation)
     revision: int = 0
-    """How often it was saved; 0 for one that is not on disk."""
+    """How often it was saved; 0 for one that is not in the store."""
     parent: str | None = None
     """The session that this one branched off, when two processes went on with one."""
     changed: float = 0.0
     is_own: bool = True
-    """False for a file that this user's alita did not write: its questions are not the user's words."""
+    """False for one that this user's alita did not write: its questions are not the user's words."""
 
     @property
     def title(self) -> str:
@@ -62,102 +62,85 @@ class StoredSession:
         return self.conversation.turns
 
     def as_json(self) -> dict[str, Json]:
-        """The content of its file."""
+        """What is kept of it, as JSON."""
         own = {name: getattr(self, name) for name in ("id", "title", "model", "started", "revision", "parent")}
         return {"schema": SCHEMA, **own, **self.conversation.as_json()}
 
 
-Format = Literal["md", "json"]
-_FETCHED = re.compile(
-    r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)"
-    r"|<(?=[a-z][\w-]*(?:\s|$|/(?!>)))",
-    re.I,
-)
-"""The beginning of a picture in Markdown, of an HTML element that loads something, and of any with attributes."""
-_SPELLED = {"!": "&#33;", "<": "&lt;"}
-
-
-def export_session(session: StoredSession, form: Format) -> str:
-    """The session as text, which ends with a line feed.
-
-    Markdown is free of control characters, and whoever opens it fetches no picture from elsewhere.
-    """
-    if form == "json":
-        return json.dumps(session.as_json(), indent=2) + "\n"
-    head = f"# {one_line(session.title)}\n\nSession {session.id}, {_when(session.started)}, model {session.model}\n"
-    return _fetching_nothing(head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1)))
-
-
-def _fetching_nothing(text: str) -> str:
-    """Markdown whose pictures are text. Code shows none and stays; what is code may change by it, hence the loop."""
-    from markdown_it import MarkdownIt
-
-    lines, parse = text.split("\n"), MarkdownIt("commonmark").parse
-    while True:
-        code: set[int] = set()
-        for token in parse("\n".join(lines)):
-            if token.type in ("fence", "code_block") and token.map:
-                code.update(range(*token.map))
-        spelled = [
-            line if number in code else _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
-            for number, line in enumerate(lines)
-        ]
-        if spelled == lines:
-            return "\n".join(lines)
-        lines = spelled
-
-
-def _turn(number: int, turn: Turn) -> str:
-    answer = printable(turn.answer).strip() or f"_No answer: {printable(turn.error or turn.status)}_"
-    asked = "\n".join(f"> {line}".rstrip() for line in printable(turn.question).splitlines())
-    restated = f"Understood as: {one_line(turn.restated, 1000)}\n\n" if turn.restated else ""
-    facts = [
-        turn.status.replace("_", " "),
-        _when(turn.asked),
-        f"{turn.seconds:.1f} s",
-        *([f"created {', '.join(turn.tools_created)}"] if turn.tools_created else []),
-        *([f"used {', '.join(turn.tools_used)}"] if turn.tools_used else []),
-        *([f"run {turn.run_id}"] if turn.run_id else []),
-    ]
-    return f"## {number}. Question\n\n{asked}\n\n{restated}{answer}\n\n_{' · '.join(map(one_line, facts))}_\n"
-
-
-def _when(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
-_LOCK = ".lock"
 _LOOKED_BACK = 20
+_BY_USE = "SELECT id, changed FROM conversations ORDER BY changed DESC, id DESC"
+_NO_SESSION = "`alita sessions list` shows all sessions."
+_ROW = """
+INSERT INTO conversations (id, title, model, started, changed, revision, parent, record)
+VALUES (:id, :title, :model, :started, :changed, :revision, :parent, :record)
+ON CONFLICT (id) DO UPDATE SET title = excluded.title, model = excluded.model, started = excluded.started,
+    changed = excluded.changed, revision = excluded.revision, parent = excluded.parent, record = excluded.record
+"""
+_FOREIGN = {"mac": ""}
+"""In the place of the signature of a session that came from elsewhere."""
+_TURN = "INSERT INTO turns VALUES (:conversation, :number, :run_id, :question, :answer, :status)"
 
 
 def new_session(model: str) -> StoredSession:
-    """An empty session, which is on disk once it is saved."""
+    """An empty session, which is in the store once it is saved."""
     return StoredSession(new_id(), model, time.time())
 
 
-def save_session(folder: Path, session: StoredSession, redactor: Redactor) -> StoredSession:
+def save_session(settings: Settings, session: StoredSession, redactor: Redactor) -> StoredSession:
     """Writes a session without keys.
 
     Returns:
-        The session to go on with. It has another id than before when the file was changed by another process since it
-        was read: then both are kept.
+        The session to go on with. It has another id than before when another process has saved it since it was read:
+        then both are kept.
 
     Raises:
-        StorageError: The folder cannot be written.
+        StorageError: The store cannot be used. The session is in a file then, and the store takes it later.
     """
-    with _writing(folder):
-        if session.revision != _revision_on_disk(folder, session.id):
-            branched_off = session.id if session.revision else session.parent
-            free = next(each for each in iter(new_id, "") if not _path(folder, each).exists())
-            session = replace(session, id=free, parent=branched_off, revision=0)
-        saved = replace(session, revision=session.revision + 1, changed=time.time())
-        _write(folder, saved.id, redactor.json(saved.as_json()))
+    try:
+        with open_store(settings) as database, database.change():
+            saved = _saved(settings, database, session, redactor)
+    except StorageError as problem:
+        _write_file(settings, session.id, redactor.json(session.as_json()))
+        remedy = f"The session is kept in {_path(settings, session.id)} until then. {problem.remedy}"
+        raise StorageError(problem.message, remedy=remedy) from None
+    _path(settings, session.id).unlink(missing_ok=True)
     return saved
 
 
-def _write(folder: Path, session_id: str, data: dict[str, Json]) -> None:
-    signed = Signer(folder.parent).signed(session_id, data)
-    write_file(_path(folder, session_id), json.dumps(signed, ensure_ascii=False, indent=1))
+def _saved(settings: Settings, database: Database, session: StoredSession, redactor: Redactor) -> StoredSession:
+    if session.revision != _revision(database, session.id):
+        branched_off = session.id if session.revision else session.parent
+        free = next(each for each in iter(new_id, "") if not _revision(database, each))
+        session = replace(session, id=free, parent=branched_off, revision=0)
+    saved = replace(session, revision=session.revision + 1, changed=time.time())
+    _put(settings, database, saved, redactor.json(saved.as_json()))
+    return saved
+
+
+def _put(settings: Settings, database: Database, session: StoredSession, data: dict[str, Json]) -> None:
+    """Makes the rows of a session from its form in JSON."""
+    signer = signer_of(settings)
+    record = data | _FOREIGN
+    if session.is_own:
+        record = signer.signed(session.id, data) if signer else data
+    row = {name: data[name] for name in ("id", "title", "model", "started", "revision", "parent")}
+    texts = ("run_id", "question", "answer", "status")
+    turns = [
+        {"conversation": session.id, "number": number} | {name: storable(turn[name]) for name in texts}
+        for number, turn in enumerate(data["turns"], 1)
+    ]
+    row |= {"title": storable(data["title"]), "changed": session.changed, "record": json.dumps(record)}
+    database.rows(_ROW, row)
+    database.rows("DELETE FROM turns WHERE conversation = :id", {"id": session.id})
+    if turns:
+        database.rows(_TURN, turns)
+
+
+def _write_file(settings: Settings, session_id: str, data: dict[str, Json]) -> None:
+    signed = Signer(settings.data_dir).signed(session_id, data)
+    with contextlib.suppress(StorageError, OSError):  # where nothing can be written, the store's problem is told
+        private_folder(settings.sessions_dir)
+        write_file(_path(settings, session_id), json.dumps(signed, ensure_ascii=False))
 
 
 def with_late_answer(session: StoredSession, runs: Path) -> StoredSession:
@@ -188,29 +171,53 @@ def require_own(session: StoredSession) -> StoredSession:
     )
 
 
-def trust_session(folder: Path, session_id: str) -> None:
+def trust_session(settings: Settings, session_id: str) -> None:
     """Takes a session that came from elsewhere for one that was saved here.
 
     Raises:
-        SessionError: There is none, or its file is damaged.
-        StorageError: The folder cannot be written.
+        SessionError: There is none, or it is damaged.
+        StorageError: The store cannot be used.
     """
-    with _writing(folder):
-        _write(folder, session_id, load_session(folder, session_id).as_json())
+    session = replace(load_session(settings, session_id), is_own=True)
+    with open_store(settings) as database, database.change():
+        _put(settings, database, session, session.as_json())
 
 
-def load_session(folder: Path, session_id: str) -> StoredSession:
+def load_session(settings: Settings, session_id: str) -> StoredSession:
     """Reads a session by its full id.
 
     Raises:
-        SessionError: There is none, or its file is damaged.
+        SessionError: There is none, or it is damaged.
+        StorageError: The store cannot be used.
     """
-    path = _path(folder, session_id)
+    with _store(settings) as (database, _):
+        found = database.rows("SELECT record, changed FROM conversations WHERE id = :id", {"id": session_id})
+        if found:
+            return _session_of(settings, session_id, found[0][0], found[0][1])
+        path = _path(settings, session_id)
+        if path.exists():
+            return _in_file(settings, path)
+    raise SessionError(f"There is no session {session_id}.", remedy=_NO_SESSION)
+
+
+def _in_file(settings: Settings, path: Path) -> StoredSession:
     try:
-        data = json_of(read_small(path, RECORD))
+        return _session_of(settings, path.stem, read_small(path, RECORD).decode(), path.stat().st_mtime, path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SessionError(f"{path} cannot be read: {reason}.", remedy="Correct or remove the file.") from None
+
+
+def _session_of(
+    settings: Settings, session_id: str, record: str, changed: float, path: Path | None = None
+) -> StoredSession:
+    """The session that a row, or a file, holds."""
+    place, signer = str(path or f"The session {session_id}"), Signer(settings.data_dir) if path else signer_of(settings)
+    try:
+        data = json_of(record.encode())
         if data["schema"] != SCHEMA:
             raise SessionError(
-                f"{path} has schema {data['schema']!r}; this version reads {SCHEMA}.",
+                f"{place} has schema {data['schema']!r}; this version reads {SCHEMA}.",
                 remedy="Use the version of alita that wrote it.",
             )
         return StoredSession(
@@ -220,29 +227,61 @@ def load_session(folder: Path, session_id: str) -> StoredSession:
             Conversation.from_json(data),
             int(data["revision"]),
             data["parent"],
-            path.stat().st_mtime,
-            Signer(folder.parent).holds(session_id, data),
+            changed,
+            not data.items() >= _FOREIGN.items() and (signer is None or signer.holds(session_id, data)),
         )
-    except FileNotFoundError:
-        remedy = "`alita sessions list` shows all sessions."
-        raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"it is damaged ({one_line(str(error))})"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SessionError(
-            f"{path} cannot be read: {reason}.",
-            remedy=f"Fix the file, or delete it with: alita sessions delete {session_id}",
+            f"{place} cannot be read: it is damaged ({one_line(str(error))}).",
+            remedy=f"Delete it with: alita sessions delete {session_id}",
         ) from None
 
 
-def find_session(folder: Path, session_id: str | None = None) -> str:
+@contextlib.contextmanager
+def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
+    """The store, which has taken the files of sessions, and why some cannot be taken.
+
+    Such files are of earlier versions, or were written while the store could not be used.
+    """
+    with open_store(settings) as database:
+        flaws = []
+        for session_id in ids_in(settings.sessions_dir, ".json"):
+            try:
+                _take(settings, database, _in_file(settings, _path(settings, session_id)))
+            except SessionError as flaw:
+                flaws.append(flaw)
+        yield database, flaws
+
+
+def _take(settings: Settings, database: Database, session: StoredSession) -> None:
+    """Takes the session of a file. The file goes once what the store gives back is the same."""
+    path, data = _path(settings, session.id), session.as_json()
+    with database.change():
+        found = database.rows("SELECT record FROM conversations WHERE id = :id", {"id": session.id})
+        known = json_of(found[0][0].encode()) if found else None
+        if known is None or known["turns"] != data["turns"]:
+            if known and known["revision"] != session.revision:  # others have gone on with it
+                data |= {"id": new_id(), "parent": session.id}
+            data |= {"revision": session.revision + (known is not None or not session.revision)}
+            _put(settings, database, replace(session, id=data["id"]), data)
+    kept = database.rows("SELECT record FROM conversations WHERE id = :id", {"id": data["id"]})
+    if json_of(kept[0][0].encode())["turns"] == data["turns"]:
+        path.unlink(missing_ok=True)
+
+
+def find_session(settings: Settings, session_id: str | None = None) -> str:
     """The full id of a session, from its beginning or its end; without one, the session that was used last.
 
     Raises:
         SessionError: None fits, or several do.
+        StorageError: The store cannot be used.
     """
     if session_id is not None:
-        return fitting_id(session_id, ids_in(folder, ".json"), noun="session", error=SessionError)
-    newest = list_sessions(folder, limit=1)
+        with _store(settings) as (database, _):
+            known = {*ids_in(settings.sessions_dir, ".json")}
+            known |= {found for (found,) in database.rows("SELECT id FROM conversations")}
+        return fitting_id(session_id, sorted(known), noun="session", error=SessionError)
+    newest = list_sessions(settings, limit=1)
     if not newest:
         raise SessionError("There are no sessions yet.", remedy="Start one with: alita")
     return newest[0].id
@@ -254,7 +293,7 @@ def latest_session(settings: Settings) -> StoredSession:
     Raises:
         SessionError: Nothing was asked yet.
     """
-    sessions = list_sessions(settings.sessions_dir, limit=1, own=True)
+    sessions = list_sessions(settings, limit=1, own=True)
     own = OwnRuns(settings)
     found = list_runs(settings.runs_dir, limit=_LOOKED_BACK)
     run = next((run for run in found if run.answer and run.answer.text and own.has(run)), None)
@@ -264,7 +303,7 @@ def latest_session(settings: Settings) -> StoredSession:
             session = _before(run, settings, sessions)
             session.conversation.add(Turn.of(run.question, run.answer))
             return session
-    if not sessions and (foreign := list_sessions(settings.sessions_dir, limit=1)):
+    if not sessions and (foreign := list_sessions(settings, limit=1)):
         require_own(foreign[0])
     if not sessions and found:
         own.require(found[0])
@@ -302,54 +341,72 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
     before = len(session.turns)
     yield session.conversation
     if len(session.turns) > before:
-        save_session(settings.sessions_dir, session, Redactor(settings.secrets))
+        save_session(settings, session, Redactor(settings.secrets))
 
 
-def list_sessions(folder: Path, *, limit: int | None = None, own: bool = False) -> list[StoredSession]:
+def list_sessions(settings: Settings, *, limit: int | None = None, own: bool = False) -> list[StoredSession]:
     """Sessions, or only those that were saved here (`own`), the one used last first.
 
     `damaged_sessions` has those that cannot be read.
+
+    Raises:
+        StorageError: The store cannot be used.
     """
-
-    def last_use(session_id: str) -> tuple[int, str]:
-        path = _path(folder, session_id)
-        return path.stat().st_mtime_ns if path.exists() else 0, session_id
-
     found: list[StoredSession] = []
-    for session_id in sorted(ids_in(folder, ".json"), key=last_use, reverse=True):
-        if limit is not None and len(found) >= limit:
-            break
-        with contextlib.suppress(SessionError):
-            session = load_session(folder, session_id)
-            found += [session] if session.is_own or not own else []
+    with _store(settings) as (database, _):
+        for session_id, changed in database.rows(_BY_USE):
+            if limit is not None and len(found) >= limit:
+                break
+            record = database.rows("SELECT record FROM conversations WHERE id = :id", {"id": session_id})
+            with contextlib.suppress(SessionError):
+                session = _session_of(settings, session_id, record[0][0], changed)
+                found += [session] if session.is_own or not own else []
     return found
 
 
-def damaged_sessions(folder: Path) -> list[SessionError]:
-    """Why files in the folder cannot be read, each with its remedy."""
-    found = []
-    for session_id in ids_in(folder, ".json"):
-        try:
-            load_session(folder, session_id)
-        except SessionError as error:
-            found.append(error)
-    return found
+def damaged_sessions(settings: Settings) -> list[SessionError]:
+    """Why sessions cannot be read, each with its remedy."""
+    with _store(settings) as (database, flaws):
+        for session_id, record, changed in database.rows("SELECT id, record, changed FROM conversations"):
+            try:
+                _session_of(settings, session_id, record, changed)
+            except SessionError as flaw:
+                flaws.append(flaw)
+    return flaws
 
 
-def delete_session(folder: Path, session_id: str) -> None:
+def delete_session(settings: Settings, session_id: str) -> None:
     """Removes a session by its full id, also a damaged one.
 
     Raises:
         SessionError: There is none.
         StorageError: It cannot be removed.
     """
-    with _writing(folder):
-        try:
-            _path(folder, session_id).unlink()
-        except FileNotFoundError:
-            remedy = "`alita sessions list` shows all sessions."
-            raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
-        shutil.rmtree(files_of(folder, session_id), ignore_errors=True)
+    path = _path(settings, session_id)
+    with _store(settings) as (database, _), database.change():
+        if not _revision(database, session_id) and not path.exists():
+            raise SessionError(f"There is no session {session_id}.", remedy=_NO_SESSION)
+        database.rows("DELETE FROM turns WHERE conversation = :id", {"id": session_id})
+        database.rows("DELETE FROM conversations WHERE id = :id", {"id": session_id})
+    with writing(path):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(files_of(settings.sessions_dir, session_id), ignore_errors=True)
+
+
+def runs_in_sessions(settings: Settings) -> dict[str, str]:
+    """The session that refers to a run, by the run's id; in a file that cannot be read, whatever looks like one.
+
+    Raises:
+        StorageError: The store cannot be used.
+    """
+    found: dict[str, str] = {}
+    with _store(settings) as (database, _):
+        for session_id in ids_in(settings.sessions_dir, ".json"):
+            with contextlib.suppress(OSError):
+                text = read_small(_path(settings, session_id), RECORD).decode("utf-8", "replace")
+                found |= dict.fromkeys(ID.findall(text), session_id)
+        known = database.rows("SELECT run_id, conversation FROM turns")
+        return found | {run_id: str(session_id) for run_id, session_id in known}
 
 
 def files_of(folder: Path, session_id: str) -> Path:
@@ -357,26 +414,13 @@ def files_of(folder: Path, session_id: str) -> Path:
     return folder / session_id
 
 
-def _revision_on_disk(folder: Path, session_id: str) -> int:
-    """0 when there is no file, -1 when it cannot be read."""
-    if not _path(folder, session_id).exists():
-        return 0
-    try:
-        return load_session(folder, session_id).revision
-    except SessionError:
-        return -1
+def _revision(database: Database, session_id: str) -> int:
+    """0 where there is none. Nobody else changes it before this change ends."""
+    lock = " FOR UPDATE" if database.dialect == "postgresql" else ""
+    found = database.rows(f"SELECT revision FROM conversations WHERE id = :id{lock}", {"id": session_id})  # noqa: S608
+    return int(found[0][0]) if found else 0
 
 
-def _path(folder: Path, session_id: str) -> Path:
-    return folder / f"{session_id}.json"
-
-
-@contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Holds the lock of the folder between processes, for as long as one file takes to write."""
-    from filelock import FileLock
-
-    with writing(folder):
-        private_folder(folder)
-        with FileLock(folder / _LOCK, mode=0o600):
-            yield
+def _path(settings: Settings, session_id: str) -> Path:
+    """The file of a session that the store has not taken."""
+    return settings.sessions_dir / f"{session_id}.json"

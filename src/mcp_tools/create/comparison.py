@@ -98,7 +98,7 @@ async def compare(
         if wrong is None:
             slow = outcomes[len(tests) :]
         else:
-            tell(f"the examiner's slow version is not used: it is wrong for {call_text(name, wrong.arguments)}")
+            tell(f"the examiner's slow version is not used: it is wrong for {wrong.shown(name)}")
     ours = await runner.run_together(draft.tool, every)
     promised = dict(zip((one.call.key for one in near), near, strict=True))
     for call, own, other in zip(every, ours, slow, strict=True):

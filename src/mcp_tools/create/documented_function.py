@@ -7,13 +7,17 @@ import doctest
 import inspect
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.checks.source import Function, Source, annotation_nodes, parameters
 from mcp_tools.create.interfaces import Test
+from mcp_tools.create.parts import FUNCTIONS, RESULT, read_part
 from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
+
+_LOOSE = frozenset({doctest.ELLIPSIS, doctest.SKIP})
+"""Options of examples whose result does not stand behind them in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class DocumentedFunction:
     """Types, signature and docstring, without any code: all that an examiner sees."""
     examples: tuple[Test, ...] = ()
     """The docstring's `>>>` calls, as far as arguments and result are literals."""
+    unused: tuple[str, ...] = ()
+    """Its other `>>>` expressions, which are no tests."""
 
 
 def read_function(source: str, name: str, capabilities: Capabilities) -> DocumentedFunction | None:
@@ -51,36 +57,108 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Documen
     signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
     body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
     definition = "\n\n".join([*_types_of(checked, entry), f"{signature}\n{body}"])
-    return DocumentedFunction(spec, checked, docstring, definition, tuple(_examples(docstring, entry)))
+    tests, unused = _examples(docstring, entry)
+    return DocumentedFunction(spec, checked, docstring, definition, tuple(tests), tuple(unused))
 
 
-def _examples(docstring: str, entry: Function) -> Iterator[Test]:
+def _examples(docstring: str, entry: Function) -> tuple[list[Test], list[str]]:
+    """The tests that examples make, and those expressions of them that make none."""
+    tests, unused, assigned = list[Test](), list[str](), dict[str, ast.expr]()
     try:
         listed = doctest.DocTestParser().get_examples(docstring)
     except ValueError:  # its prompts are misplaced
-        return
+        return tests, unused
     names = [parameter.arg for parameter in parameters(entry)]
     for example in listed:
-        try:
-            function, given = read_call(example.source, names)
-            if function == entry.name:
-                yield Test(given, read_value(example.want), "docstring", because="the docstring's example")
-        except ValueError:
-            continue
+        match _statement(example.source):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                assigned[name] = _Named(assigned).visit(value)
+            case ast.Expr(value=expression):
+                try:
+                    tests.append(_example(example, _Named(assigned).visit(expression), entry, names))
+                except (ValueError, RecursionError):
+                    unused.append(example.source.strip())
+    return tests, unused
 
 
-def read_call(text: str, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
-    """The function and the arguments of a call such as `area(2, unit='cm')`; its parameters have these names in order.
+def _example(example: doctest.Example, expression: ast.expr, entry: Function, names: Sequence[str]) -> Test:
+    wanted, returns_text = example.want, entry.returns is not None and ast.unparse(entry.returns) == "str"
+    match expression:
+        case ast.Call(func=ast.Name(id="print"), args=[ast.Call() as printed], keywords=[]) if returns_text:
+            expression, wanted = printed, repr(wanted.removesuffix("\n").replace("<BLANKLINE>", ""))
+    function, given, part = _tested(expression, names)
+    raised = (example.exc_msg or "").partition(":")[0].strip().rpartition(".")[2]
+    if function != entry.name or (raised and part) or _LOOSE & example.options.keys():
+        raise ValueError("not an example of the function that a test can hold")
+    expected = None if raised else read_value(wanted)
+    return Test(given, expected, "docstring", bool(raised), "the docstring's example", part=part, error=raised)
+
+
+def _statement(text: str) -> ast.stmt | None:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, RecursionError, MemoryError):
+        return None
+    return body[0] if len(body) == 1 else None
+
+
+class _Named(ast.NodeTransformer):
+    """Puts what a name was given in the place of the name."""
+
+    def __init__(self, assigned: dict[str, ast.expr]) -> None:
+        self._assigned = assigned
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._assigned.get(node.id, node)
+
+
+class _Cut(ast.NodeTransformer):
+    """Puts the name of the result in the place of a call."""
+
+    def __init__(self, call: ast.Call) -> None:
+        self._call = call
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return ast.Name(RESULT, ast.Load()) if node is self._call else super().visit(node)
+
+
+def read_tested(text: str, names: Sequence[str]) -> tuple[str, dict[str, Json], str]:
+    """The function, its arguments, and the part of the result in a text such as `area(2, unit='cm')["value"]`.
+
+    The function's parameters have these names in order. The part is empty for the whole result.
 
     Raises:
-        ValueError: It is no call, or not all of its arguments are literals that JSON carries.
+        ValueError: There is not one call, not all of its arguments are literals that JSON carries, or the rest is no
+            expression about the result that can be worked out.
     """
-    match _parsed(text):
+    try:
+        return _tested(_parsed(text), names)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+
+
+def _tested(tree: ast.expr, names: Sequence[str]) -> tuple[str, dict[str, Json], str]:
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in FUNCTIONS
+    ]
+    if len(calls) != 1:
+        raise ValueError(f"not one call of the function: {ast.unparse(tree):.200}")
+    function, given = _call(calls[0], names)
+    part = "" if tree is calls[0] else ast.unparse(_Cut(calls[0]).visit(tree))
+    if part:
+        read_part(part)
+    return function, given, part
+
+
+def _call(node: ast.Call, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
+    match node:
         case ast.Call(func=ast.Name(id=function), args=args, keywords=keywords) if len(args) <= len(names):
             given = {name: _literal(value) for name, value in zip(names, args, strict=False)}
             if all(word.arg and word.arg not in given for word in keywords):
                 return function, given | {word.arg: _literal(word.value) for word in keywords if word.arg}
-    raise ValueError(f"not a call with literal arguments: {text:.200}")
+    raise ValueError(f"not a call with literal arguments: {ast.unparse(node):.200}")
 
 
 def read_value(text: str) -> Json:

@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_tools.create.documented_function import read_call, read_value
+from mcp_tools.create.documented_function import read_tested, read_value
 from mcp_tools.create.interfaces import Test
 from mcp_tools.create.same_answer import agree
 from mcp_tools.prompt import NO_DATA, data_block, load_prompt
 from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.text import words
-from mcp_tools.tool import Json, Tool, call_text, object_schema
+from mcp_tools.tool import Json, Tool, object_schema
 
 Fill = Callable[[Sequence[dict[str, Any]], dict[str, Json]], Awaitable[Json]]
 """Asks a model for a JSON value that fits a schema."""
@@ -35,11 +35,14 @@ CRASHES = _BUGS | {"TypeError"}
 _ONE_OFF, _REFERENCE = "one_off", "reference"
 _HEADING = re.compile(r"^\s*Examples?:\s*$", re.MULTILINE)
 _EXAMPLES = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
-_ERROR, _OPEN = "error", "open"
+_OPEN = "open"
 """What stands in place of a result. A text would have quotes."""
+_RAISED = re.compile(r"error|(?:raises? )?[A-Za-z_.]*(?:Error|Exception)\b(?:[:(].*)?", re.DOTALL)
+"""Ways of saying that arguments are refused."""
 _ABOUT_FILES = (
     "Each test brings its own small ones in `files`; where an argument is a path, write the file's name. "
-    "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name."
+    "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name. "
+    "The text of a .zip file is JSON: the text of each member by its name."
 )
 _TEXT: Json = {"type": "string"}
 
@@ -67,6 +70,7 @@ class ModelExaminer:
         self._fill = fill
         self._tests: dict[str, list[Test] | str] = {}
         self._references: dict[str, str] = {}
+        self._unread: dict[str, list[str]] = {}
         self._stands: set[tuple[str, str]] = set()
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
@@ -79,8 +83,14 @@ class ModelExaminer:
             form = await self._fill(messages, _TESTS_OF_FILES if files else _TESTS)
             read = [_test(each, tool) for each in form["tests"]]
             self._references[known] = _code(form.get(_REFERENCE) or "")
-            self._tests[known] = (form.get(_ONE_OFF) or "").strip() or [test for test in read if test is not None]
+            self._unread[known] = [test for test in read if isinstance(test, str)]
+            tests = [test for test in read if isinstance(test, Test)]
+            self._tests[known] = (form.get(_ONE_OFF) or "").strip() or tests
         return self._tests[known]
+
+    def unread(self, definition: str) -> list[str]:
+        """What came with the tests; see `Examiner`."""
+        return self._unread.get(_key(definition), [])
 
     def reference(self, definition: str) -> str:
         """What came with the tests; see `Examiner`."""
@@ -90,7 +100,7 @@ class ModelExaminer:
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
         """A test that has stood before is not put again unless the writer objects to it; see `Examiner`."""
-        open_ = [test for test in disputed if objection or (definition, test.call.key) not in self._stands]
+        open_ = [test for test in disputed if objection or (definition, test.key) not in self._stands]
         ruled: dict[str, Test | None] = {}
         if open_:
             messages = load_prompt("mcp_tools.create", "reconsider").render(
@@ -102,18 +112,24 @@ class ModelExaminer:
             form = await self._fill(messages, _object(results={"type": "array", **items}))
             for test, ruling in zip(open_, form["results"], strict=True):
                 now = _ruled(test, ruling)
-                ruled[test.call.key] = now
+                ruled[test.key] = now
                 if now is not None and now.raises == test.raises and agree(now.expected, test.expected):
-                    self._stands.add((definition, test.call.key))
-        return [ruled.get(test.call.key, test) for test in disputed]
+                    self._stands.add((definition, test.key))
+        return [ruled.get(test.key, test) for test in disputed]
 
 
 def passes(test: Test, outcome: Outcome) -> bool:
     """Whether an outcome is what a test expects."""
-    if not test.raises:
-        return outcome.ok and agree(outcome.value, test.expected)
     problem = outcome.problem
-    return problem is not None and problem.kind in {"exception", "arguments"} and exception_of(problem) not in _BUGS
+    if test.raises:
+        if problem is None or problem.kind not in {"exception", "arguments"}:
+            return False
+        raised = exception_of(problem)
+        return raised in {test.error, ""} if test.error else raised not in _BUGS
+    try:
+        return outcome.ok and agree(test.given(outcome.value), test.expected)
+    except ValueError:
+        return False
 
 
 def exception_of(problem: Problem) -> str:
@@ -138,16 +154,16 @@ def _code(text: str) -> str:
     return code
 
 
-def _test(form: dict[str, Json], tool: Tool) -> Test | None:
-    """A test as the examiner wrote it; None where call or result are no literals."""
+def _test(form: dict[str, Json], tool: Tool) -> Test | str:
+    """A test as the examiner wrote it; its text where it has no form that can be read."""
     files = {file["name"]: file["text"] for file in form.get("files", ())}
-    raises = form["result"].strip() == _ERROR
+    raises = _RAISED.fullmatch(form["result"].strip()) is not None
     try:
-        _, arguments = read_call(form["call"], list(tool.input_schema["properties"]))
+        _, arguments, part = read_tested(form["call"], list(tool.input_schema["properties"]))
         expected = None if raises else read_value(form["result"])
     except ValueError:
-        return None
-    return Test(arguments, expected, "examiner", raises, form["because"], files)
+        return f"{form['call'].strip():.150} -> {form['result'].strip():.100}"
+    return Test(arguments, expected, "examiner", raises, form["because"], files, "" if raises else part)
 
 
 def _ruled(test: Test, ruling: dict[str, Json]) -> Test | None:
@@ -156,21 +172,32 @@ def _ruled(test: Test, ruling: dict[str, Json]) -> Test | None:
     if result == _OPEN:
         return None
     try:
-        expected = None if result == _ERROR else read_value(result)
+        raises = _RAISED.fullmatch(result) is not None
+        expected = None if raises else read_value(result)
     except ValueError:
         return test
-    return replace(test, expected=expected, raises=result == _ERROR, because=ruling["because"])
+    return replace(test, expected=expected, raises=raises, because=ruling["because"], error="")
 
 
 def _shown(name: str, test: Test) -> str:
-    return call_text(name, test.arguments) + (f" with the files {test.files!r}" if test.files else "")
+    return test.shown(name) + (f" with the files {test.files!r}" if test.files else "")
+
+
+def tested_value(test: Test, outcome: Outcome) -> Json:
+    """The part of a result that is tested; the whole of it if it has no such part."""
+    try:
+        return test.given(outcome.value)
+    except ValueError:
+        return outcome.value
 
 
 def failure_text(name: str, test: Test, outcome: Outcome) -> str:
     """A test that code fails, so that its writer can act on it."""
-    wanted = "must raise an error" if test.raises else f"must give {json.dumps(test.expected, ensure_ascii=False)}"
-    got = f"gives {json.dumps(outcome.value, ensure_ascii=False):.300}"
+    wanted = f"must give {json.dumps(test.expected, ensure_ascii=False)}"
+    if test.raises:
+        wanted = f"must raise {test.error or 'an error'}"
+    got = f"gives {json.dumps(tested_value(test, outcome), ensure_ascii=False):.300}"
     if outcome.problem is not None:
         got = f"fails with {outcome.problem.message:.300}"
     files = f" with {json.dumps(test.files, ensure_ascii=False):.1000}" if test.files else ""
-    return f"{call_text(name, test.arguments, longest=200)}{files} {wanted} ({test.because!r:.200}); it {got}"
+    return f"{test.shown(name, longest=200)}{files} {wanted} ({test.because!r:.200}); it {got}"

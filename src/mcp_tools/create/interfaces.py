@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from mcp_tools.checks.check import Report
+from mcp_tools.create.parts import part_of, with_call
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.library.library import Offer
 from mcp_tools.sandbox.protocol import Outcome
-from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
+from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec, call_text
 
 
 class RefusedToolError(LibraryError):
@@ -89,6 +90,8 @@ class Proposal:
     """The package that the code must import."""
     compared: tuple[TrialCall, ...] = ()
     """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
+    mends: bool = True
+    """Whether other code under the name of a tool is a better version of it, although no result differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,41 @@ class Test:
     """The words of the spec on which it rests."""
     files: dict[str, str] = field(default_factory=dict)
     """Those of the call."""
+    part: str = ""
+    """What of the result is expected, such as `result["rate"]`; empty for the whole of it."""
+    error: str = ""
+    """The class of the exception, if it has to be a certain one."""
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Json]) -> Test:
+        """A test as a tool keeps it."""
+        texts = {name: str(kept.get(name) or "") for name in ("because", "part", "error")}
+        files = kept.get("files")
+        return cls(
+            kept["arguments"],
+            kept.get("expected"),
+            kept.get("origin", "examiner"),
+            raises=kept.get("raises") is True,
+            files=files if isinstance(files, dict) else {},
+            **texts,
+        )
+
+    @property
+    def key(self) -> str:
+        """Equal for tests of the same."""
+        return f"{self.call.key} {self.part}"
+
+    def shown(self, name: str, *, longest: int | None = None) -> str:
+        """What is tested, as Python writes it, with each argument cut after `longest` characters."""
+        return with_call(self.part, call_text(name, self.arguments, longest=longest))
+
+    def given(self, value: Json) -> Json:
+        """The part of a result that is tested.
+
+        Raises:
+            ValueError: The result has no such part.
+        """
+        return part_of(value, self.part)
 
     @property
     def call(self) -> TrialCall:
@@ -136,7 +174,8 @@ class Test:
     def as_json(self) -> dict[str, Json]:
         """The form in which a tool keeps it."""
         kept: dict[str, Json] = {"arguments": self.arguments, "expected": self.expected, "origin": self.origin}
-        others: dict[str, Json] = {"raises": self.raises, "because": self.because, "files": self.files}
+        names = ("raises", "because", "files", "part", "error")
+        others: dict[str, Json] = {name: getattr(self, name) for name in names}
         return kept | {name: value for name, value in others.items() if value}
 
 
@@ -159,6 +198,9 @@ class Examiner(Protocol):
             ModelFixableError: The model gave nothing usable.
             StoppedError: The run was ended, or its budget is spent.
         """
+
+    def unread(self, definition: str) -> list[str]:
+        """The tests that came as well, as they were written, and that are of no form that can be used."""
 
     def reference(self, definition: str) -> str:
         """Return the code that came with the tests, which runs only in the sandbox; empty if none came.

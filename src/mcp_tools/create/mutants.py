@@ -7,6 +7,8 @@ import copy
 from collections.abc import Iterator
 from random import Random
 
+from mcp_tools.create.unseen import unseen
+
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -60,15 +62,15 @@ class _Without(ast.NodeTransformer):
 
 
 def _walk_tool(tree: ast.Module, guards: bool) -> Iterator[tuple[int, ast.AST]]:
-    """Every node of the code, without the runner, annotations and messages, by its position in walking order."""
-    left_out: set[ast.AST] = set()
+    """Every node of the code that a result may tell of, without the runner, by its position in walking order."""
+    left_out = unseen(tree)
     for node in ast.walk(tree):
         if node in tree.body and isinstance(node, ast.If):
             left_out.update(ast.walk(node))
         if not guards and isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Raise):
             left_out.update((node, *ast.walk(node.test)))
-        if isinstance(node, ast.Raise) or (isinstance(node, ast.keyword) and node.arg == "strict"):
-            left_out.update(ast.walk(node))  # a message; a check that zip makes again
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            left_out.update(ast.walk(node))  # a check that zip makes again
         for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             left_out.update(ast.walk(part) if part is not None else ())
     return ((index, node) for index, node in enumerate(ast.walk(tree)) if node not in left_out)

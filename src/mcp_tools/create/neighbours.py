@@ -14,6 +14,7 @@ from mcp_tools.create.proposal_runner import ProposalRunner, is_unrecorded, misf
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Draft
 from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.header import with_header
 from mcp_tools.hosts import EXCHANGES, recorded
 from mcp_tools.library.dependencies import Needs, needs_of
 from mcp_tools.tool import WRAPS, Json, Status, Tool
@@ -71,8 +72,10 @@ async def look_around(
         except LibraryError as lacking:
             rejected.append(f"{tool.name}: {lacking.message}")
             continue
-        relation, reason = await _relation(tool, draft, calls, runner, needs)
-        if relation == "same" and is_around(tool, runner.proposal.wraps):
+        is_own = tool.name == draft.tool.name
+        relation, reason = await _relation(tool, draft, calls, runner, needs, exactly=is_own)
+        mends = is_own and runner.proposal.mends and _source_of(draft) not in (tool.source, _source_of(tool))
+        if relation == "same" and not mends and is_around(tool, runner.proposal.wraps):
             return Neighbours(same=tool, rejected=rejected)
         tests = _tests_of(tool)
         if tool.name in imported:
@@ -84,6 +87,8 @@ async def look_around(
             failure = await _failed(tests, tool, draft, runner) if replaces else "-"
         if not failure:
             return Neighbours(older=tool, tests=tests, rejected=rejected)
+        if relation == "same" and is_around(tool, runner.proposal.wraps):
+            return Neighbours(same=tool, rejected=rejected)
         if is_named:
             apart = f"{tool.name} stays as it is: {failure}"[:_LONGEST_REASON]
         rejected.append(f"{tool.name}: {reason}")
@@ -101,15 +106,19 @@ def _is_older(tool: Tool, wraps: Wrapping | None) -> bool:
     return wraps is not None and label.partition(" ")[0] == wraps.label.partition(" ")[0]
 
 
+def _source_of(known: Tool | Draft) -> str:
+    """The source of a tool as it is kept."""
+    tool = known if isinstance(known, Tool) else known.tool
+    return with_header(tool.source, tool.capabilities)
+
+
 def _tests_of(tool: Tool) -> list[Test]:
     """The stored tests of a tool, as far as they can be read."""
-    found = []
-    for test in tool.provenance.get("tests") or []:
-        if isinstance(test, dict) and isinstance(test.get("arguments"), dict):
-            known = {key: test[key] for key in ("raises", "because", "files") if key in test}
-            origin = test.get("origin", "examiner")
-            found.append(Test(test["arguments"], test.get("expected"), origin, **known))
-    return found
+    return [
+        Test.from_json(test)
+        for test in tool.provenance.get("tests") or []
+        if isinstance(test, dict) and isinstance(test.get("arguments"), dict)
+    ]
 
 
 async def _failed(tests: Sequence[Test], tool: Tool, draft: Draft, runner: ProposalRunner) -> str:
@@ -129,14 +138,21 @@ async def _failed(tests: Sequence[Test], tool: Tool, draft: Draft, runner: Propo
 
 
 async def _relation(
-    tool: Tool, draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, needs: Needs
+    tool: Tool,
+    draft: Draft,
+    calls: Sequence[TrialCall],
+    runner: ProposalRunner,
+    needs: Needs,
+    *,
+    exactly: bool,
 ) -> tuple[Relation, str]:
     """Compare the results of a draft and a tool in the calls of both; also say why they differ."""
     reason = "takes other arguments"
     own = [test.call for test in _tests_of(tool) if not test.files]
     for names in islice(_renamings(tool, draft.tool), _RENAMINGS):
         reason = "gives other results"
-        seen = await _compared(tool, draft.tool, names, [*calls, *_renamed(own, names)], runner, needs)
+        every = [*calls, *_renamed(own, names)]
+        seen = await _compared(tool, draft.tool, names, every, runner, needs, exactly=exactly)
         if seen is None:
             continue
         if not seen.only_new:
@@ -178,7 +194,14 @@ class _Compared(NamedTuple):
 
 
 async def _compared(
-    tool: Tool, draft: Tool, names: dict[str, str], calls: Sequence[TrialCall], runner: ProposalRunner, needs: Needs
+    tool: Tool,
+    draft: Tool,
+    names: dict[str, str],
+    calls: Sequence[TrialCall],
+    runner: ProposalRunner,
+    needs: Needs,
+    *,
+    exactly: bool,
 ) -> _Compared | None:
     """None if a call gives another result, or too few can be compared."""
     only_new = not draft.input_schema["properties"].keys() <= names.keys()
@@ -192,7 +215,9 @@ async def _compared(
         if ours is None:
             continue
         theirs = await runner.run_fresh(tool.source, tool.name, TrialCall(given, call.files), needs=needs)
-        if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
+        same = json.dumps(ours.value, sort_keys=True) == json.dumps(theirs.value, sort_keys=True)
+        near = agree(ours.value, theirs.value) and agree(theirs.value, ours.value)
+        if ours.ok != theirs.ok or not (same or (near and not exactly)):
             return None
         if ours.ok:
             results.add(json.dumps(ours.value, sort_keys=True))

@@ -14,13 +14,20 @@ from mcp_tools.tool import Json
 
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _RAISES = re.compile(r"^Raises:\s*$", re.MULTILINE)
-_NUMBER = r"(-?\d+(?:\.\d+)?)"
-_END = r"(?=\s*(?:[,.;)]|$|and\b|exclusive))"
+_NUMBER = r"(-?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?)"
+_END = r"(?=\s*(?:[,.](?!\d)|[;)]|$|and\b|exclusive))"
 """The end of a limit. One that goes on, such as `at most 900 before noon`, holds for some results only."""
-_RANGE = re.compile(rf"(?<![\w.-]){_NUMBER} to {_NUMBER}{_END}")
-_LEAST = re.compile(rf"(?<![\w.-]){_NUMBER} or more{_END}|\bat least {_NUMBER}{_END}")
-_LENGTH = re.compile(r"\bat (?:least|most) \d+|\b\d+ to \d+ (?=[a-z])")
-"""In the words about a list, these limit its length, not its values."""
+_RANGE = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} to {_NUMBER}{_END}")
+_LEAST = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} or more{_END}|\bat least {_NUMBER}{_END}")
+_EACH = re.compile(r"\b(?:each|every|all)\b(.*)", re.IGNORECASE | re.DOTALL)
+"""In the words about a list, limits behind these are of its values."""
+_THINGS = r"(?:items?|values?|numbers?|points?|corners?|rows?|texts?|words?|entries|elements|members|pairs|of them)\b"
+_LENGTH = re.compile(
+    rf"(?<![\w.-])(?<!\d,)(?:{_NUMBER} to {_NUMBER} {_THINGS}|{_NUMBER} or more {_THINGS}|at least {_NUMBER} {_THINGS})"
+)
+"""In the words about a list, these limit its length."""
+_LONGEST = 1_000
+"""The longest list that is made to be too long."""
 _ABOVE = re.compile(rf"\b(?:above|greater than) {_NUMBER}{_END}")
 _MOST = re.compile(rf"\bat most {_NUMBER}{_END}")
 _BELOW = re.compile(rf"\b(?:below|less than) {_NUMBER}{_END}")
@@ -56,7 +63,10 @@ def _near(words: str, value: Json) -> Iterator[tuple[Json, bool]]:
     if isinstance(value, str):
         yield from ((other, True) for other in _other_forms(words, value) if other != value)
     elif isinstance(value, list) and value:
-        for other, by_form in _near(_LENGTH.sub("", words), value[-1]):
+        yield from ((other, False) for other in _other_lengths(words, value))
+        each = _EACH.search(words)
+        is_text = isinstance(value[-1], str)
+        for other, by_form in _near(words if is_text else each[1] if each else "", value[-1]):
             yield [*value[:-1], other], by_form
     elif isinstance(value, int | float) and not isinstance(value, bool):
         whole = isinstance(value, int)
@@ -76,10 +86,22 @@ def _other_forms(words: str, text: str) -> Iterator[str]:
         yield f"{text[: letter.start()]}ß{text[letter.end() :]}"
 
 
+def _other_lengths(words: str, value: list[Json]) -> Iterator[list[Json]]:
+    """Lists that are just too short or too long, if the words limit the length."""
+    limits = _LENGTH.search(_EACH.sub("", words))
+    if limits is None:
+        return
+    least, most = int(_first(limits)), _value(limits[2]) if limits[2] else 0
+    if 0 < least <= len(value):
+        yield value[: least - 1]
+    if len(value) <= most < _LONGEST:
+        yield (value * (int(most) // len(value) + 2))[: int(most) + 1]
+
+
 def _outside(words: str) -> Iterator[float]:
     """Numbers just outside the limits that a description gives."""
     if limits := _RANGE.search(words):
-        yield from (float(limits[1]) - 1, float(limits[2]) + 1)
+        yield from (_value(limits[1]) - 1, _value(limits[2]) + 1)
     elif least := _LEAST.search(words):
         yield _first(least) - 1
     elif above := _ABOVE.search(words):
@@ -89,7 +111,11 @@ def _outside(words: str) -> Iterator[float]:
 
 
 def _first(match: re.Match[str]) -> float:
-    return float(next(group for group in match.groups() if group is not None))
+    return _value(next(group for group in match.groups() if group is not None))
+
+
+def _value(written: str) -> float:
+    return float(re.sub("[,_]", "", written))
 
 
 def outside_of_returns(function: DocumentedFunction, value: Json) -> str:
@@ -98,7 +124,7 @@ def outside_of_returns(function: DocumentedFunction, value: Json) -> str:
         return ""
     words = parse_docstring(function.docstring).returns
     limits = _RANGE.search(words)
-    broken = limits is not None and not float(limits[1]) <= value <= float(limits[2])
+    broken = limits is not None and not _value(limits[1]) <= value <= _value(limits[2])
     for form, compare in ((_LEAST, operator.lt), (_ABOVE, operator.le), (_BELOW, operator.ge), (_MOST, operator.gt)):
         match = form.search(words)
         broken = broken or (match is not None and bool(compare(value, _first(match))))

@@ -90,11 +90,20 @@ class ProposalRunner:
         return None if is_unrecorded(outcome) else outcome
 
     async def run_each(
-        self, source: str, name: str, calls: Sequence[dict[str, Json]], seconds: float = _CALLS_SECONDS
+        self,
+        source: str,
+        name: str,
+        calls: Sequence[dict[str, Json]],
+        seconds: float = _CALLS_SECONDS,
+        *,
+        patience: float = 1,
     ) -> list[Outcome | None]:
-        """Makes calls of a version of the tool in one process; None for those that it did not come to in this time."""
+        """Makes calls of a version of the tool in one process; None for those that it did not come to in this time.
+
+        With `patience`, the seconds are of its processor, and by the clock it may take so many times longer.
+        """
         read, needs = (*self.proposal.files, *self.proposal.data), self.proposal.needs
-        return await self._run_each(source, name, calls, seconds, read, needs)
+        return await self._run_each(source, name, calls, seconds, read, needs, patience)
 
     async def run_of_examiner(self, source: str, name: str, calls: Sequence[dict[str, Json]]) -> list[Outcome | None]:
         """The same with code of the examiner, which may read nothing and imports no tools."""
@@ -108,11 +117,12 @@ class ProposalRunner:
         seconds: float,
         read: tuple[Path, ...],
         needs: Needs,
+        patience: float = 1,
     ) -> list[Outcome | None]:
         if not calls:
             return []
         packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
-        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
+        limits = Limits(wall_seconds=seconds * patience, cpu_seconds=math.ceil(seconds))
         job = Job(
             source,
             name,
@@ -165,6 +175,7 @@ class ProposalRunner:
         write: Path | None = None,
         carry: Carry | None = None,
         needs: Needs | None = None,
+        patience: float = 1,
     ) -> Outcome:
         """Makes a call of any source, whether or not an equal one was made; only in `write` its files stay.
 
@@ -176,7 +187,7 @@ class ProposalRunner:
         packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
         read = (*self.proposal.files, *self.proposal.data)
         memory = self.proposal.capabilities.memory_mb or Limits().memory_mb
-        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds), memory_mb=memory)
+        limits = Limits(wall_seconds=seconds * patience, cpu_seconds=math.ceil(seconds), memory_mb=memory)
         job = Job(
             source,
             name,

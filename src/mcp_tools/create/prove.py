@@ -44,9 +44,11 @@ from mcp_tools.library.arguments import validate_result
 from mcp_tools.library.tool_files import renamed
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
+from mcp_tools.text import one_line
 from mcp_tools.tool import ALIASES, WRAPS, Tool
 
-_CRASHES_TOLD = 3
+_CRASHES_TOLD = _UNUSED_TOLD = 3
+_TESTABLE = "a test is one call with literal arguments that fit, or a part of its result, and a literal result"
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
 _STRONG, _WEAK = 0.75, 0.5
@@ -145,7 +147,7 @@ async def _proved(
         draft = await _under_name(draft, older.name, first, runner)
 
     # Tests: the docstring's examples, the examiner's, and what its slow version gives for drawn arguments.
-    examples = await _examples(draft, varied, runner)
+    examples = await _examples(draft, varied, runner, tell)
     tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner, bool(examples), tell)
     is_examined = tests is not None
     tests = tests or []
@@ -166,10 +168,10 @@ async def _proved(
     tests += await _outside(draft, runner)
     suite, failures = await trial.examine(draft, tests, runner, examiner, tell, is_examined)
     problems = [*[*crashed.values()][:_CRASHES_TOLD], *failures]
-    tested = [test.arguments for test in suite]
-    suite = [*(test for test in examples if test.arguments not in tested), *suite]
-    tested = [test.arguments for test in suite]
-    suite += [test for test in around.tests if test.origin != "recorded" and test.arguments not in tested]
+    tested = {test.key for test in suite}
+    suite = [*(test for test in examples if test.key not in tested), *suite]
+    tested = {test.key for test in suite}
+    suite += [test for test in around.tests if test.origin != "recorded" and test.key not in tested]
     if runner.exchanges and all(test.arguments != draft.arguments for test in suite):
         because = "what its hosts answered when it was made"
         suite.append(Test(draft.arguments, first.value, "recorded", because=because))
@@ -269,10 +271,15 @@ def _listed(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
 
 
-async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner) -> list[Test]:
+async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, tell: Tell) -> list[Test]:
     """The docstring's examples, which must pass; a repeated call must give the same, too."""
     examples = [test for test in draft.function.examples if not misfits(draft.tool, test.arguments)]
     passed, failed = await trial.run_tests(draft, examples, runner)
+    lacking = [test for test, outcome in failed if outcome.ok and not _has_part(test, outcome)]
+    failed = [(test, outcome) for test, outcome in failed if test not in lacking]
+    unused = [*draft.function.unused, *(test.shown(draft.tool.name) for test in lacking)]
+    if unused:
+        tell(f"examples that are no tests: {_some(unused)} ({_TESTABLE})")
     problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
     problems += [] if failed else await wrong_examples(draft.tool.source, draft.function.docstring, runner)
     problems += await trial.depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
@@ -314,11 +321,34 @@ async def _examiners_tests(
         raise tests
     if tests is None:
         return None
-    tests = [test for test in tests if usable(test.files) and not misfits(draft.tool, test.arguments)]
-    tests = [test for test in tests if test.raises or not validate_result(draft.tool, test.expected)]
-    if all(test.raises or test.arguments == draft.arguments for test in tests) and not runner.exchanges:
-        _require_none(["the examiner found no test with other arguments than the question's"])
-    return tests
+    fitting = [
+        test
+        for test in tests
+        if usable(test.files)
+        and not misfits(draft.tool, test.arguments)
+        and (test.raises or test.part or not validate_result(draft.tool, test.expected))
+    ]
+    odd = [test.shown(draft.tool.name, longest=80) for test in tests if test not in fitting]
+    unread = [*examiner.unread(draft.function.definition), *odd]
+    said = f"; {len(unread)} of its tests cannot be used: {_some(unread)} ({_TESTABLE})" if unread else ""
+    if unread:
+        tell(f"the examiner wrote tests{said}")
+    if all(test.raises or test.arguments == draft.arguments for test in fitting) and not runner.exchanges:
+        _require_none([f"the examiner found no test with other arguments than the question's{said}"])
+    return fitting
+
+
+def _has_part(test: Test, outcome: Outcome) -> bool:
+    try:
+        test.given(outcome.value)
+    except ValueError:
+        return False
+    return True
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _UNUSED_TOLD} more" if len(texts) > _UNUSED_TOLD else ""
+    return f"{'; '.join(f'`{one_line(text, 150)}`' for text in texts[:_UNUSED_TOLD])}{more}"
 
 
 def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: ProposalRunner) -> list[str]:

@@ -34,11 +34,12 @@ def agree(value: Json, expected: Json) -> bool:
     if isinstance(value, int | float) and isinstance(expected, int | float):
         if value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12):
             return True
-        written = re.fullmatch(r"-?\d+\.(\d+)", repr(expected))
-        if written is None or (len(written[1]) == 1 and abs(expected) < 1):
+        written = re.fullmatch(r"-?\d+\.(\d+)(?:e([-+]\d+))?", repr(expected))
+        if written is None or (len(written[1]) == 1 and (abs(expected) < 1 or written[2])):
             return False
         # 540.20 was written as 540.2: zeros at the end do not survive
-        return bool(abs(value - expected) <= 0.5000001 * 10 ** -max(2, len(written[1])))
+        digits = len(written[1]) if written[2] else max(2, len(written[1]))
+        return bool(abs(value - expected) <= 0.5000001 * 10.0 ** (int(written[2] or 0) - digits))
     if isinstance(value, list) and isinstance(expected, list):
         return len(value) == len(expected) and all(agree(*pair) for pair in zip(value, expected, strict=True))
     if isinstance(value, dict) and isinstance(expected, dict):

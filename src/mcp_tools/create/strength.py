@@ -15,10 +15,12 @@ from mcp_tools.create.same_answer import same
 from mcp_tools.tool import Tool
 
 _MUTANT_SECONDS = 1.0
-_FEWEST_MUTANTS, _MOST_MUTANTS = 8, 60
+_MUTANTS = 40
 _MUTANTS_AT_ONCE = 4
-_MUTATING_SECONDS = 4.0
-"""Of all processes together, which run side by side: then no further mutant is begun, once the fewest are tried."""
+_LONGEST_SECONDS = 300.0
+"""Of all processes together: then no further mutant is begun. Only very slow code comes to it."""
+_PATIENCE = 5
+"""So many times longer may a mutant take than processor time: a busy machine must not look like a bug."""
 SURVIVORS_SHOWN = 3
 _TIMES_THE_TOOL = 3
 """A mutant that takes so many times longer than the tool hangs."""
@@ -35,9 +37,9 @@ async def try_mutants(
 
     A few are tried at a time, and what these show counts for the next: so that a replay makes the same calls.
     """
-    seconds, end = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest, runner.used + _MUTATING_SECONDS
+    seconds, end = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest, runner.used + _LONGEST_SECONDS
     killers, survivors, tried = dict[str, Test](), list[str](), 0
-    versions = mutants(tool.source, count=_MOST_MUTANTS, guards=bool(agreed))  # only refused calls tell of guards
+    versions = mutants(tool.source, count=_MUTANTS, guards=bool(agreed))  # only refused calls tell of guards
 
     async def shown(version: str, known: Sequence[Test]) -> tuple[bool, Test | None]:
         """True if it is caught; the drawn call that does, if no other test does."""
@@ -49,7 +51,7 @@ async def try_mutants(
     def next_ones() -> list[str]:
         return [*itertools.islice(versions, _MUTANTS_AT_ONCE)]
 
-    while (some := await asyncio.to_thread(next_ones)) and (tried < _FEWEST_MUTANTS or runner.used < end):
+    while (some := await asyncio.to_thread(next_ones)) and runner.used < end:
         known = [*suite, *killers.values()]
         for version, (is_caught, killer) in zip(
             some, await asyncio.gather(*(shown(version, known) for version in some)), strict=True
@@ -68,12 +70,16 @@ async def _catches(
     """The first test that a version of the tool fails."""
     alone = runner.proposal.capabilities.hosts or runner.proposal.capabilities.write
     together = [] if alone else [test for test in tests if not test.files]
-    given = await runner.run_each(version, tool.name, [test.arguments for test in together], seconds)
+    arguments = [test.arguments for test in together]
+    given = await runner.run_each(version, tool.name, arguments, seconds, patience=_PATIENCE)
     for test, outcome in zip(together, given, strict=True):
         if outcome is None or not passes(test, outcome) or (exactly and not same(outcome.value, test.expected)):
             return test
     for test in tests:
-        if test not in together and not passes(test, await runner.run_fresh(version, tool.name, test.call, seconds)):
+        if test in together:
+            continue
+        outcome = await runner.run_fresh(version, tool.name, test.call, seconds, patience=_PATIENCE)
+        if not passes(test, outcome):
             return test
     return None
 

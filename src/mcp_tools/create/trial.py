@@ -101,7 +101,7 @@ async def run_tests(
 
 
 def _exact(test: Test, outcome: Outcome) -> Test:
-    return test if test.raises else replace(test, expected=outcome.value)
+    return test if test.raises else replace(test, expected=test.given(outcome.value))
 
 
 async def examine(

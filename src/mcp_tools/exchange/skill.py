@@ -99,7 +99,7 @@ def _section(one: Parcel) -> str:
         lines += ["", f"It {'; it '.join(uses)}."]
     tests = one.tool.provenance.get("tests")
     for test in tests if isinstance(tests, list) else ():
-        if isinstance(test, dict) and not test.get("raises") and not test.get("files") and "arguments" in test:
+        if isinstance(test, dict) and "arguments" in test and not any(map(test.get, ("raises", "files", "part"))):
             given, wanted = (json.dumps(test.get(key), ensure_ascii=False) for key in ("arguments", "expected"))
             shown = f"{given}{wanted}"
             if len(shown) <= _LONGEST_EXAMPLE and shown.isprintable() and "'" not in given:

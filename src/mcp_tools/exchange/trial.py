@@ -123,8 +123,9 @@ async def _passed(tool: Tool, function: DocumentedFunction, runner: ProposalRunn
         outcome = await runner.run(tool, test.call)
         if not passes(test, outcome):
             came = outcome.problem.message if outcome.problem else repr(outcome.value)
-            shown = call_text(tool.name, test.arguments, longest=40)
-            raise NotTakenError(f"its own example fails: {shown} gives {came:.200}, expected {test.expected!r:.200}")
+            wanted = test.error or repr(test.expected)
+            shown = test.shown(tool.name, longest=40)
+            raise NotTakenError(f"its own example fails: {shown} gives {came:.200}, expected {wanted:.200}")
         passed.append(test.as_json())
     return passed
 

@@ -1,7 +1,7 @@
 """Approvals: which source and definition of a tool somebody approved, and whether it may be served.
 
-The hashes are in one JSON file, which may be shared by several libraries and written by several processes. One that is
-damaged approves nothing: the damage is told, and the file is put aside by the next approval.
+The hashes are in one JSON file, which several libraries and processes may share, or where the caller keeps them for
+several machines. A damaged file approves nothing: the damage is told, and the next approval puts the file aside.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
@@ -28,6 +29,8 @@ class _Content(BaseModel):
     version: Literal[1]
     libraries: dict[str, Any]
     """By the path of each one's folder: what it holds of each tool."""
+    drafts: dict[str, Any] = {}
+    """By the same path: the drafts that alita itself wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,29 +134,95 @@ class Found:
         return Withheld(name, reason, f"alita tools approve {name}")
 
 
-class Approvals:
-    """The approvals of one library, in a file outside of it."""
+class Entries(NamedTuple):
+    """What is kept of the tools of one library, by their names."""
+
+    approvals: dict[str, Any]
+    """The approval of each tool, with the approvals of its older versions."""
+    drafts: dict[str, Any]
+    """The hash of each draft's source, if alita itself wrote the draft."""
+
+
+class ApprovalEntries(Protocol):
+    """Where the approvals of one library are kept, and which of its drafts alita wrote."""
+
+    path: Path
+    """The file, or what messages call it instead."""
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return what changes with the entries; empty if there never were any."""
+        ...
+
+    def read(self) -> Entries:
+        """Return the entries.
+
+        Raises:
+            OSError: They cannot be read.
+            ValueError: They are damaged.
+        """
+        ...
+
+    def changing(self) -> AbstractContextManager[Entries]:
+        """The entries, to be changed by nobody else meanwhile. They are written when the block ends well.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        ...
+
+
+class ApprovalsFile:
+    """The entries of one library in a file that several libraries share."""
 
     def __init__(self, folder: Path, path: Path) -> None:
         self.path = path
         self._file = JsonFile(self.path, _Content, empty={"version": 1, "libraries": {}})
         self._key = str(folder.resolve())
-        self._seen: tuple[object, Found] | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """What changes with the file; empty where there is none."""
+        """See `ApprovalEntries`."""
         try:
             state = self.path.stat()
         except OSError:
             return ()
         return state.st_mtime_ns, state.st_size, state.st_ino
 
+    def read(self) -> Entries:
+        """See `ApprovalEntries`."""
+        return self._entries(self._file.read())
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[Entries]:
+        """See `ApprovalEntries`. A damaged file is put aside."""
+        with self._file.changing() as content:
+            yield self._entries(content)
+
+    def _entries(self, content: _Content) -> Entries:
+        """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
+        for part in (content.libraries, content.drafts):
+            if not isinstance(part.get(self._key), dict):
+                part[self._key] = {}
+        return Entries(content.libraries[self._key], content.drafts[self._key])
+
+
+class Approvals:
+    """The approvals of one library."""
+
+    def __init__(self, entries: ApprovalEntries) -> None:
+        self.path = entries.path
+        self._kept = entries
+        self._seen: tuple[object, Found] | None = None
+
+    def stamp(self) -> tuple[int, ...]:
+        """What changes with the approvals; empty where there are none."""
+        return self._kept.stamp()
+
     def read(self) -> Found:
         """What is approved now."""
         stamp = self.stamp()
         if self._seen is None or self._seen[0] != stamp:
             try:
-                entries = self._entries(self._file.read())
+                entries = self._kept.read().approvals
                 found = Found(
                     _approvals(entries), _approvals({name: _before(entry) for name, entry in entries.items()})
                 )
@@ -167,14 +236,11 @@ class Approvals:
     def put(self, name: str, approval: ApprovedHashes, *, before: ApprovedHashes | None = None) -> None:
         """Keeps an approval in the place of an older one, which holds too while it is `before`.
 
-        A damaged file is put aside.
-
         Raises:
             LibraryError: The file cannot be written.
         """
-
-        def change(entries: dict[str, Any]) -> None:
-            known, hashes = entries.get(name), asdict(approval)
+        with self._changing() as entries:
+            known, hashes = entries.approvals.get(name), asdict(approval)
             earlier = _earlier(known)
             for one in [known, *earlier]:  # the same version, registered or restored
                 if isinstance(one, dict) and one.get("source") == approval.source and one.get("person"):
@@ -185,9 +251,24 @@ class Approvals:
             earlier = [one for one in earlier if one.get("source") != approval.source][:_MOST_EARLIER]
             hashes = {name: value for name, value in hashes.items() if value or name != "person"}
             older = {_BEFORE: asdict(before)} if before else {}
-            entries[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
+            entries.approvals[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
 
-        self._change(change)
+    def put_draft(self, name: str, source: str) -> None:
+        """Remembers that alita itself wrote the draft whose source has this hash.
+
+        Raises:
+            LibraryError: The file cannot be written.
+        """
+        with self._changing() as entries:
+            entries.drafts[name] = source
+
+    def is_own_draft(self, name: str, source: str) -> bool:
+        """Whether alita itself wrote this source, and nobody ever approved a tool of this name."""
+        try:
+            entries = self._kept.read()
+        except (OSError, ValueError):
+            return False
+        return entries.drafts.get(name) == source and name not in entries.approvals
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
         """Whether this very version of a tool is, or was, approved on this machine, and not quarantined."""
@@ -203,17 +284,14 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-
-        def change(entries: dict[str, Any]) -> None:
-            if isinstance(entry := entries.get(name), dict):
+        with self._changing() as entries:
+            if isinstance(entry := entries.approvals.get(name), dict):
                 entry["quarantined"] = entry.get("quarantined") or reason
-
-        self._change(change)
 
     def _all_of(self, name: str) -> list[ApprovedHashes]:
         """The approvals of all versions of a tool, as the file has them now."""
         try:
-            entry = self._entries(self._file.read()).get(name)
+            entry = self._kept.read().approvals.get(name)
         except (OSError, ValueError):
             return []
         return [*_approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])}).values()]
@@ -221,19 +299,14 @@ class Approvals:
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""
         if name in self.read().by_name:
-            self._change(lambda entries: entries.pop(name, None))
+            with self._changing() as entries:
+                entries.approvals.pop(name, None)
 
-    def _entries(self, content: _Content) -> dict[str, Any]:
-        """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
-        if not isinstance(content.libraries.get(self._key), dict):
-            content.libraries[self._key] = {}
-        entries: dict[str, Any] = content.libraries[self._key]
-        return entries
-
-    def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[Entries]:
         remedy = "make space, or make the file and its folder readable and writable"
-        with told(self.path, f"the approvals in {self.path}", remedy), self._file.changing() as content:
-            change(self._entries(content))
+        with told(self.path, f"the approvals in {self.path}", remedy), self._kept.changing() as entries:
+            yield entries
 
 
 _BEFORE = "before"

@@ -7,9 +7,10 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mcp_tools.database import open_database
 
@@ -70,7 +71,40 @@ class Stats:
         return self.questions >= _MANY_QUESTIONS and not self.bugs_lately
 
 
-class Calls:
+class Calls(Protocol):
+    """The counts of one library. Counting never fails a call: where nothing can be written, nothing is counted."""
+
+    def record(
+        self, name: str, ok: bool, kind: str | None = None, count: int = 1, *, question: str = "", call: str = ""
+    ) -> None:
+        """Counts calls: successes, or failures of a kind; in a question, and of arguments, if digests are given."""
+        ...
+
+    def renew(self, name: str) -> None:
+        """Forgets what is counted for a version only: another takes its place, or a person vouches for it."""
+        ...
+
+    def stats(self, name: str) -> Stats:
+        """The counts of one tool; all zero for one that was never called."""
+        ...
+
+    def close(self) -> None:
+        """Closes what is open. It is opened again when needed."""
+        ...
+
+
+def stats_of(kinds: Iterable[tuple[str, int, float]], questions: int, bugs: int) -> Stats:
+    """The counts of a tool from what is kept: each kind with its count and the time of the last such call."""
+    counted = [*kinds]
+    failures = {kind: count for kind, count, _ in counted if kind}
+    successes = sum(count for kind, count, _ in counted if not kind)
+    calls = successes + sum(failures.values())
+    refused = failures.pop(REFUSED, 0)
+    last = max((last for _, _, last in counted), default=None)
+    return Stats(calls, successes, failures, refused, last, questions, bugs)
+
+
+class CallsFile:
     """The counts of one library, in a file that several processes share; it holds each count once it is made.
 
     Counting never fails a call: where nothing can be written, nothing is counted. A damaged file is put aside.
@@ -112,12 +146,8 @@ class Calls:
         if os.path.exists(self._path):  # noqa: PTH110 - false as well where the folder cannot be entered
             rows = self._execute((_STATS, (name, name, name, BUG)))
         *counted, questions, bugs = rows or [("", 0, None)] * 2
-        failures = {kind: count for kind, count, _ in counted if kind}
-        successes = sum(count for kind, count, _ in counted if not kind)
-        last = max((last for _, _, last in counted if last is not None), default=None)
-        calls = successes + sum(failures.values())
-        refused = failures.pop(REFUSED, 0)
-        return Stats(calls, successes, failures, refused, last, questions[1], bugs[1])
+        kinds = [(kind, count, last or 0.0) for kind, count, last in counted]
+        return stats_of(kinds, questions[1], bugs[1])
 
     def close(self) -> None:
         """Closes the file. It is opened again when needed."""

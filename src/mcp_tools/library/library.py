@@ -14,8 +14,15 @@ from typing import Literal, NamedTuple
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
 from mcp_tools.library import tool_files, versions
-from mcp_tools.library.approvals import Approvals, ApprovedHashes, Withheld, errors_of
-from mcp_tools.library.calls import BUG, LATELY, Calls, Stats
+from mcp_tools.library.approvals import (
+    ApprovalEntries,
+    Approvals,
+    ApprovalsFile,
+    ApprovedHashes,
+    Withheld,
+    errors_of,
+)
+from mcp_tools.library.calls import BUG, LATELY, Calls, CallsFile, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
 from mcp_tools.text import did_you_mean
@@ -76,17 +83,21 @@ class Library:
     Args:
         folder: Where the tools are. It is created with the first tool.
         data: The user's folder of data, which several libraries share.
+        approvals: Where approvals are kept; in a file of that folder if left out.
+        calls: Where calls are counted; in a file of that folder if left out.
 
     Raises:
         LibraryError: The folder is a link that leads out of the folder in which it stands.
     """
 
-    def __init__(self, folder: Path, data: Path) -> None:
+    def __init__(
+        self, folder: Path, data: Path, *, approvals: ApprovalEntries | None = None, calls: Calls | None = None
+    ) -> None:
         self.folder = Path(folder)
         files.require_own_place(self.folder)
-        self.approvals = Approvals(self.folder, data / "approvals.json")
+        self.approvals = Approvals(approvals or ApprovalsFile(self.folder, data / "approvals.json"))
         derived = files.derived_folder(self.folder, data)
-        self._calls = Calls(derived / "calls.sqlite")
+        self._calls: Calls = calls or CallsFile(derived / "calls.sqlite")
         self._index = CurrentIndex(self.folder, derived / "index.sqlite", self._read)
         self._cache: dict[str, _Whole] = {}
 
@@ -98,7 +109,8 @@ class Library:
         """Writes a tool, whole or not at all.
 
         The same source registered twice is one tool. Another source under a taken name gets the next free name, its
-        function renamed with it; with `replace` it takes the place of the old tool, which is kept among the versions.
+        function renamed with it, unless a draft that alita wrote has the name; with `replace` it takes the place of the
+        old tool, which is kept among the versions.
         If the tool `instead_of` which it comes is given, that very one must be in its place.
 
         Whoever registers a tool has proved it: that is its approval, unless its definition must not be served at all,
@@ -126,12 +138,15 @@ class Library:
                 if isinstance(standing, Tool) and standing.source_hash != tool.source_hash:
                     tool = _with_provenance(tool, parent_version=standing.source_hash)
             else:
-                tool, standing = self._placed(tool)
+                tool, standing = self._placed(tool, replaces_drafts=not is_draft)
                 if isinstance(standing, Tool) and (self._is_approved(standing) or not _is_same(standing, tool)):
                     return standing
             if not tool.provenance.get("created"):
                 tool = _with_provenance(tool, created=datetime.now(UTC).isoformat(timespec="seconds"))
             self._write(tool, is_draft=is_draft)
+            if is_draft and tool.provenance.get("run"):
+                with contextlib.suppress(LibraryError):  # then it keeps its name from a better version
+                    self.approvals.put_draft(tool.name, tool.source_hash)
         return tool
 
     def _write(self, tool: Tool, *, is_draft: bool = False) -> None:
@@ -184,8 +199,11 @@ class Library:
         if known is None or known.source != tool.source_hash or known.quarantined:
             self._calls.renew(tool.name)
 
-    def _placed(self, tool: Tool) -> tuple[Tool, Tool | Flaw | None]:
-        """The tool under its first free name, and what already stands there: the same tool, or nothing whole."""
+    def _placed(self, tool: Tool, *, replaces_drafts: bool) -> tuple[Tool, Tool | Flaw | None]:
+        """The tool under its first free name, and what already stands there: the same tool, or nothing whole.
+
+        The name of a draft that alita wrote itself is free for a tool that is none; the draft stays among the versions.
+        """
         taken: set[str] = set()
         while True:
             name = free_name(tool.name, taken)
@@ -196,6 +214,13 @@ class Library:
             standing = tool_files.read_tool(self.folder, name)
             if standing is None or (isinstance(standing, Tool) and standing.source_hash == candidate.source_hash):
                 return candidate, standing
+            if (
+                replaces_drafts
+                and isinstance(standing, Tool)
+                and self.approvals.is_own_draft(name, standing.source_hash)
+            ):
+                files.keep_version(self.folder, name)
+                return candidate, None
             if isinstance(standing, Flaw) and standing.kind == "incomplete":
                 with contextlib.suppress(OSError):  # only the JSON file of the very same source may be missing
                     if files.read(tool_files.source_path(self.folder, name)) == candidate.source.encode():

@@ -20,7 +20,7 @@ from mcp_tools.tool import ALIASES, Json, Status, Tool
 
 if TYPE_CHECKING:
     from mcp_tools.create.interfaces import Proposal, Test
-    from mcp_tools.library.library import Offer
+    from mcp_tools.library.library import Library, Offer
 
 CLIENT = "client "
 """Before the name of a client, where a record names the examiner of a tool."""
@@ -40,6 +40,10 @@ class ClientExaminer:
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
         """The examples."""
         return [*self._tests]
+
+    def unread(self, definition: str) -> list[str]:
+        """None: examples have one form."""
+        return []
 
     def reference(self, definition: str) -> str:
         """None: a client gives no slow version."""
@@ -109,7 +113,7 @@ class ForgeStore:
             if reply is False:
                 raise RefusedToolError("the user does not want this tool: do not propose it again")
             is_draft, self.why = reply is None, "the setting `approval` is ask, and nobody could be asked"
-        if replaces is not None and (is_draft or not self._may_replace(replaces)):
+        if replaces is not None and (is_draft or not is_replaceable(self._library, replaces)):
             reason = "is no draft" if is_draft else "was not tested by a client alone"
             self.apart = f"{replaces.name} stays as it is, since it {reason}."
             tool, replaces = self._under_own_name(tool), None
@@ -120,12 +124,6 @@ class ForgeStore:
         )
         self.is_draft = is_draft
         return self.kept
-
-    def _may_replace(self, tool: Tool) -> bool:
-        """True if nobody but a client tested a tool, and no person approved it."""
-        approval = self._library.approvals.read().by_name.get(tool.name)
-        is_of_a_client = str(tool.provenance.get("examiner", "")).startswith(CLIENT)
-        return is_of_a_client and approval is not None and not approval.person
 
     def _under_own_name(self, tool: Tool) -> Tool:
         """A tool that was to replace another one, under the name that its client gave it."""
@@ -141,6 +139,21 @@ class ForgeStore:
             return None
         is_own = standing.name == name and standing.provenance.get("examiner") == self._who
         return standing if is_own and standing.status is not Status.VERIFIED else None
+
+
+def is_replaceable(library: Library, tool: Tool) -> bool:
+    """True if nobody but a client tested a tool, and no person approved it."""
+    approval = library.approvals.read().by_name.get(tool.name)
+    is_of_a_client = str(tool.provenance.get("examiner", "")).startswith(CLIENT)
+    return is_of_a_client and approval is not None and not approval.person
+
+
+def may_be_mended(library: Library, name: str) -> bool:
+    """True if a client may replace the tool of this name."""
+    try:
+        return is_replaceable(library, library.get(name))
+    except (UnknownToolError, LibraryError):
+        return False
 
 
 def client_name(call: ClientCall) -> str:

@@ -28,6 +28,7 @@ from mcp_tools.serving.client_proof import (
     beyond_a_client,
     client_name,
     function_of,
+    may_be_mended,
     tests_of,
 )
 from mcp_tools.serving.file_access import can_ask, elicited
@@ -203,6 +204,7 @@ class Forge:
             model=who,
             capabilities=replace(wanted, tools=tuple(names)),
             needs=await needs_of(names, found),
+            mends=may_be_mended(self._catalogue.library, function_of(code, name)),
         )
 
     async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:

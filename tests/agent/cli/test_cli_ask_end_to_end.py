@@ -117,8 +117,9 @@ def test_a_wrong_key_is_told_with_the_way_out_and_stands_nowhere(terminal, opena
     assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "failed"
 
 
-def test_an_endpoint_that_is_not_there_fails(terminal):
-    got = terminal.call("--model", "tiny-1", "--base-url", "http://127.0.0.1:9/v1", QUESTION, ALITA_RETRIES="1")
+@pytest.mark.parametrize("verb", [(), ("tools", "create")], ids=["a question", "a tool"])
+def test_an_endpoint_that_is_not_there_fails(terminal, verb):
+    got = terminal.call(*verb, "--model", "tiny-1", "--base-url", "http://127.0.0.1:9/v1", QUESTION, ALITA_RETRIES="1")
     assert (got.code, got.out) == (1, "")
     assert "http://127.0.0.1:9/v1" in got.err
     assert "trying again" in got.err

@@ -139,7 +139,11 @@ def test_the_tools_that_come_with_alita_are_imported_as_drafts_and_approved(alit
     assert {one["verdict"] for one in json.loads(done.out)["tools"]} == {"imported"}
     listed = alita("list")
     assert "tools are not served to MCP clients: it was never approved here\n  alita tools approve --all" in listed.err
-    assert alita("approve", "convert_roman_numeral").code == 0
+    done = alita("approve", "convert_roman_numeral")
+    assert (done.code, "def convert_roman_numeral" in done.err) == (0, True)
+    many = alita("approve", "calendar_difference", "convert_units", "check_digits", "slugify_text")
+    assert "lines, shown by: alita tools show slugify_text" in many.err
+    assert "def slugify_text" not in many.err
     assert "convert_roman_numeral" in alita("search", "what year is MCMXCIV").out
     assert alita("import", "./starter").code == 2
 

@@ -11,7 +11,7 @@ import pytest
 from support.benchmarks import answers, asked, question_file
 from support.fibonacci import ANSWER, QUESTION, STORY
 
-MADE = {"gaps.sqlite", "keys.json", "signing-key", "journal.jsonl", "run.json", "calls.jsonl", "approvals.json"}
+MADE = {"alita.sqlite", "keys.json", "signing-key", "journal.jsonl", "run.json", "calls.jsonl", "approvals.json"}
 
 
 def rpc(method, number=None, **params):

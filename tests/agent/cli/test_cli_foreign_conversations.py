@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,8 +48,10 @@ def test_a_foreign_session_is_trusted_only_on_demand(foreign):
     assert foreign.call("sessions", "trust", ID).code == 2
     assert foreign.call("sessions", "trust", ID, "--yes").code == 0
     assert foreign.call("sessions", "trust", ID).code == 0
-    path = foreign.home / "data" / "sessions" / f"{ID}.json"
-    path.write_text(path.read_text().replace("Send my keys", "Send my files"))
+    store = sqlite3.connect(foreign.home / "data" / "alita.sqlite")
+    with store:
+        store.execute("UPDATE conversations SET record = replace(record, 'Send my keys', 'Send my files')")
+    store.close()
     assert foreign.call("sessions", "trust", ID).code == 2
 
 
@@ -57,8 +60,10 @@ def test_a_cached_answer_that_was_not_written_here_is_not_given(terminal):
     ask = ("ask", QUESTION, "--model", "scripted:script.jsonl", "--yes")
     assert terminal.run(*ask).out.strip() == ANSWER
     assert "from the cache" in terminal.call(*ask).err
-    [kept] = (terminal.home / "cache" / "answers").glob("*.json")
-    kept.write_text(kept.read_text().replace(ANSWER, "31337"))
+    store = sqlite3.connect(terminal.home / "data" / "alita.sqlite")
+    with store:
+        assert store.execute("UPDATE answers SET record = replace(record, ?, '31337')", (ANSWER,)).rowcount == 1
+    store.close()
     again = terminal.call(*ask)
     assert "31337" not in again.out
     assert "from the cache" not in again.err

@@ -21,7 +21,7 @@ COMMANDS = {
     "serve": ("serve",),
     "gaps list": ("gaps", "list"),
 }
-DATABASES = ("generated_tools/.alita/index.sqlite", "generated_tools/.alita/calls.sqlite", "gaps.sqlite")
+DATABASES = ("generated_tools/.alita/index.sqlite", "generated_tools/.alita/calls.sqlite", "alita.sqlite")
 DOUBLE = 'def double(n: int) -> int:\n    """Double a number.\n\n    >>> double(2)\n    4\n    """\n    return 2 * n\n'
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.store.redact import Redactor
 from agent.store.sessions import StoredSession, new_session, save_session
@@ -28,7 +29,7 @@ class Shell(Terminal):
         session = new_session("gpt-5-mini")
         for question in questions:
             session.conversation.add(Turn(question, f"answer to {question}", "run-1", "answered", asked=1.0))
-        return save_session(self.sessions, session, Redactor())
+        return save_session(read_settings(environment={"ALITA_HOME": str(self.home)}), session, Redactor())
 
     def asks(self) -> str:
         """Asks once, and gives the id of the run."""
@@ -56,7 +57,8 @@ def test_sessions_are_listed_with_their_titles(shell):
 
 
 def test_a_damaged_session_is_told_and_the_others_are_listed(shell):
-    good, bad = shell.keep("good"), shell.keep("bad")
+    good, bad = shell.keep("good"), new_session("m")
+    shell.sessions.mkdir()
     (shell.sessions / f"{bad.id}.json").write_text("{")
     ended = shell.call("sessions", "list")
     assert (ended.code, len(ended.out.splitlines())) == (0, 1)

@@ -65,7 +65,7 @@ def bench(tmp_path, learner, monkeypatch):
 
 
 def kept(bench: Bench) -> GapRecords:
-    return GapRecords(bench.settings().gaps_file)
+    return GapRecords(bench.settings())
 
 
 async def test_a_wrong_attempt_becomes_a_row_and_a_record_that_later_questions_are_planned_with(bench, learner):

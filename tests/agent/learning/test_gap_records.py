@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
 from agent.errors import StorageError
-from agent.learning.gap_records import GapRecord, GapRecords
+from agent.learning.gap_records import GapRecord, GapRecords, known_records, question_hash
 from support.command import Terminal
 
 SUBTOTALS = GapRecord(
@@ -29,8 +33,10 @@ NAMES = GapRecord(
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> GapRecords:
-    return GapRecords(tmp_path / "gaps.sqlite")
+def records(settings: Settings) -> Iterator[GapRecords]:
+    found = GapRecords(settings)
+    yield found
+    found.close()
 
 
 LOOKUP = replace(SUBTOTALS, kind="lookup")
@@ -64,32 +70,66 @@ def test_a_rejected_record_is_neither_shown_nor_written_again(records):
     assert len(records.find("What is the total?", "table", reviewed=True)) == 1
 
 
-def test_several_writers_lose_nothing(tmp_path, monkeypatch):
+def test_several_writers_lose_nothing(settings, monkeypatch):
     # writers do not queue: on a busy disk one of them may be passed over for long
-    monkeypatch.setattr("agent.learning.gap_records._BUSY_SECONDS", 120.0)
+    monkeypatch.setattr("agent.store.databases._BUSY_SECONDS", 120.0)
 
     def write(number: int) -> None:
-        own = GapRecords(tmp_path / "gaps.sqlite")
+        own = GapRecords(settings)
         for n in range(10):
             own.add(GapRecord("lookup", f"s{number} {n}", f"pattern{number}x{n} word{number}{n}", "advice"), str(n))
         own.close()
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
-    assert len(GapRecords(tmp_path / "gaps.sqlite").all()) == 40
+    assert len(GapRecords(settings).all()) == 40
 
 
-@pytest.mark.parametrize("content", [b"no database at all, but long enough to be read as one" * 20, b"later"])
-def test_a_file_that_cannot_be_used_is_told(tmp_path, content):
-    path = tmp_path / "gaps.sqlite"
-    if content == b"later":
-        with sqlite3.connect(path) as database:
-            database.execute("PRAGMA user_version = 99")
-    else:
-        path.write_bytes(content)
+def earlier_file(path: Path) -> None:
+    """A file of the version before, with a record, where it came from, and how questions went."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = replace(SUBTOTALS, id="abc123", seen=4, created=5.0, updated=6.0, status="approved")
+    values = (record.id, *(getattr(record, n) for n in ("kind", "situation", "pattern", "advice", "status", "seen")))
+    with closing(sqlite3.connect(path)) as file, file:
+        file.executescript(
+            "CREATE TABLE records (id TEXT PRIMARY KEY, kind TEXT, situation TEXT, pattern TEXT, advice TEXT,"
+            " status TEXT, seen INTEGER, created REAL, updated REAL);"
+            "CREATE TABLE origins (record TEXT, question TEXT); CREATE TABLE shown (record TEXT, run TEXT);"
+            "CREATE TABLE scored (run TEXT PRIMARY KEY, kind TEXT, correct INTEGER); PRAGMA user_version = 1;"
+        )
+        file.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, 5.0, 6.0))
+        file.execute("INSERT INTO origins VALUES ('abc123', ?)", (question_hash("a question"),))
+        file.execute("INSERT INTO shown VALUES ('abc123', 'run')")
+        file.execute("INSERT INTO scored VALUES ('run', 'table', 1)")
+
+
+@pytest.mark.parametrize("is_own_file", [False, True], ids=["beside the store", "in a file that the user named"])
+def test_what_the_version_before_left_is_taken(settings, is_own_file):
+    path = settings.data_dir / ("mine.sqlite" if is_own_file else "gaps.sqlite")
+    if is_own_file:
+        settings = settings.model_copy(update={"gaps_file": path})
+    for _ in range(2):  # as if a kill came before the file was gone
+        if not is_own_file or not path.exists():
+            earlier_file(path)
+        with closing(known_records(settings)) as records:
+            [record] = records.all()
+            assert (record.id, record.seen, record.created, record.status) == ("abc123", 4, 5.0, "approved")
+            assert records.origins("abc123") == [question_hash("a question")]
+            assert records.help_of(["abc123"])["abc123"].right == 1
+            assert records.find("What is the total of the subtotals?", "table") == [record]
+        assert [path.name for path in settings.data_dir.glob("*gaps*")] == []
+        assert [*settings.data_dir.glob("*.before")] == []
+
+
+@pytest.mark.parametrize("name", ["gaps.sqlite", "alita.sqlite"])
+def test_a_file_that_cannot_be_used_is_told(home, name):
+    settings = read_settings({})
+    path = settings.data_dir / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all, but long enough to be read as one" * 20)
     before = path.read_bytes()
     with pytest.raises(StorageError, match="cannot be used"):
-        GapRecords(path).all()
+        GapRecords(settings).all()
     assert path.read_bytes() == before
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.learning.gap_records import GapRecord, GapRecords
 from support.openai_server import OpenAIServer, Step
@@ -55,12 +56,12 @@ def talk(desk: Any, openai_server: OpenAIServer) -> Talk:
     return Talk(desk, openai_server)
 
 
-def gaps_file(desk: Any) -> Path:
-    return read_settings({}, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder).gaps_file
+def settings_of(desk: Any) -> Settings:
+    return read_settings({}, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
 
 
 def kept(desk: Any, record: GapRecord = RECORD, question: str = "another one") -> GapRecord:
-    records = GapRecords(gaps_file(desk))
+    records = GapRecords(settings_of(desk))
     added = records.add(record, question)
     records.close()
     return added
@@ -107,7 +108,8 @@ async def test_a_replay_plans_the_same_from_the_journal(talk):
     kept(talk.desk)
     talk.plays(DONE)
     answer = await talk.desk.ask(QUESTION)
-    gaps_file(talk.desk).unlink()
+    with closing(GapRecords(settings_of(talk.desk))) as records:
+        records.delete(records.all()[0].id)
     calls = len(talk.server.requests)
     again = await talk.desk.replay(answer.run_id)
     assert (again.text, len(talk.server.requests)) == ("38", calls)

@@ -58,6 +58,10 @@ json_values = st.recursive(
 def test_a_number_may_be_written_down_rounded_to_two_decimals_whose_zeros_do_not_survive() -> None:
     assert agree(100.0000038, 100.0)
     assert agree(540.1989, 540.2)
+    assert agree(1.909127332e-07, 1.90913e-07)
+    assert not agree(1.909127332e-07, 1.90914e-07)
+    assert not agree(1.909127332e-07, 1.9e-07)
+    assert agree(1.8450817e22, 1.84508e22)
     assert not agree(540.206, 540.2)
     assert not agree(0.004, 0.0)
     assert not agree(100.0000038, 100)

@@ -284,7 +284,8 @@ async def test_an_example_is_run_as_it_stands(sandbox: Sandbox, store: LibrarySt
     code = PERCENTILE.replace("        20.0\n", "        20.1\n")
     answers = Answers("")
     creation, _ = await proved(code, answers, sandbox, store)
-    assert "must give '20.1'; it gives 20.0" in creation.reason
+    assert "must give 20.1 (" in creation.reason
+    assert "it gives 20.0" in creation.reason
     assert not answers.asked
 
 
@@ -333,7 +334,8 @@ async def test_without_an_examiner_a_tool_with_examples_of_its_own_is_a_draft(
         async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
             raise AlitaError("it said nothing")
 
-    lone, _ = await proved(PERCENTILE, Silent(""), sandbox, store)
+    bare = PERCENTILE[: PERCENTILE.index("\n    Example:")] + PERCENTILE[PERCENTILE.index('    """\n    if') :]
+    lone, _ = await proved(bare, Silent(""), sandbox, store)
     assert lone.choice == "unexamined"
     calls = {"[7.0], 1": "7.0", "[15.0, 20.0, 35.0, 40.0, 50.0], 30": "20.0", "[2.0, 1.0], 100": "2.0"}
     examples = "".join(

@@ -87,7 +87,10 @@ def test_examples_are_read_as_far_as_they_are_literal() -> None:
     0
     """
     found = written(FUNCTION.replace("feet to metres.\n", f"feet to metres.\n{shown}\n"))
-    assert [(test.arguments, test.expected) for test in found.examples] == [
-        ({"length_feet": 10.0}, 3.05),
-        ({"length_feet": 1, "digits": 1}, 0.3),
+    assert [(test.arguments, test.expected, test.part, test.error) for test in found.examples] == [
+        ({"length_feet": 10.0}, 3.05, "", ""),
+        ({"length_feet": 1, "digits": 1}, 0.3, "", ""),
+        ({"length_feet": -1}, None, "", "ValueError"),
+        ({"length_feet": 1.0}, 0, "round(result)", ""),
     ]
+    assert found.unused == ("convert_length(x)",)

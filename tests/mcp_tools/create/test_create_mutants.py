@@ -67,3 +67,57 @@ def test_places_that_show_in_no_result_are_left_alone() -> None:
     assert [*mutants(message, count=50)] == ["def f(x):\n    pass\n    return x"]
     assert not [*mutants(message, count=50, guards=False)]
     assert [*mutants("def f(x): return x < 1e-9", count=50)] == ["def f(x):\n    return x < 1.000000001"]
+
+
+UNSEEN = {
+    "adding nothing": ("def f(x): return x + 0.0", "x - 0.0"),
+    "a message in a name": (
+        'def f(x):\n    text = f"{x + 1} lines"\n    if x:\n        raise ValueError(text)\n    return x',
+        "x - 1",
+    ),
+    "the number of a line in a message": (
+        "def f(x):\n    for n, y in enumerate(x, 1):\n        if y < 5:\n            raise ValueError(n)\n    return x",
+        "enumerate(x, 2)",
+    ),
+    "a large limit": ("def f(x):\n    return x > 1000000", "1000001"),
+    "at a large limit": ("def f(x):\n    return x > 10 ** 6", "x >= 10 ** 6"),
+    "a named limit": ("MOST = 2_000_000\ndef f(x):\n    return x > MOST", "2000001"),
+    "at a named limit": ("MOST = 10 ** 9\ndef f(x):\n    return x > MOST", "x >= MOST"),
+    "a long text": ("MOST = 100_000\ndef f(x):\n    return len(x) > MOST", "100001"),
+    "rounds": ("def f(x):\n    for _ in range(200):\n        x = x / 2 + 1\n    return x", "range(201)"),
+    "named rounds": (
+        "ROUNDS = 100\ndef f(x):\n    for step in range(ROUNDS):\n        if x < 1:\n            break\n    return x",
+        "ROUNDS = 101",
+    ),
+    "precision": ("def f(x):\n    getcontext().prec = 100\n    return x * 2", "101"),
+    "precision in a call": ("def f(x):\n    with localcontext(prec=50):\n        return x * 2", "51"),
+    "a buffer": ("CHUNK = 1 << 20\ndef f(x):\n    return open(x).read(CHUNK)", "2 << 20"),
+    "the largest field": ("def f(x):\n    csv.field_size_limit(10 ** 9)\n    return x * 2", "11 ** 9"),
+    "a cache": ("@lru_cache(maxsize=128)\ndef f(x):\n    return x * 2", "129"),
+}
+
+
+@pytest.mark.parametrize(("code", "change"), UNSEEN.values(), ids=UNSEEN.keys())
+def test_changes_that_no_result_can_show_are_not_made(code: str, change: str) -> None:
+    assert not [version for version in mutants(code, count=50) if change in version]
+
+
+SEEN = {
+    "a small limit": ("def f(x):\n    return x > 1000", "1001"),
+    "a large factor": ("def f(x):\n    return x * 1000000", "1000001"),
+    "a named factor": ("METRES = 6371000\ndef f(x):\n    return x * METRES", "6371001"),
+    "both": ("MOST = 2_000_000\ndef f(x):\n    return x > MOST or x * MOST", "2000001"),
+    "few rounds": ("def f(x):\n    for _ in range(3):\n        x = x * 2\n    return x", "range(4)"),
+    "counted rounds": ("def f(x):\n    for n in range(200):\n        x += n\n    return x", "range(201)"),
+    "the number of a line": (
+        "def f(x):\n    for n, y in enumerate(x, 1):\n        x = n\n    return x",
+        "enumerate(x, 2)",
+    ),
+    "few digits": ("def f(x):\n    getcontext().prec = 6\n    return x * 2", "7"),
+    "a few characters": ("def f(x):\n    return open(x).read(4)", "read(5)"),
+}
+
+
+@pytest.mark.parametrize(("code", "change"), SEEN.values(), ids=SEEN.keys())
+def test_changes_like_these_that_show_are_made(code: str, change: str) -> None:
+    assert [version for version in mutants(code, count=50) if change in version]

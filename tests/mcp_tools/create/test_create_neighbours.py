@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,6 +166,56 @@ async def test_a_version_that_fails_an_old_test_is_a_tool_of_its_own_with_the_re
     assert (new.choice, new.tool and new.tool.name) == ("create", "decode_abr_2"), new.reason
     assert new.remark.startswith("decode_abr stays as it is: one of its tests fails")
     assert library.get("decode_abr").source == old.source
+
+
+@pytest.mark.parametrize(
+    "code", [DECODE.replace("Decode ABR", "Read ABR"), DECODE.replace("[int(part)", "[+int(part)")]
+)
+async def test_a_version_under_the_same_name_replaces_the_tool_although_no_result_differs(
+    case: Case, code: str
+) -> None:
+    old = await decoder(case)
+    again = await case.prove(DECODE, {"text": "10/11/12"}, exam(*TEXTS))
+    assert (again.choice, again.tool and again.tool.source) == ("reuse", old.source)
+    case.asked.replies.clear()
+    unasked = await case.prove(code, {"text": "10/11/12"}, mends=False)
+    assert (unasked.choice, unasked.tool and unasked.tool.source) == ("reuse", old.source)
+    new = await case.prove(code, {"text": "10/11/12"}, exam(*TEXTS))
+    assert (new.choice, new.tool and new.tool.name) == ("create", "decode_abr"), new.reason
+    now = case.store.library.get("decode_abr")
+    assert (now.source, now.provenance["parent_version"]) == (code, old.source_hash)
+
+
+async def test_a_mend_within_the_tolerance_of_tests_replaces_the_tool(case: Case) -> None:
+    old = await triangle(case)
+    mended = AREA.replace("return math.sqrt(", "return round(math.sqrt(").replace("(s - c))", "(s - c)), 10)")
+    asked = {"a": 7.0, "b": 8.0, "c": 9.0}
+    new = await case.prove(mended, asked, sides("a", "b", "c"))
+    assert (new.choice, new.tool and new.tool.name) == ("create", "triangle_area"), new.reason
+    assert case.store.library.get("triangle_area").source == mended != old.source
+
+
+async def test_a_proved_tool_takes_the_name_of_a_draft_that_alita_wrote(case: Case) -> None:
+    old = await decoder(case)
+    library = case.store.library
+    library.delete("decode_abr")
+    drafted = library.register(replace(old, source=DECODE.replace("1/22/3", "1/22/4")), is_draft=True)
+    assert library.get("decode_abr").status == "draft"
+    new = await decoder(case)
+    assert new.name == "decode_abr"
+    assert [tool.name for tool in library.list()] == ["decode_abr"]
+    assert drafted.source_hash in [one.source_hash for one in library.versions("decode_abr")]
+
+
+async def test_a_draft_of_the_user_keeps_its_name(case: Case) -> None:
+    """Whatever its file claims: only what this machine remembers counts."""
+    old = await decoder(case)
+    library = case.store.library
+    library.delete("decode_abr")
+    drafted = library.register(replace(old, source=DECODE.replace("1/22/3", "1/22/4")), is_draft=True)
+    library.approvals.path.unlink()
+    new = await decoder(case)
+    assert (new.name, library.get("decode_abr").source) == ("decode_abr_2", drafted.source)
 
 
 async def test_a_tool_that_was_changed_while_a_new_version_was_proved_is_not_replaced(case: Case) -> None:

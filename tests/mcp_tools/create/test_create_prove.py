@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from creating import Case, LibraryStore, exam
 
 from mcp_tools.approve import run_tests
+from mcp_tools.create.sample_files import usable, with_files
 from mcp_tools.hosts import Carry
 from mcp_tools.library.library import Library
-from mcp_tools.packages import file_packages
+from mcp_tools.packages import file_packages, imported
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status
@@ -466,6 +468,76 @@ async def test_a_workbook_is_brought_as_rows(case: Case, tmp_path: Path) -> None
         code, {"path": str(book), "column": "amount"}, exam(*sales_tests("b.xlsx", text)), **more
     )
     assert (creation.choice, creation.value) == ("create", 3.0), creation.reason
+
+
+SIZES = '''import zipfile
+
+
+def unpacked_size(path: str, suffix: str = "") -> int:
+    """Add up the sizes of the files in a ZIP archive as they are unpacked.
+
+    Args:
+        path: Path of the archive.
+        suffix: The end of the names that count, such as .txt; empty for all names.
+
+    Returns:
+        The sum of the sizes in bytes.
+
+    Raises:
+        ValueError: The file is no ZIP archive.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(one.file_size for one in archive.infolist() if one.filename.endswith(suffix))
+    except zipfile.BadZipFile as error:
+        raise ValueError("no ZIP archive") from error
+'''
+
+
+async def test_an_archive_is_brought_as_the_texts_of_its_members(case: Case, tmp_path: Path) -> None:
+    photos = tmp_path / "photos.zip"
+    with zipfile.ZipFile(photos, "w") as archive:
+        archive.writestr("a.txt", "12345")
+    forms: list[dict[str, Any]] = [
+        {"arguments": {"path": "b.zip"}, "expected": 5, "files": {"a.txt": "abc", "b/c.md": "de"}},
+        {"arguments": {"path": "b.zip", "suffix": ".md"}, "expected": 2, "files": {"a.txt": "abc", "b/c.md": "de"}},
+        {"arguments": {"path": "b.zip"}, "expected": 0, "files": {}},
+        {"arguments": {"path": "b.zip"}, "expected": 4, "files": {"a": "äö"}},
+    ]
+    for form in forms:
+        form["files"] = [{"name": "b.zip", "text": json.dumps(form["files"])}]
+    forms.append(
+        {"arguments": {"path": "c.txt"}, "raises": True, "files": [{"name": "c.txt", "text": "this is no archive"}]}
+    )
+    more: dict[str, Any] = {"files": (photos,), "capabilities": Capabilities(read=True, packages=file_packages())}
+    creation = await case.prove(SIZES, {"path": str(photos)}, exam(*forms), **more)
+    assert (creation.choice, creation.value) == ("create", 5), creation.reason
+    assert creation.tool is not None
+    assert len((await run_tests(creation.tool, case.sandbox)).passed) == 5
+
+
+async def test_a_text_file_of_a_test_needs_no_package() -> None:
+    """Nor does a workbook: it is made outside, and is the same each time."""
+    packages = ("openpyxl", "pandas", "python-calamine")
+    for files in ({"a.csv": "x"}, {"b.xlsx": '{"S": [["x"], [1]]}'}):
+        assert usable(files)
+        assert imported(with_files("def f(x): return x", files), packages) == ()
+    assert with_files("", {"b.xlsx": '{"S": [["x"], [2]]}'}) == with_files("", {"b.xlsx": '{"S": [["x"], [2]]}'})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.zip": '{"a.txt": 1}'},
+        {"a.zip": "[1]"},
+        {"a.xlsx": '{"a/b": [[1]]}'},
+        {"a.xlsx": '{"a": [[{"b": 1}]]}'},
+        {"a.txt": "x" * 200_000},
+    ],
+    ids=["a number in a zip", "no members", "a title", "a cell", "too long"],
+)
+async def test_odd_files_of_tests_are_not_used(files: dict[str, str]) -> None:
+    assert not usable(files)
 
 
 async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tmp_path: Path) -> None:

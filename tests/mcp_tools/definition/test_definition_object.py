@@ -35,6 +35,10 @@ def test_hints_say_what_is_enforced_and_not_what_the_file_claims() -> None:
         "idempotentHint": True,
         "openWorldHint": False,
     }
+    writing = dataclasses.replace(TOOL, provenance={"capabilities": {"write": True}})
+    hints = definition_of(writing)["annotations"]
+    assert hints == {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+    assert definition_hash(writing) == definition_hash(TOOL)  # earlier approvals stay: capabilities have their own
     online = dataclasses.replace(TOOL, provenance={"capabilities": {"hosts": ["example.org"]}})
     hints = definition_of(online)["annotations"]
     assert hints == {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}

@@ -67,6 +67,30 @@ def test_a_registered_tool_is_served(library: Library, approvals: Path) -> None:
     assert approvals.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        pytest.param(lambda content: None, "nth_fibonacci", id="as it was written"),
+        pytest.param(lambda content: content.pop("drafts"), "nth_fibonacci_2", id="a file of an earlier version"),
+        pytest.param(lambda content: content.update(drafts={"/elsewhere": 1}), "nth_fibonacci_2", id="of others"),
+        pytest.param(
+            lambda content: content["drafts"].update(dict.fromkeys(content["drafts"], 7)), "nth_fibonacci_2", id="odd"
+        ),
+    ],
+)
+def test_only_a_draft_that_alita_wrote_here_gives_its_name_to_a_proved_tool(
+    library: Library, approvals: Path, change: Callable[[dict[str, Any]], object], name: str
+) -> None:
+    """What is odd among the drafts takes no approval away."""
+    other = library.register(make_tool("other"))
+    library.register(make_tool(run="a run"), is_draft=True)
+    content = json.loads(approvals.read_text())
+    change(content)
+    approvals.write_text(json.dumps(content))
+    assert library.register(make_tool(body="return n + 1")).name == name
+    assert names(library) == [name, other.name]
+
+
 def test_a_tool_that_was_copied_into_the_folder_is_withheld_until_it_is_approved(library: Library) -> None:
     place(library, make_tool())
     assert names(library) == []

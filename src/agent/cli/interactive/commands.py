@@ -30,9 +30,9 @@ from agent.models.roles import with_named_model
 from agent.question import NOT_KEPT, FolderGrant
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
+from agent.store.session_text import export_session
 from agent.store.sessions import (
     StoredSession,
-    export_session,
     find_session,
     list_sessions,
     load_session,
@@ -266,13 +266,13 @@ async def sessions(terminal: Terminal, argument: str) -> None:
 
 async def resume(terminal: Terminal, argument: str) -> None:
     """Continue an earlier session."""
-    folder = terminal.settings.sessions_dir
-    others = [s.id for s in list_sessions(folder, limit=2, own=True) if s.id != terminal.session.id]
+    settings = terminal.settings
+    others = [s.id for s in list_sessions(settings, limit=2, own=True) if s.id != terminal.session.id]
     if not argument and not others:
         raise UsageError(
             "There is no other session yet.", remedy="Ask a question here, or start another session with /new."
         )
-    found = require_own(load_session(folder, find_session(folder, argument) if argument else others[0]))
+    found = require_own(load_session(settings, find_session(settings, argument) if argument else others[0]))
     terminal.start(with_late_answer(found, terminal.settings.runs_dir))
     show_turns(terminal.session, terminal.screen)
 

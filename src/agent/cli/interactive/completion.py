@@ -140,7 +140,7 @@ def suggestions_of(settings: Settings) -> Suggestions:
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions
-    from mcp_tools.library.library import Library
+    from agent.store.tool_records import open_library
 
     named = {name for role in ROLES for name in settings.models_for(role)}
     models = sorted({EMBEDDED, settings.model, *settings.models, *named})
@@ -151,10 +151,9 @@ def suggestions_of(settings: Settings) -> Suggestions:
         "runs": lambda: [
             Suggestion(run.run_id, one_line(run.question, 80)) for run in list_runs(settings.runs_dir, limit=NEWEST)
         ],
-        "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings.sessions_dir, limit=NEWEST)],
+        "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings, limit=NEWEST)],
         "tools": lambda: [
-            Suggestion(tool.name, one_line(tool.description, 80))
-            for tool in Library(settings.tools_dir, settings.data_dir).list()
+            Suggestion(tool.name, one_line(tool.description, 80)) for tool in open_library(settings).list()
         ],
     }
     commands = [Suggestion(f"/{command.name}", command.summary) for command in COMMANDS]

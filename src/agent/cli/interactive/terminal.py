@@ -103,6 +103,8 @@ class Terminal:
         self._alita: Alita | None = None
         self._turn: RunDisplay | None = None
         self._saved = session is not None
+        self._is_lost = False
+        """The user knows that the session cannot be saved."""
         self.reader = reader(self)
 
     @property
@@ -201,18 +203,19 @@ class Terminal:
         self.folder = None
 
     def _discard_unsaved(self) -> None:
-        if not self.session.revision:
+        if not self.session.revision and not self.session.turns:
             self.pastes.discard()
 
     def save(self) -> None:
         """Saves the session; where that fails, it goes on all the same."""
         try:
-            saved = save_session(self.settings.sessions_dir, self.session, self.redactor)
+            saved = save_session(self.settings, self.session, self.redactor)
         except AlitaError as error:
-            self.screen.error(error)
-            self._saved = False
+            if not self._is_lost:
+                self.screen.error(error)
+            self._saved, self._is_lost = False, True
             return
-        self._saved = True
+        self._saved, self._is_lost = True, False
         if saved.id != self.session.id and self.session.revision:
             self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
         self.session = saved
@@ -222,7 +225,7 @@ class Terminal:
         conversation = self.session.conversation
         begun = replace(conversation, turns=[*conversation.turns, turn])
         with contextlib.suppress(AlitaError):  # the save at the end of the turn reports it
-            saved = save_session(self.settings.sessions_dir, replace(self.session, conversation=begun), self.redactor)
+            saved = save_session(self.settings, replace(self.session, conversation=begun), self.redactor)
             if saved.id != self.session.id and self.session.revision:
                 self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
             self.session = replace(saved, conversation=conversation)
@@ -374,7 +377,7 @@ def open_terminal(
     settings = with_named_model(read_settings(flags))
     session = latest_session(settings) if latest else None
     if resume:
-        session = require_own(load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id)))
+        session = require_own(load_session(settings, find_session(settings, session_id)))
     session = session and with_late_answer(session, settings.runs_dir)
     screen = Screen(
         stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None, scrolls=True

@@ -22,7 +22,7 @@ from agent.cli.output import choose_color, error_text, print_json, print_note, p
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay
 from agent.cli.verbs.completion import run_ids
-from agent.errors import AlitaError, UsageError
+from agent.errors import AlitaError, StorageError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, FolderGrant, files_named, usable
 from agent.user_files import require_readable, write_file
@@ -134,9 +134,15 @@ async def _continued(alita: Alita, text: str, asked: dict[str, Any]) -> Answer:
     from agent.conversation import Turn
     from agent.store.sessions import go_on
 
-    with go_on(alita.settings) as conversation:
-        found = await alita.ask(text, conversation=conversation, **asked)
-        conversation.add(Turn.of(text, found))
+    found = None
+    try:
+        with go_on(alita.settings) as conversation:
+            found = await alita.ask(text, conversation=conversation, **asked)
+            conversation.add(Turn.of(text, found))
+    except StorageError as problem:
+        if found is None:
+            raise
+        print_note(error_text(problem))
     return found
 
 

@@ -28,12 +28,12 @@ from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED
 from agent.models.roles import endpoint_of, with_named_model
 from agent.models.scripted import Script
 from agent.resources import isolation_lowered, open_for
+from agent.store.tool_records import open_library
 from agent.web.chromium import SANDBOXES, find_chromium
 from agent.web.engines.search_engines import engine_states, names_of
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 from mcp_tools.errors import LibraryError, PolicyError
-from mcp_tools.library.library import Library
 from mcp_tools.network import network_problems
 from mcp_tools.sandbox.backends import remedies
 from mcp_tools.text import one_line
@@ -239,7 +239,7 @@ def _library(settings: Settings) -> Iterator[Finding]:
     if not settings.tools_dir.is_dir():
         return
     try:
-        withheld = Library(settings.tools_dir, settings.data_dir).withheld()
+        withheld = open_library(settings).withheld()
     except LibraryError as error:
         yield Finding("library", False, error.message, error.remedy)
         return

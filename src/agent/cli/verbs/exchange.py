@@ -14,9 +14,9 @@ from agent.cli.options import opt
 from agent.cli.output import Result, print_note
 from agent.cli.verbs.completion import tool_names
 from agent.resources import environments_of, open_for
+from agent.store.tool_records import open_library
 from mcp_tools.errors import AlitaError, LibraryError, UsageError
 from mcp_tools.exchange import STARTER, STARTER_FOLDER
-from mcp_tools.library.library import Library
 from mcp_tools.packages import is_provided
 from mcp_tools.text import count_of
 from mcp_tools.tool import Status
@@ -117,7 +117,7 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
     from mcp_tools.exchange.parcel import packed
 
     settings = options.settings()
-    library = Library(settings.tools_dir, settings.data_dir)
+    library = open_library(settings)
     wanted = form or form_for(to)
     is_runnable, flawed = FORMS[wanted].is_runnable, {flaw.name: flaw.message for flaw in library.flaws()}
     if names:
@@ -181,7 +181,7 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
                 opened.append(await stack.enter_async_context(aclosing(await open_for(settings))))
             return opened[0]
 
-        library = Library(settings.tools_dir, settings.data_dir)
+        library = open_library(settings)
         intake = Intake(
             library,
             origin,
@@ -215,7 +215,7 @@ def _not_allowed(environments: Environments, packages: Sequence[str]) -> list[st
 
 
 def _drafts(settings: Settings, names: Sequence[str]) -> list[str]:
-    library = Library(settings.tools_dir, settings.data_dir)
+    library = open_library(settings)
     return [name for name in names if library.get(name).status is not Status.VERIFIED]
 
 

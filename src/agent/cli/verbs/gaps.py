@@ -32,7 +32,7 @@ _FIELDS = "id kind situation pattern advice status seen created updated"
 
 
 def _records() -> GapRecords:
-    return GapRecords(options.settings().gaps_file)
+    return GapRecords(options.settings())
 
 
 @app.command("list")

@@ -11,7 +11,7 @@ from agent.cli.output import Result, listing
 from agent.cli.verbs.completion import tool_names
 from agent.cli.verbs.review import consent_of, uses_of
 from agent.consent.policy import Policy
-from mcp_tools.library.library import Library
+from agent.store.tool_records import open_library
 from mcp_tools.tool import Status
 
 app = options.App("Rules for what tools and programs may use, in policy.toml next to your settings.")
@@ -35,7 +35,7 @@ def policy(
         ]
         form = {"path": str(found.path), "rules": [rule.model_dump(exclude_defaults=True) for rule in found.rules]}
         return Result(form, rows, note=f"{found.path} {'is valid' if rows else 'has no rules'}.")
-    library = Library(settings.tools_dir, settings.data_dir)
+    library = open_library(settings)
     kept = library.get(tool)
     is_new = kept.status is not Status.VERIFIED
     uses = exits.run(uses_of(library, kept, consent_of(settings), is_new=is_new))

@@ -21,13 +21,14 @@ from agent.cli.verbs.completion import tool_names
 from agent.consent.capabilities import CallConsent, needs_in
 from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
 from agent.resources import open_for
+from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
 from mcp_tools.approve import Review, as_written, edited, needed_by
 from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
 from mcp_tools.library.dependencies import Needs, module_names
 from mcp_tools.library.library import Library
 from mcp_tools.small_files import RECORD, read_small
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import WRAPS, Tool
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ TestsMayRead = Annotated[
 ]
 Accept = Annotated[bool, opt("--accept", "Approve the tool, if its tests pass, without being asked.")]
 Form = dict[str, Any]
+_MOST_SHOWN = 3
+"""Of more new tools that are approved at once, the code is not shown."""
 
 
 def add_to(app: options.App) -> None:
@@ -74,7 +77,7 @@ def approve(
         async with _desk(library, grant_read or ()) as desk:
             for name in _needed_first(library, list(dict.fromkeys(wanted))):
                 try:
-                    desk.accept(await desk.look(name))
+                    desk.accept(await desk.look(name, is_one_of_many=len(wanted) > _MOST_SHOWN))
                     approved.append(name)
                 except (UserError, NotPermittedError) as error:
                     refused.append(_refusal(name, error))
@@ -218,14 +221,17 @@ class _Desk:
             self._opened.append(await self._stack.enter_async_context(aclosing(await open_for(self._settings))))
         return self._opened[0]
 
-    async def look(self, name: str, source: str | None = None) -> Review:
-        """Shows what a tool may use, what changed, and how its tests go; with a source in the place of its own."""
+    async def look(self, name: str, source: str | None = None, *, is_one_of_many: bool = False) -> Review:
+        """Shows what a tool may use, what changed, and how its tests go; with a source in the place of its own.
+
+        Of one of many that were never approved, the code is not shown.
+        """
         for use, decider in await self._uses(
             as_written(self.library, name) if source is None else edited(self.library, name, source)
         ):
             print_note(f"{name} may {use} ({decider})")
         seen = await approving.review(self.library, name, self._sandbox, self._read, self._carried, source=source)
-        _show(seen)
+        _show(seen, with_code=not is_one_of_many)
         return seen
 
     async def more(self, seen: Review, *, mutants: bool) -> Form:
@@ -320,7 +326,7 @@ def _refusal(name: str, error: UserError | NotPermittedError) -> Form:
 
 def _library() -> Library:
     settings = options.settings()
-    return Library(settings.tools_dir, settings.data_dir)
+    return open_library(settings)
 
 
 def consent_of(settings: Settings) -> CallConsent:
@@ -366,7 +372,7 @@ async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new:
     return [*found, *((f"call {name}", "imported") for name in may.tools)]
 
 
-def _show(seen: Review) -> None:
+def _show(seen: Review, *, with_code: bool) -> None:
     name, before = seen.tool.name, seen.before
     if seen.is_approved:
         print_note(f"{name} is already approved.")
@@ -376,7 +382,10 @@ def _show(seen: Review) -> None:
         print_note(f"{name} is quarantined: {seen.quarantined}")
     else:
         print_note(f"{name} was approved on {before.approved[:10]}; since then changed: {', '.join(seen.changed)}")
-    shown = () if seen.is_approved else seen.diff.split("\n")
+    shown = [] if seen.is_approved else seen.diff.split("\n")
+    if before is None and not with_code:
+        count = count_of(len(seen.tool.source.split("\n")), "line")
+        shown = [f"{'code':<10}  {count}, shown by: alita tools show {name}"]
     for line in (*filter(None, shown), *map(str, seen.flags)):
         print_note(f"  {escaped(line)}")
     if seen.tests.passed:

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,15 +22,18 @@ from agent.cli.output import Result, date_text, done, fields, listing, print_not
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
-from agent.errors import RunError, UsageError
-from agent.learning.gap_records import GapRecords
+from agent.errors import StorageError, UsageError
+from agent.learning.gap_records import known_records
 from agent.store import retention, sessions
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
+from agent.store.databases import open_store, place_of
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
-from agent.store.runs import find_run, journal_path, list_runs, load_run
-from agent.store.sessions import delete_session, export_session, find_session, load_session
+from agent.store.run_index import RunIndex, index_run
+from agent.store.runs import find_run, journal_path, load_run
+from agent.store.session_text import export_session
+from agent.store.sessions import delete_session, find_session, load_session
 from agent.traces.render import render, render_page
 from agent.traces.statistics import rows_of, statistics_of
 from agent.traces.trace import read_trace
@@ -40,7 +44,6 @@ from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.conversation import Turn
-    from agent.store.runs import Run
     from agent.store.sessions import StoredSession
 
 app = options.App("Runs: list, search, show, replay, export and prune them.")
@@ -54,30 +57,44 @@ RunId = Annotated[
 @app.command("list")
 def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists runs, newest first."""
-    flaws: list[RunError] = []
-    return _listed(list_runs(options.settings().runs_dir, limit=limit, flaws=flaws), "There are no runs yet.", flaws)
+    with _indexed() as (index, warnings):
+        return _listed(index.newest(limit), "There are no runs yet.", warnings)
 
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Words to search for; all must match.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Beginnings of words; all must be found.")],
     limit: options.Limit = 20,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Finds runs by words in the question or answer, newest first."""
-    wanted = " ".join(words).casefold().split()
-
-    def fits(run: Run) -> bool:
-        text = f"{run.question}\n{run.answer.text if run.answer else ''}".casefold()
-        return all(word in text for word in wanted)
-
-    found = [run for run in list_runs(options.settings().runs_dir) if fits(run)]
-    return _listed(found[:limit], "No run matches all these words.")
+    """Finds runs by words in the question, the answer or the steps, newest first."""
+    with _indexed() as (index, _):
+        return _listed(index.search(" ".join(words), limit), "No run matches all these words.")
 
 
-def _listed(runs: list[Run], none: str, flaws: Sequence[RunError] = ()) -> Result:
-    rows = [(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs]
-    return listing([run.as_json() for run in runs], rows, none, [flaw.message for flaw in flaws])
+@app.command("path")
+def path_(as_json: options.AsJson = False) -> Result:
+    """Prints the database that holds the runs; docs/store.md describes it."""
+    place = place_of(options.settings())
+    return Result({"database": place}, text=place)
+
+
+@contextmanager
+def _indexed() -> Iterator[tuple[RunIndex, list[str]]]:
+    """The runs in the store, with all that their folders have, and why some cannot be read."""
+    settings = options.settings()
+    with open_store(settings) as database:
+        index = RunIndex(settings, database)
+        try:
+            warnings = [flaw.message for flaw in index.catch_up()]
+        except StorageError as problem:  # what is in it can be read all the same
+            warnings = [f"Without the newest runs: {problem.message}"]
+        yield index, warnings
+
+
+def _listed(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()) -> Result:
+    rows = [(run["run_id"], run["status"], date_text(run["started"]), one_line(run["question"], 200)) for run in runs]
+    return listing(runs, rows, none, warnings)
 
 
 @app.command()
@@ -177,7 +194,9 @@ def prune(
         keep, seconds = retention.limits_of(settings.keep_runs)
     else:
         seconds = options.period(older, "--older")
-    found = retention.prune(settings.runs_dir, settings.sessions_dir, keep=keep, older=seconds, dry_run=dry_run)
+    found = retention.prune(settings, keep=keep, older=seconds, dry_run=dry_run)
+    if found.removed and not dry_run:
+        index_run(settings)
     kept = f" Kept {count_of(len(found.kept), 'run')} beyond the limit, for the reasons above." if found.kept else ""
     note = f"{retention.told(found, dry_run=dry_run)}.{kept}"
     form = {"ok": True, "removed": found.removed, "kept": found.kept, "bytes": found.size, "dry_run": dry_run}
@@ -195,11 +214,11 @@ SessionId = Annotated[
 @sessions_app.command("list")
 def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists sessions, most recently used first."""
-    folder = options.settings().sessions_dir
-    found = sessions.list_sessions(folder, limit=limit)
+    settings = options.settings()
+    found = sessions.list_sessions(settings, limit=limit)
     form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
     rows = [(s.id, count_of(len(s.turns), "turn"), date_text(s.changed), s.title) for s in found]
-    flaws = [f"{flaw.message}\n  {flaw.remedy}" for flaw in sessions.damaged_sessions(folder)]
+    flaws = [f"{flaw.message}\n  {flaw.remedy}" for flaw in sessions.damaged_sessions(settings)]
     return listing(form, rows, "There are no sessions yet. Start one with: alita", flaws)
 
 
@@ -249,7 +268,7 @@ def trust_session(
         print_note("\n".join(visible(_shown(turn)) for turn in found.turns))
         if not is_confirmed("\nTrust it? [y/n] "):
             return Result({"ok": False, "session": found.id}, code=1)
-    sessions.trust_session(options.settings().sessions_dir, found.id)
+    sessions.trust_session(options.settings(), found.id)
     return done(f"Trusted. To continue it: alita --resume {found.id}", session=found.id)
 
 
@@ -259,16 +278,16 @@ def delete(
     as_json: options.AsJson = False,
 ) -> Result:
     """Deletes sessions. Their runs are kept."""
-    folder = options.settings().sessions_dir
-    found = list(dict.fromkeys(find_session(folder, session) for session in sessions))
+    settings = options.settings()
+    found = list(dict.fromkeys(find_session(settings, session) for session in sessions))
     for session_id in found:
-        delete_session(folder, session_id)
+        delete_session(settings, session_id)
     return done(f"Deleted {', '.join(found)}.", deleted=found)
 
 
 def _session(session: str | None) -> StoredSession:
-    folder = options.settings().sessions_dir
-    return load_session(folder, find_session(folder, session))
+    settings = options.settings()
+    return load_session(settings, find_session(settings, session))
 
 
 def _shown(turn: Turn) -> str:
@@ -286,7 +305,7 @@ cache_app = options.App("The answer cache, which answers a question repeated wit
 @cache_app.command("list")
 def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists the cached answers, newest first."""
-    found = AnswerCache(options.settings().cache_dir / "answers").all()[:limit]
+    found = AnswerCache(options.settings()).all()[:limit]
     form = [
         {"question": one.question, "answer": one.answer.text, "run_id": one.answer.run_id}
         | {"at": one.at, "bytes": one.size, "counts": one.counts}
@@ -308,9 +327,9 @@ def clear_cache(
     as_json: options.AsJson = False,
 ) -> Result:
     """Removes cached answers, and programs kept for similar questions. Runs are kept."""
-    folder, seconds = options.settings().cache_dir, options.period(older, "--older") or 0.0
-    answers = AnswerCache(folder / "answers").clear(older=seconds)
-    programs = AnsweredPrograms(folder / "programs").clear(older=seconds)
+    settings, seconds = options.settings(), options.period(older, "--older") or 0.0
+    answers = AnswerCache(settings).clear(older=seconds)
+    programs = AnsweredPrograms(settings).clear(older=seconds)
     told = f"Removed {count_of(answers, 'answer')} and {count_of(programs, 'program')}."
     return done(told, answers=answers, programs=programs)
 
@@ -333,11 +352,10 @@ def stats(
     except ValueError as error:
         raise UsageError(f"--since: {error}.", remedy="For example: alita stats --since 7d") from None
     scores: dict[str, bool] = {}
-    if settings.gaps_file.exists():
-        records = GapRecords(settings.gaps_file)
+    if (records := known_records(settings)) is not None:
         scores = records.scores()
         records.close()
-    hits = hits_since(settings.cache_hits_file, begin or 0.0)
+    hits = hits_since(settings, begin or 0.0)
     found = statistics_of(settings.runs_dir, since=begin, scores=scores, cache_hits=hits)
     return Result(found, rows_of(found))
 
@@ -379,7 +397,8 @@ def table_(
 
     none = "There are no attempts yet."
     if ledger is None:
-        return _listed(list_runs(options.settings().runs_dir, limit=limit), none)
+        with _indexed() as (index, _):
+            return _listed(index.newest(limit), none)
     records = read_ledger(ledger_meant(ledger))
     lessons = {lesson.run_id: lesson for lesson in records.lessons}
     form: list[Json] = []

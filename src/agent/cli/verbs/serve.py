@@ -134,14 +134,14 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         from agent.cli.serving import ServedAlita
         from agent.recorders.journaled_hosts import call_consent, carried
         from agent.store.redact import Redactor
-        from mcp_tools.library.library import Library
+        from agent.store.tool_records import open_library
         from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit import AuditLog
         from mcp_tools.serving.forge import ForgeRules
         from mcp_tools.serving.served_files import ServedOutputs
 
         warn_of_isolation(settings, sandbox.isolation)
-        served = own.library if own else Library(settings.tools_dir, settings.data_dir)
+        served = own.library if own else open_library(settings)
         log = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
         with closing(served) as library, closing(log) as audit:
             agent, extra = ServedAlita(settings, grant), own.extra if own else None

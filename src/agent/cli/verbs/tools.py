@@ -28,6 +28,7 @@ from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
 from agent.recorders.journaled_hosts import carried
 from agent.resources import open_for
+from agent.store.tool_records import open_library
 from mcp_tools.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in
 from mcp_tools.checks.check import check as apply
 from mcp_tools.errors import (
@@ -312,7 +313,7 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
 
 
 def _library(settings: Settings) -> Library:
-    return Library(settings.tools_dir, settings.data_dir)
+    return open_library(settings)
 
 
 def _brief(tool: Tool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from agent.cli.confirmations import escaped
 from agent.cli.options import opt
 from agent.cli.output import Result, date_text, done, fields, listing
 from agent.cli.verbs.completion import tool_names
+from agent.store.tool_records import open_library
 from mcp_tools.approve import as_written, difference
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.library import Library
@@ -173,4 +174,4 @@ def _standing(library: Library, name: str) -> Tool | None:
 
 def _library() -> Library:
     settings = options.settings()
-    return Library(settings.tools_dir, settings.data_dir)
+    return open_library(settings)

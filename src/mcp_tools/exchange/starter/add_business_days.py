@@ -22,7 +22,7 @@ def add_business_days(
 ) -> str:
     """Finds the date that is a number of business days after or before a date, such as a deadline or a settlement day.
 
-    Also known as: working days, workdays, WORKDAY, due date, busday_offset, deadline, date after working days
+    Also known as: working days, workdays, WORKDAY, due date, busday_offset, deadline, nth working day
 
     Args:
         start_date: Date to count from, YYYY-MM-DD (Gregorian calendar). It is not counted itself, and it may be a day

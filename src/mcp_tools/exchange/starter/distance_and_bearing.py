@@ -93,9 +93,9 @@ def distance_and_bearing(
     longitude_2: float,
     earth: Literal["wgs84", "sphere"] = "wgs84",
 ) -> dict[str, float | None]:
-    """Measures the shortest way over the Earth's surface between two coordinates: its length and its directions.
+    """Measures how far apart two places on the Earth are, from their coordinates, and the direction of the shortest way.
 
-    Also known as: great-circle distance, haversine, geodesic, Vincenty, Karney, azimuth, course, as the crow flies, how far is it, distance between two cities or places, distance in kilometers or miles
+    Also known as: great-circle distance, haversine, geodesic, Vincenty, Karney, azimuth, course, as the crow flies, far away, distance between two cities, distance in kilometers or miles
 
     Args:
         latitude_1: Latitude of the first place in decimal degrees, -90 to 90, north positive.

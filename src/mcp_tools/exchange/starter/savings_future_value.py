@@ -24,7 +24,7 @@ def savings_future_value(
     The time is contributions / contributions_per_year years. If interest is not compounded as often as money is paid
     in, the rate of a contribution period is the one that gives the same growth in a year.
 
-    Also known as: compound interest calculator, savings plan, future value of an annuity, FV, annuity due, interest on savings, how much will I have saved
+    Also known as: compound interest calculator, savings plan, future value of an annuity, FV, annuity due, interest on savings, save money every month, how much will I have saved
 
     Args:
         initial_amount: Money that is there at the start, 0 to 1e12.

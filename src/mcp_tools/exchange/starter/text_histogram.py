@@ -7,7 +7,7 @@ def text_histogram(
 ) -> dict:
     """Draws the distribution of numbers as a histogram of text, with the counts of its bins of equal width.
 
-    Also known as: text bar chart, ASCII histogram, terminal chart, stem plot, value distribution
+    Also known as: text bar chart, ASCII histogram, terminal chart, distribution of values
 
     Args:
         values: The numbers, at least one.

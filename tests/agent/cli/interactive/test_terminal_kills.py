@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.external import plain, write_servers
 from support.openai_server import OpenAIServer, Step
 from support.tmux import Terminal
@@ -48,6 +50,7 @@ def well_formed(messages: list[dict[str, Any]]) -> bool:
     return not waiting
 
 
+@pytest.mark.timeout(180)  # it starts alita and a server twice, and waits for each
 def test_a_turn_that_was_killed_at_an_approval_is_shown_and_goes_on(
     tmp_path: Path, openai_server: OpenAIServer
 ) -> None:

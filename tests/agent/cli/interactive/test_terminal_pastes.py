@@ -16,6 +16,7 @@ from agent.cli.interactive.completion import Suggestions, mentioned
 from agent.cli.interactive.keyboard import Keyboard
 from agent.cli.interactive.pastes import Pastes
 from agent.cli.interactive.prompt import History, PromptReader
+from agent.configuration.settings import Settings
 from agent.store.redact import Redactor
 from agent.store.sessions import delete_session, files_of
 
@@ -103,7 +104,7 @@ async def test_a_very_long_paste_becomes_a_file_of_the_session_and_goes_with_it(
     assert "sk-0123456789" not in kept
     assert files[0].stat().st_mode & 0o077 == 0
     (tmp_path / "sessions" / "k3f9.json").write_text("{}")
-    delete_session(tmp_path / "sessions", "k3f9")
+    delete_session(Settings(data_dir=tmp_path), "k3f9")
     assert not files_of(tmp_path / "sessions", "k3f9").exists()
 
 

@@ -82,12 +82,12 @@ async def test_a_session_saves_itself_and_is_resumed(sitting: Any) -> None:
     shown = await sitting.plays(says("forty-two")).types("What is it?")
     session = sitting.terminal.session
     assert f"alita --resume {session.id}" in shown
-    again = load_session(sitting.terminal.settings.sessions_dir, session.id)
+    again = load_session(sitting.terminal.settings, session.id)
     shown = await sitting.plays().types("/cost", session=again)
     assert "What is it?" in shown
     shown = await sitting.types("/resume", "/undo")
     assert "You asked:\n  What is it?\nThe answer was:\n  forty-two\n" in shown
-    assert load_session(sitting.terminal.settings.sessions_dir, session.id).turns == []
+    assert load_session(sitting.terminal.settings, session.id).turns == []
 
 
 async def test_an_answer_that_was_saved_before_a_kill_is_found_again(sitting: Any) -> None:
@@ -95,7 +95,7 @@ async def test_an_answer_that_was_saved_before_a_kill_is_found_again(sitting: An
     session, settings = sitting.terminal.session, sitting.terminal.settings
     begun = dataclasses.replace(session.turns[0], answer="", status="interrupted")
     killed = dataclasses.replace(session, conversation=Conversation([begun]))
-    save_session(settings.sessions_dir, killed, sitting.terminal.redactor)
+    save_session(settings, killed, sitting.terminal.redactor)
     shown = await sitting.types("/new", f"/resume {session.id}")
     assert "You asked:\n  What is it?\nThe answer was:\n  forty-two\n" in shown
     assert "/continue goes on" not in shown
@@ -272,24 +272,26 @@ async def test_ctrl_c_at_the_prompt_leaves_the_second_time(sitting: Any) -> None
 
 async def test_two_terminals_on_one_session_lose_no_turn(sitting: Any) -> None:
     await sitting.plays(says("one")).types("a?")
-    folder, session_id = sitting.terminal.settings.sessions_dir, sitting.terminal.session.id
-    mine = load_session(folder, session_id)
-    theirs = load_session(folder, session_id)
+    settings, session_id = sitting.terminal.settings, sitting.terminal.session.id
+    mine = load_session(settings, session_id)
+    theirs = load_session(settings, session_id)
     await sitting.plays(says("two", when="b?")).types("2 + 2", session=theirs)
     shown = await sitting.types("3 + 3", session=mine)
     assert "Another alita process continued this session" in shown
-    answers = {session.id: [turn.answer for turn in session.turns] for session in list_sessions(folder)}
+    answers = {session.id: [turn.answer for turn in session.turns] for session in list_sessions(settings)}
     assert sorted(answers.values()) == [["one", "4"], ["one", "6"]]
 
 
 async def test_where_nothing_can_be_saved_questions_are_answered_all_the_same(sitting: Any) -> None:
     sitting.plays(says("one"))
     folder = sitting.folder / "home"
-    folder.mkdir()
-    (folder / "sessions").write_text("a file")
-    shown = await sitting.types("2 + 2", data_dir=folder)
-    assert "cannot be written" in shown
+    (folder / "alita.sqlite").mkdir(parents=True)
+    shown = await sitting.types("2 + 2", "3 + 3", data_dir=folder)
+    assert shown.count("cannot be used") == 1
     assert "\n  4\n" in "\n" + shown
+    (folder / "alita.sqlite").rmdir()
+    [kept] = list_sessions(sitting.terminal.settings)
+    assert [turn.answer for turn in kept.turns] == ["4", "6"]
 
 
 async def test_sources_stand_below_an_answer(sitting: Any, site: Any) -> None:

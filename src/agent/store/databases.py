@@ -1,0 +1,397 @@
+"""The store's database: SQLite in the user's data folder, or PostgreSQL where `database_url` says so.
+
+A statement is SQL that both understand, with named values. SQLite is used without SQLAlchemy, whose import takes longer
+than everything else that a question does with the store.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agent.errors import SettingsError, StorageError
+from mcp_tools.database import open_database
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
+    from agent.configuration.settings import Settings
+
+FILE = "alita.sqlite"
+SCHEMA = "alita"
+"""The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
+REVISIONS: tuple[str, ...] = ("0001",)
+"""Every version that the database has had, the newest last."""
+_BUSY_SECONDS = 10.0
+_CONNECT_SECONDS = 5
+_LITTLE = 100_000
+"""Free bytes on a disk that is as good as full."""
+SCRIPTS = Path(__file__).parent / "migrations"
+_OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are taken anew from their folders."
+Values = Mapping[str, object]
+Row = Sequence[Any]
+
+
+class Database(Protocol):
+    """An open database of the newest version. Threads may share it."""
+
+    place: str
+    """What messages call it: a path, or an address without its password."""
+    dialect: str
+
+    def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
+        """Executes a statement, for each of several values if there are several.
+
+        Raises:
+            StorageError: The database cannot be used.
+        """
+        ...
+
+    def change(self) -> AbstractContextManager[None]:
+        """Makes what this thread executes inside one change; inside another one it is a part of that."""
+        ...
+
+    def close(self) -> None:
+        """Closes it."""
+        ...
+
+
+@contextmanager
+def open_store(settings: Settings) -> Iterator[Database]:
+    """Opens the store, and makes or migrates it if need be.
+
+    Raises:
+        SettingsError: `database_url` is no address of PostgreSQL.
+        StorageError: It cannot be used: it is out of reach, damaged, of a later version, or somebody else's.
+    """
+    if settings.database_url is not None:
+        yield _postgres(settings.database_url.get_secret_value())
+        return
+    with open_file(settings.data_dir / FILE) as database:
+        yield database
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[Database]:
+    """Opens a store in a file, and makes or migrates it if need be.
+
+    Raises:
+        StorageError: It cannot be used: it is damaged, of a later version, or somebody else's.
+    """
+    with _OPENING:
+        held = _HELD.get(path)
+    if held is not None and held.pid == os.getpid():
+        yield held
+        return
+    database = Sqlite(path)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def hold_store(settings: Settings) -> Callable[[], None]:
+    """Keeps the store open for this process, which uses it several times: to close it waits for the disk.
+
+    Returns:
+        What lets it go. It closes when the last who holds it lets it go.
+
+    Raises:
+        StorageError: It cannot be used.
+    """
+    path = settings.data_dir / FILE
+    with _OPENING:
+        held = _HELD.get(path)
+        if held is None or held.pid != os.getpid():
+            held = _HELD[path] = Sqlite(path)
+        held.holders += 1
+    return functools.partial(_let_go, held)
+
+
+def _let_go(held: Sqlite) -> None:
+    with _OPENING:
+        held.holders -= 1
+        if not held.holders and _HELD.get(held.path) is held:
+            del _HELD[held.path]
+            held.close()
+
+
+_HELD: dict[Path, Sqlite] = {}
+_OPENING = threading.Lock()
+
+
+def has_store(settings: Settings) -> bool:
+    """Returns False if nothing was ever written to it."""
+    return settings.database_url is not None or (settings.data_dir / FILE).exists()
+
+
+def place_of(settings: Settings) -> str:
+    """What `alita runs path` prints: the file, or the address without its password."""
+    if settings.database_url is None:
+        return str(settings.data_dir / FILE)
+    return _shown(address_of(settings.database_url.get_secret_value()))
+
+
+def _shown(address: URL) -> str:
+    return address.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def script(revision: str, dialect: str) -> list[str]:
+    """The statements that make a version from the one before it."""
+    parts = [SCRIPTS / f"{revision}.sql", SCRIPTS / f"{revision}_{dialect}.sql"]
+    text = "\n".join(part.read_text() for part in parts if part.exists())
+    code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # which alone can be its number of a row
+    return [statement.strip() for statement in code.split(";\n") if statement.strip()]
+
+
+def storable(value: object) -> object:
+    """A value as every database takes it: of a text, what UTF-8 can say."""
+    return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bool:
+    """Returns True if a database has to be made or migrated.
+
+    Raises:
+        StorageError: It is somebody else's, or a later version of alita made it.
+    """
+    if revision is None and tables:
+        raise StorageError(
+            f"{place} is not alita's store: it has the {'table' if len(tables) == 1 else 'tables'} "
+            f"{one_line(', '.join(tables), 100)}.",
+            remedy="Move it away, or name another database in ALITA_DATABASE_URL.",
+        )
+    if revision is not None and revision not in REVISIONS:
+        raise StorageError(
+            f"A later version of alita made the store {place}: its version is {one_line(revision, 40)}, and this alita "
+            f"knows {REVISIONS[-1]}.",
+            remedy="Use that version, or name another database in ALITA_DATABASE_URL.",
+        )
+    return revision != REVISIONS[-1]
+
+
+class Sqlite:
+    """The file in the user's data folder, which several processes may use."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.place = str(path)
+        self.pid = os.getpid()
+        """The process that may use it: no connection outlives a fork."""
+        self.holders = 0
+        self._threads = threading.RLock()
+        with self._told():
+            self._database = open_database(path, busy=_BUSY_SECONDS)
+        try:
+            with self._told():
+                self._database.execute("PRAGMA synchronous = NORMAL")
+                if self._is_old():
+                    self._bring_up_to_date()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _is_old(self) -> bool:
+        revision, tables = None, []
+        try:
+            revision = self._database.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.OperationalError as error:
+            if "no such table" not in str(error):
+                raise
+            tables = [name for (name,) in self._database.execute("SELECT name FROM sqlite_master")]
+        return require_known(self.place, revision and revision[0], tables)
+
+    def _bring_up_to_date(self) -> None:
+        """A new file needs no Alembic, which takes longer to import than a question may wait."""
+        self._database.execute("PRAGMA journal_mode = WAL")
+        with self.change():
+            if not self._is_old():  # another process was faster
+                return
+            if not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
+                for revision in REVISIONS:
+                    for statement in script(revision, self.dialect):
+                        self._database.execute(statement)
+                self._database.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+                self._database.execute("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
+                return
+        from agent.store.migrating import migrate_sqlite
+
+        migrate_sqlite(self.path)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise _unusable(self.place, self._reason(error), _OF_FILE) from None
+
+    def _reason(self, error: Exception) -> str:
+        """SQLite calls it an I/O error if the disk has no space for its index of the log."""
+        with contextlib.suppress(OSError):
+            if "I/O" in str(error) and shutil.disk_usage(self.path.parent).free < _LITTLE:
+                return f"the disk is full ({error})"
+        return str(error)
+
+    def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
+        """See `Database`."""
+        with self._threads, self._told():
+            if isinstance(values, Mapping) or not values:
+                return self._database.execute(statement, values).fetchall()
+            self._database.executemany(statement, values)
+            return []
+
+    @contextmanager
+    def change(self) -> Iterator[None]:
+        """See `Database`."""
+        with self._threads:
+            if self._database.in_transaction:
+                yield
+                return
+            self.rows("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.rows("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._database.rollback()
+                raise
+
+    def close(self) -> None:
+        """See `Database`."""
+        self._database.close()
+
+
+def address_of(url: str) -> URL:
+    """The address of PostgreSQL, with its driver.
+
+    Raises:
+        SettingsError: It is none. The message does not repeat it: there may be a password in it.
+    """
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    remedy = "For example: postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):
+        raise SettingsError("ALITA_DATABASE_URL is no address of a database.", remedy=remedy) from None
+    if address.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
+        name = one_line(address.drivername, 40)
+        raise SettingsError(f"ALITA_DATABASE_URL names {name}; only postgresql is possible.", remedy=remedy)
+    return address.set(drivername="postgresql+psycopg")
+
+
+_CONNECTED: dict[str, Postgres] = {}
+_CONNECTING = threading.Lock()
+
+
+def _postgres(url: str) -> Postgres:
+    with _CONNECTING:
+        if url not in _CONNECTED:
+            _CONNECTED[url] = Postgres(address_of(url))
+        return _CONNECTED[url]
+
+
+@atexit.register
+def disconnect() -> None:
+    """Closes the connections of this process to PostgreSQL."""
+    while _CONNECTED:
+        _CONNECTED.popitem()[1].close()
+
+
+class Postgres:
+    """A database of a PostgreSQL server, for several machines. Its connections stay open for the process."""
+
+    dialect = "postgresql"
+
+    def __init__(self, address: URL) -> None:
+        self._address = address
+        self.place = _shown(address)
+        self._own = threading.local()
+        with self._told():
+            self._engine = self._connected()
+        from agent.store.migrating import migrate_postgres
+
+        try:
+            with self._told():
+                migrate_postgres(self._engine, self.place)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connected(self) -> Engine:
+        from sqlalchemy import create_engine, event
+
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise StorageError(
+                "PostgreSQL needs a package that is missing.", remedy="pip install 'alita[postgres]'"
+            ) from None
+        engine = create_engine(
+            self._address,
+            pool_size=2,
+            pool_pre_ping=True,
+            # A pooler may give each transaction another connection: nothing is prepared or set for longer than one.
+            connect_args={"connect_timeout": _CONNECT_SECONDS, "prepare_threshold": None},
+        )
+
+        @event.listens_for(engine, "begin")
+        def _choose(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SET LOCAL search_path TO {SCHEMA}")
+
+        return engine
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            yield
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error)
+            if password := self._address.password:
+                reason = reason.replace(str(password), "***")
+            raise _unusable(self.place, reason, "Start the server, or correct ALITA_DATABASE_URL.") from None
+
+    def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
+        """See `Database`."""
+        from sqlalchemy import text
+
+        with self.change(), self._told():
+            result = self._own.connection.execute(text(statement), values or {})
+            return result.fetchall() if result.returns_rows else []
+
+    @contextmanager
+    def change(self) -> Iterator[None]:
+        """See `Database`."""
+        if getattr(self._own, "connection", None) is not None:
+            yield
+            return
+        with self._told(), self._engine.begin() as connection:
+            self._own.connection = connection
+            try:
+                yield
+            finally:
+                self._own.connection = None
+
+    def close(self) -> None:
+        """See `Database`."""
+        self._engine.dispose()
+
+
+def _unusable(place: str, reason: str, remedy: str) -> StorageError:
+    return StorageError(f"The store {place} cannot be used: {one_line(reason, 300).rstrip('.')}.", remedy=remedy)

@@ -1,0 +1,63 @@
+"""Migrations of the store with Alembic, by one process at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.pool import NullPool
+
+from agent.store import databases
+from agent.store.databases import SCHEMA, require_known
+
+_LOCK = 0x616C697461
+"""The number of alita's advisory lock in PostgreSQL."""
+
+
+def _upgrade(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(databases.SCRIPTS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def migrate_sqlite(path: Path) -> None:
+    """Migrates a file; who comes second finds that it is done."""
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
+    def _plain(connection: object, _: object) -> None:
+        connection.isolation_level = None  # type: ignore[attr-defined]  # the driver begins no transaction by itself
+
+    @event.listens_for(engine, "begin")
+    def _alone(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    with engine.begin() as connection:
+        _upgrade(connection)
+
+
+def migrate_postgres(engine: Engine, place: str) -> None:
+    """Makes or migrates the schema `alita`; who comes second finds that it is done.
+
+    Raises:
+        StorageError: The schema is somebody else's, or a later version of alita made it.
+    """
+    with engine.begin() as connection:
+        if not _is_old(connection, place):
+            return
+    with engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if _is_old(connection, place):
+            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            _upgrade(connection)
+
+
+def _is_old(connection: Connection, place: str) -> bool:
+    tables = inspect(connection).get_table_names(schema=SCHEMA)
+    revision = None
+    if "alembic_version" in tables:
+        revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return require_known(f"{place} (schema {SCHEMA})", revision, tables)

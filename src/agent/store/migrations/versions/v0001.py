@@ -1,0 +1,15 @@
+"""The first version."""
+
+from alembic import op
+
+from agent.store.databases import script
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Makes its tables."""
+    connection = op.get_bind()
+    for statement in script(revision, connection.dialect.name):
+        connection.exec_driver_sql(statement)

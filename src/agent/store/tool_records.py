@@ -1,0 +1,221 @@
+"""Approvals of tools and counts of their calls in the store, for several machines that share a library.
+
+On one machine they are files in the user's data folder. With `database_url` they are in PostgreSQL, by the path of the
+library's folder, which is the same on all machines. The files of each machine are taken over once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import SettingsError, StorageError
+from agent.store.databases import Database, open_store, place_of
+from mcp_tools.library.approvals import ApprovalsFile, Entries
+from mcp_tools.library.calls import BUG, LATELY, Stats, stats_of
+from mcp_tools.library.folder import derived_folder
+from mcp_tools.library.library import Library
+from mcp_tools.small_files import json_of
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+
+_COUNT = """
+INSERT INTO tool_calls VALUES (:library, :name, :kind, :count, :last) ON CONFLICT (library, name, kind) DO UPDATE
+SET count = tool_calls.count + excluded.count, last = greatest(tool_calls.last, excluded.last)
+"""
+_QUESTION = "INSERT INTO tool_questions VALUES (:library, :name, :question) ON CONFLICT DO NOTHING"
+_LATELY = "INSERT INTO tool_lately (library, name, kind, call) VALUES (:library, :name, :kind, :call)"
+_SHORTEN = """
+DELETE FROM tool_lately WHERE library = :library AND name = :name AND number NOT IN (
+    SELECT number FROM tool_lately WHERE library = :library AND name = :name ORDER BY number DESC LIMIT :most
+)
+"""
+_COUNTED = {
+    _COUNT: "name, kind, count, last FROM calls",
+    _QUESTION: "name, question FROM questions",
+    _LATELY: "name, kind, call FROM lately ORDER BY number",
+}
+"""What the file of counts holds for each statement."""
+_TABLES = ("tool_approvals", "tool_drafts")
+"""Those of `Entries`."""
+_BUGS = """
+SELECT count(DISTINCT CASE call WHEN '' THEN CAST(number AS TEXT) ELSE call END) FROM tool_lately
+WHERE library = :library AND name = :name AND kind = :kind
+"""
+
+
+def open_library(settings: Settings) -> Library:
+    """The library that the settings name.
+
+    Raises:
+        LibraryError: Its folder leads out of the folder in which it stands.
+    """
+    if settings.database_url is None:
+        return Library(settings.tools_dir, settings.data_dir)
+    records = _Records(settings)
+    return Library(
+        settings.tools_dir, settings.data_dir, approvals=StoredApprovals(records), calls=StoredCalls(records)
+    )
+
+
+class _Records:
+    """The rows of one library."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.library = str(settings.tools_dir.resolve())
+        self.stamp_name = f"approvals:{self.library}"
+        """Its row in `places` counts the changes of approvals."""
+        self._is_taken = False
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Database]:
+        """The store, as one change, with what the files of this machine hold.
+
+        Raises:
+            OSError: It cannot be used.
+        """
+        try:
+            with open_store(self.settings) as database, database.change():
+                if not self._is_taken:
+                    self._take(database)
+                yield database
+            self._is_taken = True
+        except (StorageError, SettingsError) as problem:
+            raise OSError(problem.message) from None
+
+    def bump(self, database: Database) -> None:
+        """Counts a change of approvals."""
+        database.rows(
+            "INSERT INTO places VALUES (:place, 1) ON CONFLICT (place) DO UPDATE SET seen = places.seen + 1",
+            {"place": self.stamp_name},
+        )
+
+    def _take(self, database: Database) -> None:
+        """Takes over the files of this machine, once. What the store holds already stays as it is."""
+        settings = self.settings
+        approvals = settings.data_dir / "approvals.json"
+        counts = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
+        if not approvals.exists() and not counts.exists():
+            return
+        first = "INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen"
+        if not database.rows(first, {"place": f"taken:{socket.gethostname()}:{settings.data_dir}:{self.library}"}):
+            return
+        with contextlib.suppress(OSError, ValueError):
+            for table, entries in zip(_TABLES, ApprovalsFile(settings.tools_dir, approvals).read(), strict=True):
+                if entries:
+                    database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
+                    self.bump(database)
+        if counts.exists():
+            with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(counts)) as file:
+                for statement, columns in _COUNTED.items():
+                    names = columns.partition(" FROM ")[0].split(", ")
+                    rows = [dict(zip(names, row, strict=True)) for row in file.execute(f"SELECT {columns}")]
+                    if rows:
+                        database.rows(statement, [{"library": self.library, **row} for row in rows])
+
+
+class StoredApprovals:
+    """The approvals of one library (`ApprovalEntries`)."""
+
+    def __init__(self, records: _Records) -> None:
+        self._records = records
+        self.path = Path(place_of(records.settings))
+
+    def stamp(self) -> tuple[int, ...]:
+        """How often they were changed; empty where the store cannot be used."""
+        with contextlib.suppress(OSError), self._records.open() as database:
+            found = database.rows("SELECT seen FROM places WHERE place = :place", {"place": self._records.stamp_name})
+            return (int(found[0][0]),) if found else ()
+        return ()
+
+    def read(self) -> Entries:
+        """See `ApprovalEntries`.
+
+        Raises:
+            OSError: The store cannot be used.
+        """
+        with self._records.open() as database:
+            return self._entries(database)
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[Entries]:
+        """The entries, to be changed; others who want to change them wait.
+
+        Raises:
+            OSError: The store cannot be used.
+        """
+        library = self._records.library
+        with self._records.open() as database:
+            self._records.bump(database)  # whose row is locked until the change ends
+            before, entries = self._entries(database), self._entries(database)
+            yield entries
+            for table, old, new in zip(_TABLES, before, entries, strict=True):
+                if gone := [{"library": library, "name": name} for name in old.keys() - new.keys()]:
+                    database.rows(f"DELETE FROM {table} WHERE library = :library AND name = :name", gone)  # noqa: S608
+                if changed := {name: entry for name, entry in new.items() if old.get(name) != entry}:
+                    overwrite = f"{_put(table)} (library, name) DO UPDATE SET entry = excluded.entry"
+                    database.rows(overwrite, _rows(library, changed))
+
+    def _entries(self, database: Database) -> Entries:
+        def of(table: str) -> dict[str, Any]:
+            of_library = f"SELECT name, entry FROM {table} WHERE library = :library"  # noqa: S608
+            found = database.rows(of_library, {"library": self._records.library})
+            return {name: json_of(entry.encode()) for name, entry in found}
+
+        return Entries(*map(of, _TABLES))
+
+
+class StoredCalls:
+    """The counts of one library (`Calls`)."""
+
+    def __init__(self, records: _Records) -> None:
+        self._records = records
+
+    def record(
+        self, name: str, ok: bool, kind: str | None = None, count: int = 1, *, question: str = "", call: str = ""
+    ) -> None:
+        """See `Calls`."""
+        row = {"library": self._records.library, "name": name, "kind": "" if ok else kind or "unknown"}
+        with contextlib.suppress(OSError), self._records.open() as database:
+            database.rows(_COUNT, row | {"count": count, "last": time.time()})
+            if ok and question:
+                database.rows(_QUESTION, row | {"question": question})
+            database.rows(_LATELY, row | {"call": call})
+            database.rows(_SHORTEN, row | {"most": LATELY})
+
+    def renew(self, name: str) -> None:
+        """See `Calls`."""
+        row = {"library": self._records.library, "name": name}
+        with contextlib.suppress(OSError), self._records.open() as database:
+            database.rows("DELETE FROM tool_questions WHERE library = :library AND name = :name", row)
+            database.rows("DELETE FROM tool_lately WHERE library = :library AND name = :name", row)
+
+    def stats(self, name: str) -> Stats:
+        """See `Calls`."""
+        row = {"library": self._records.library, "name": name}
+        with contextlib.suppress(OSError), self._records.open() as database:
+            of_tool = "WHERE library = :library AND name = :name"
+            kinds = database.rows(f"SELECT kind, count, last FROM tool_calls {of_tool}", row)  # noqa: S608
+            questions = database.rows(f"SELECT count(*) FROM tool_questions {of_tool}", row)  # noqa: S608
+            bugs = database.rows(_BUGS, row | {"kind": BUG})
+            return stats_of([(k, c, last) for k, c, last in kinds], questions[0][0], bugs[0][0])
+        return Stats()
+
+    def close(self) -> None:
+        """The connections are the process's."""
+
+
+def _put(table: str) -> str:
+    return f"INSERT INTO {table} VALUES (:library, :name, :entry) ON CONFLICT"  # noqa: S608
+
+
+def _rows(library: str, entries: dict[str, Any]) -> list[dict[str, object]]:
+    return [{"library": library, "name": name, "entry": json.dumps(entry)} for name, entry in entries.items()]

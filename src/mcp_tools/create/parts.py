@@ -1,0 +1,198 @@
+"""Expressions about a result, such as `result["rate"]` or `round(result[0]["area"], 2)`: a test may hold a part alone.
+
+They stand in files of foreign tools, so they are never run as code: a few forms are worked out here.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mcp_tools.text import words
+from mcp_tools.tool import Json
+
+RESULT = "result"
+"""The name that stands for the result."""
+_LONGEST = 500
+_MOST_STEPS = 200_000
+"""Values that are looked at; a hundred members or characters count as one more."""
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    one.__name__: one for one in (abs, all, any, bool, float, int, len, list, max, min, round, set, sorted, str, sum)
+}
+_METHODS = words("count endswith get index items keys lower splitlines startswith strip upper values")
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+_KINDS = (ast.Load, ast.Store, ast.operator, ast.cmpop, ast.unaryop, ast.boolop, ast.keyword, ast.comprehension)
+_FORMS = (
+    *(ast.Constant, ast.Name, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Subscript, ast.Slice, ast.Attribute),
+    *(ast.Call, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.ListComp, ast.GeneratorExp),
+)
+
+
+@functools.lru_cache(maxsize=512)
+def read_part(text: str) -> ast.expr:
+    """The expression in a text.
+
+    Raises:
+        ValueError: The text is no expression, or has a form that is not worked out here.
+    """
+    try:
+        tree = ast.parse(text[: _LONGEST + 1], mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(str(error)) from None
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    odd = next((node for node in ast.walk(tree) if not isinstance(node, _FORMS + _KINDS) or not _is_known(node)), None)
+    if odd is not None or len(text) > _LONGEST or names.count(RESULT) != 1:
+        raise ValueError(f"not a part of a result: {text:.200}")
+    return tree
+
+
+def _is_known(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in FUNCTIONS
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _METHODS
+        case ast.Call():
+            return False
+        case ast.ListComp(generators=[one]) | ast.GeneratorExp(generators=[one]):
+            return isinstance(one.target, ast.Name) and not one.is_async
+        case ast.ListComp() | ast.GeneratorExp():
+            return False
+        case ast.BinOp(op=op):
+            return type(op) in _OPERATORS
+        case ast.UnaryOp(op=ast.Invert()):
+            return False
+    return True
+
+
+def part_of(value: Json, text: str) -> Json:
+    """The value of an expression for a result.
+
+    Raises:
+        ValueError: It cannot be worked out, or what it gives is no JSON value.
+    """
+    if not text:
+        return value
+    try:
+        found = _Working(value).out(read_part(text))
+        return json.loads(json.dumps(found, allow_nan=False))
+    except (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"{text:.200} cannot be read from the result: {type(error).__name__} {error}") from None
+
+
+def with_call(text: str, call: str) -> str:
+    """The expression with a call in the place of the result, as it was written."""
+    if not text:
+        return call
+    try:
+        tree = read_part(text)
+    except ValueError:
+        return f"{text:.200} of {call}"
+    node = next(node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == RESULT)
+    written = text.encode()
+    return f"{written[: node.col_offset].decode()}{call}{written[node.end_col_offset :].decode()}"
+
+
+class _Working:
+    """Works out one expression, with a limit of effort."""
+
+    def __init__(self, result: Json) -> None:
+        self._names: dict[str, Json] = {RESULT: result}
+        self._left = _MOST_STEPS
+
+    def out(self, node: ast.AST | None) -> Json:
+        """The value of a part of the expression."""
+        value = self._value(node)
+        self._left -= 1 + (len(value) // 100 if isinstance(value, str | list | dict | set) else 0)
+        if self._left < 0:
+            raise ValueError("it takes too long to read this from the result")
+        return value
+
+    def _value(self, node: ast.AST | None) -> Json:
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name):
+                return self._names[name]
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return [self.out(part) for part in parts]
+            case ast.Set(elts=parts):
+                return {self.out(part) for part in parts}
+            case ast.Dict(keys=keys, values=values):
+                return {str(self.out(key)): self.out(value) for key, value in zip(keys, values, strict=True)}
+            case ast.Subscript(value=of, slice=ast.Slice(lower=lower, upper=upper, step=step)):
+                return self.out(of)[slice(*(part and self.out(part) for part in (lower, upper, step)))]
+            case ast.Subscript(value=of, slice=key):
+                return _member(self.out(of), self.out(key))
+            case ast.Attribute(value=of, attr=name):  # a field of a record, which is a dictionary here
+                return _member(self.out(of), name)
+        return self._computed(node)
+
+    def _computed(self, node: ast.AST | None) -> Json:
+        match node:
+            case ast.Call():
+                return self._called(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return _OPERATORS[type(op)](*_numbers(self.out(left), self.out(right)))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return not self.out(operand)
+            case ast.UnaryOp(op=op, operand=operand):
+                value = self.out(operand)
+                return -value if isinstance(op, ast.USub) else +value
+            case ast.BoolOp(op=op, values=values):
+                found = all if isinstance(op, ast.And) else any
+                return found(bool(self.out(value)) for value in values)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                values = [self.out(part) for part in (left, *others)]
+                pairs = zip(ops, values, values[1:], strict=False)
+                return all(_OPERATORS[type(op)](one, other) for op, one, other in pairs)
+            case ast.ListComp(elt=element, generators=[one]) | ast.GeneratorExp(elt=element, generators=[one]):
+                return [self.out(element) for _ in self._each(one)]
+        raise TypeError("a form that is not worked out")
+
+    def _each(self, one: ast.comprehension) -> Iterable[None]:
+        """Gives each member its name, if it meets the conditions."""
+        assert isinstance(one.target, ast.Name)
+        for member in [*self.out(one.iter)]:
+            self._names[one.target.id] = member
+            if all(self.out(condition) for condition in one.ifs):
+                yield
+
+    def _called(self, node: ast.Call) -> Json:
+        arguments = [self.out(part) for part in node.args]
+        named = {word.arg: self.out(word.value) for word in node.keywords if word.arg}
+        if isinstance(node.func, ast.Name):
+            return FUNCTIONS[node.func.id](*arguments, **named)
+        assert isinstance(node.func, ast.Attribute)
+        value = getattr(self.out(node.func.value), node.func.attr)(*arguments, **named)
+        return value if isinstance(value, str | list | int | float | None) else [*value]
+
+
+def _member(value: Json, key: Json) -> Json:
+    return value[str(key)] if isinstance(value, dict) else value[key]
+
+
+def _numbers(*values: Json) -> tuple[Json, ...]:
+    if not all(isinstance(value, int | float) for value in values):
+        raise TypeError("it computes with what is no number")
+    return values
