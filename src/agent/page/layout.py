@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.specialists import SPECIALISTS
 from agent.errors import UsageError
-from agent.page import tools
+from agent.page import runs, tools
 from agent.page.approvals import described
 from agent.page.door import MOST_UPLOADED, PageDoor
 from agent.page.visitors import Visitors
@@ -38,7 +38,7 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     uploads = Path(tempfile.mkdtemp(prefix="page-", dir=settings.cache_dir))
     os.environ |= {"GRADIO_TEMP_DIR": str(uploads), "GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1"}
     visitors = Visitors()
-    visits = Visits(settings, visitors)
+    visits = Visits(settings, visitors, shares_runs=door.is_local)
     try:
         page = await asyncio.to_thread(_page, visits)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
@@ -63,6 +63,8 @@ def _page(visits: Visits) -> ASGIApp:
             _ask(gr, visits)
         with gr.Tab("Tools") as tab:
             tools.show(gr, visits.settings, tab)
+        with gr.Tab("Runs") as tab:
+            runs.show(gr, visits, tab)
 
         async def left(request: Any) -> None:
             if request.session_hash:

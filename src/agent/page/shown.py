@@ -12,6 +12,7 @@ from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from agent.answer import Answer
+    from mcp_tools.errors import AlitaError
 
 _TITLE = 160
 _MOST = 20_000
@@ -23,6 +24,11 @@ def text(words: str) -> str:
     """A text with its lines, as HTML."""
     shown = printable(words[:_MOST]) + (f"\n… {len(words) - _MOST:,} more characters" if len(words) > _MOST else "")
     return escape(shown)
+
+
+def bad(error: AlitaError) -> str:
+    """An error, with what to do."""
+    return f'<p class="bad">{text(f"{error.message} {error.remedy}".strip())}</p>'
 
 
 def answer(words: str) -> str:

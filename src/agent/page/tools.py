@@ -7,12 +7,12 @@ from contextlib import aclosing, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.page.shown import text
+from agent.page.shown import bad, text
 from agent.recorders.journaled_hosts import call_consent, carried
 from agent.resources import open_for
+from agent.store.tool_records import open_library
 from mcp_tools.approve import needed_by, tests_of
 from mcp_tools.errors import AlitaError
-from mcp_tools.library.library import Library
 from mcp_tools.run import run_kept
 from mcp_tools.text import count_of, duration, one_line
 from mcp_tools.tool import WRAPS, call_text
@@ -30,7 +30,7 @@ _NONE = '<p class="empty">No tool is chosen.</p>'
 
 def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
     """The tools that words find, or all, as labels and names; and a sentence about those that are not shown."""
-    with closing(_library(settings)) as library:
+    with closing(open_library(settings)) as library:
         tools = [hit.tool for hit in library.search(words, MOST)] if words.strip() else library.list()
         waiting = len(library.withheld())
     told = [f"{count_of(len(tools) - MOST, 'more tool')} are not listed: search for one."] if len(tools) > MOST else []
@@ -43,11 +43,11 @@ def described(settings: Settings, name: str | None) -> str:
     """A tool: what it does, what it may use, how it was proved and used, its code, its tests, its versions."""
     if not name:
         return _NONE
-    with closing(_library(settings)) as library:
+    with closing(open_library(settings)) as library:
         try:
             tool = library.get(name)
         except AlitaError as error:
-            return _bad(f"{error.message} {error.remedy}")
+            return bad(error)
         withheld = next((one for one in library.withheld() if one.name == tool.name), None)
         facts = [("status", str(library.trust(tool.name))), *_facts(tool)]
         stats = library.stats(tool.name)
@@ -61,10 +61,6 @@ def described(settings: Settings, name: str | None) -> str:
         f'<div class="tool"><h3>{text(tool.name)}</h3><p class="described">{text(tool.description)}</p>'
         f"<table>{rows}</table>{_folded(folds)}</div>"
     )
-
-
-def _library(settings: Settings) -> Library:
-    return Library(settings.tools_dir, settings.data_dir)
 
 
 def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
@@ -103,7 +99,7 @@ def template(settings: Settings, name: str | None) -> str:
     """Arguments of a tool to fill in, as JSON; empty without one."""
     if not name:
         return ""
-    with closing(_library(settings)) as library:
+    with closing(open_library(settings)) as library:
         try:
             properties: Any = library.get(name).input_schema.get("properties")
         except AlitaError:
@@ -137,14 +133,14 @@ async def run(settings: Settings, name: str | None, arguments: str) -> str:
     if not isinstance(given, dict):
         return _bad("The arguments are no JSON object.")
     try:
-        with closing(_library(settings)) as library:
+        with closing(open_library(settings)) as library:
             tool = library.get(name)
             needs = await needed_by(library, tool)
             carrying = partial(carried, settings, call_consent(settings, None, lambda _: None))
             async with aclosing(await open_for(settings)) as sandbox:
                 outcome = await run_kept(library, tool, given, sandbox, needs=needs, carried=carrying)
     except AlitaError as error:
-        return _bad(f"{error.message} {error.remedy}")
+        return bad(error)
     if outcome.problem is not None:
         return _bad(f"{outcome.problem.kind}: {outcome.problem.message}")
     value = outcome.value if isinstance(outcome.value, str) else _json(outcome.value)

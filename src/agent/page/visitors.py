@@ -25,6 +25,8 @@ class Visitor:
     """Paths of the files that it sent."""
     outputs: dict[str, Path] = field(default_factory=dict)
     """Files that runs made for it, by the key in their address."""
+    runs: set[str] = field(default_factory=set)
+    """Ids of the runs that it started."""
     kept: int = 0
     """Bytes of its uploads."""
 

@@ -19,6 +19,8 @@ from agent.store.redact import Redactor
 from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from agent.configuration.settings import Settings
     from agent.consent.consent import Asked
     from agent.page.visitors import Visitor, Visitors
@@ -123,6 +125,8 @@ class Visit:
 
     async def _answer(self, turn: Turn, question: str, files: Sequence[Path], choice: dict[str, str]) -> None:
         def hear(event: Event) -> None:
+            if isinstance(event, RunStarted):
+                self._visitor.runs.add(event.run_id)
             turn.see(event)
             loop.call_soon_threadsafe(self._news.set)
 
@@ -183,8 +187,8 @@ class Visit:
 class Visits:
     """The visits, by the session of their tab."""
 
-    def __init__(self, settings: Settings, visitors: Visitors) -> None:
-        self.settings, self._visitors = settings, visitors
+    def __init__(self, settings: Settings, visitors: Visitors, *, shares_runs: bool) -> None:
+        self.settings, self._visitors, self._shares_runs = settings, visitors, shares_runs
         visitors.left = self.leave
         self._visits: dict[str, Visit] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -199,6 +203,11 @@ class Visits:
         if tab is None or visitor is None:
             raise LookupError("no visitor has this tab")
         return self._visits.setdefault(tab, Visit(self.settings, visitor))
+
+    def seen_by(self, tab: str | None) -> Container[str] | None:
+        """The runs that the visitor of a tab sees; None for all."""
+        visitor = self._visitors.of_tab(tab or "")
+        return None if self._shares_runs else visitor.runs if visitor is not None else ()
 
     def leave(self, tab: str) -> None:
         """End the visit of a tab that is gone."""

@@ -74,6 +74,11 @@ class Door:
     names: frozenset[str]
     """Host names by which clients may reach it; empty for any."""
 
+    @property
+    def is_local(self) -> bool:
+        """True if only this machine reaches it."""
+        return _is_loopback(self.host)
+
 
 def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:
     """What the flags ask for.
