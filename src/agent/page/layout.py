@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.specialists import SPECIALISTS
 from agent.errors import UsageError
-from agent.page import runs, tools
+from agent.page import gaps, runs, tools
 from agent.page.approvals import described
 from agent.page.door import MOST_UPLOADED, PageDoor
 from agent.page.visitors import Visitors
@@ -40,14 +40,14 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     visitors = Visitors()
     visits = Visits(settings, visitors, shares_runs=door.is_local)
     try:
-        page = await asyncio.to_thread(_page, visits)
+        page = await asyncio.to_thread(_page, visits, door)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
         await visits.aclose()
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
 
 
-def _page(visits: Visits) -> ASGIApp:
+def _page(visits: Visits, door: Door) -> ASGIApp:
     """The page without its door."""
     try:
         import gradio as gr
@@ -65,6 +65,9 @@ def _page(visits: Visits) -> ASGIApp:
             tools.show(gr, visits.settings, tab)
         with gr.Tab("Runs") as tab:
             runs.show(gr, visits, tab)
+        if door.is_local:
+            with gr.Tab("Gap records") as tab:
+                gaps.show(gr, visits.settings, tab)
 
         async def left(request: Any) -> None:
             if request.session_hash:
@@ -73,7 +76,7 @@ def _page(visits: Visits) -> ASGIApp:
         left.__annotations__["request"] = gr.Request
         blocks.unload(left)
     blocks.queue(default_concurrency_limit=None, max_size=200)
-    return gr.mount_gradio_app(
+    page: ASGIApp = gr.mount_gradio_app(
         FastAPI(docs_url=None, redoc_url=None, openapi_url=None),
         blocks,
         path="",
@@ -87,6 +90,7 @@ def _page(visits: Visits) -> ASGIApp:
         theme=gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         css=files("agent.page").joinpath("style.css").read_text("utf-8"),
     )
+    return page
 
 
 def _ask(gr: Any, visits: Visits) -> None:
