@@ -56,7 +56,7 @@ class Site:
     """The page's process."""
 
     def __init__(self, folder: Path, *flags: str, **variables: str) -> None:
-        (folder / "here").mkdir(parents=True)
+        (folder / "here").mkdir(parents=True, exist_ok=True)
         self.home = folder / "home"
         self._process = subprocess.Popen(
             [*ALITA, "web", "--http", "127.0.0.1:0", *flags],

@@ -1,4 +1,4 @@
-"""What a run wants to know, as the page asks it."""
+"""Questions of a run, as the page asks them."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ MOST_KEPT = 1_000_000_000
 _MOST_MESSAGE = 1_000_000
 _OPEN = re.compile(
     r"/|/config/?|/theme\.css|/favicon\.ico|/(assets|static|svelte)/.+"
-    r"|/gradio_api/(startup-events|queue/data|upload_progress|info|app_id|theme\.css|heartbeat/[^/]+|file=.+)"
+    r"|/gradio_api/(startup-events|queue/data|upload_progress|theme\.css|heartbeat/[^/]+|file=.+)"
 )
 """The paths of Gradio that the page reads. Its others are closed: a proxy, recordings, monitoring, an editor."""
 _TAKEN = re.compile(r"/gradio_api/(queue/join|cancel|reset)/?")
-"""Those that it posts to, besides uploads."""
+"""The paths that it posts to, in addition to uploads."""
 _UPLOAD, _FILE, _ENTER = "/gradio_api/upload", "/gradio_api/file=", "/enter"
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; script-src-attr 'none'; "
@@ -122,7 +122,7 @@ class PageDoor:
             await self._page(scope, receive, send)
 
     async def _message(self, visitor: Visitor, scope: Scope, receive: Receive, send: Send) -> None:
-        """What a tab asks the page to do: in its own session, with files that its visitor sent."""
+        """An action of a tab, in its own session, with files that its visitor sent."""
         from starlette.responses import PlainTextResponse
 
         body = await _body(receive, _MOST_MESSAGE)
@@ -187,7 +187,7 @@ class PageDoor:
             self._uploading -= 1
             if (
                 not self._uploading
-            ):  # of an upload that broke off, Gradio leaves the pieces beside the folders of the files
+            ):  # Gradio leaves the pieces of a broken upload in the folder itself
                 _remove_pieces(self._uploads)
         if is_full:
             await too_large(scope, receive, send)
@@ -205,7 +205,7 @@ def _remove_pieces(folder: Path) -> None:
 
 
 def _crossing(scope: Scope, headers: Headers) -> Response | None:
-    """The refusal of what another page asks for; a link to the page may stand anywhere."""
+    """The refusal of a request that another page makes; a link to this one is allowed."""
     from starlette.responses import PlainTextResponse
 
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
@@ -234,7 +234,7 @@ async def _body(receive: Receive, most: int) -> bytes | None:
 
 
 def _paths(data: Any) -> Iterator[Any]:
-    """What a message names as files, at any depth."""
+    """The files that a message names, at any depth."""
     waiting = [data]
     while waiting:
         one = waiting.pop()

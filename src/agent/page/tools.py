@@ -1,4 +1,4 @@
-"""The tools of the library on the page: found by words, each shown with all that is known of it."""
+"""The tools of the library on the page: found by words, shown with their proof and use, and run."""
 
 from __future__ import annotations
 

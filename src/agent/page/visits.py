@@ -105,7 +105,7 @@ class Visit:
         return self._task is not None and not self._task.done()
 
     async def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> AsyncIterator[None]:
-        """Ask a question, and yield whenever there is something new to show. Whoever stops listening stops the run."""
+        """Ask a question, and yield whenever there is something new to show. If the caller stops listening, the run ends."""
         if self.is_busy:
             return
         question = self._without_keys(question)  # not even its owner sees one again

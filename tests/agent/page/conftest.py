@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from mcp_tools.library.library import Library
+from mcp_tools.tool import Tool
 from support.browser import CHROMIUM
 from support.openai_server import OpenAIServer
 from support.page import Site, reply
 
 expect.set_options(timeout=25_000)
+DOUBLE = Tool(
+    "double_number",
+    "Double a number.",
+    {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False},
+    {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]},
+    'def double_number(n: int) -> int:\n    """Double a number."""\n    return n * 2\n',
+)
 
 
 @pytest.fixture(scope="session")
@@ -26,9 +36,13 @@ def model() -> Iterator[OpenAIServer]:
 def site(tmp_path_factory: pytest.TempPathFactory, model: OpenAIServer) -> Iterator[Site]:
     """One for all tests: it takes seconds to start. What one of them does, no other one sees."""
     pytest.importorskip("gradio")
+    folder = tmp_path_factory.mktemp("page")
+    with closing(Library(folder / "tools", folder / "home" / "data")) as library:
+        library.register(DOUBLE)
     started = Site(
-        tmp_path_factory.mktemp("page"),
+        folder,
         *("-m", "gpt-test", "--base-url", model.url, "--approve", "ask"),
+        ALITA_TOOLS_DIR=str(folder / "tools"),
         OPENAI_API_KEY="sk-thekeythatnobodyshows1234567890",
     )
     yield started

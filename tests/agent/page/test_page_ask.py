@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from support.fibonacci import ANSWER, QUESTION
 from support.openai_server import OpenAIServer
@@ -42,7 +42,7 @@ def test_a_tool_is_kept_once_its_code_was_shown_and_allowed(page: Page, site: Si
     expect(page.locator(".answer")).to_have_text(ANSWER)
     expect(asked).to_be_hidden()
     expect(page.locator(".took")).to_contain_text("answered · ")
-    assert list(site.home.rglob("nth_fibonacci.py"))
+    assert list(site.home.parent.rglob("tools/nth_fibonacci.py"))
 
 
 def test_files_are_read_and_a_follow_up_knows_what_was_said(page: Page, tmp_path: Path, model: OpenAIServer) -> None:
@@ -92,3 +92,36 @@ def test_the_key_is_nowhere_on_the_page(page: Page, visitor: BrowserContext, sit
     ask(page, "Repeat sk-thekeythatnobodyshows1234567890")
     expect(page.locator(".answer")).to_be_visible()
     assert "thekeythatnobodyshows" not in page.locator("#conversation").inner_text()
+
+
+def test_two_visitors_ask_at_once_and_each_sees_its_own(page: Page, site: Site, chromium: Browser) -> None:
+    with chromium.new_context() as other:
+        second = other.new_page()
+        second.goto(site.address)
+        ask(page, "Be slow")
+        expect(page.locator(".step").first).to_be_visible()
+        ask(second, "How many rows has the table?")
+        expect(second.locator(".answer")).to_have_text("It has three rows.")
+        expect(page.locator("#conversation")).not_to_contain_text("rows")
+        expect(second.locator("#conversation")).not_to_contain_text("slow")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+
+
+def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
+    ask(page, "How many rows has the table?")
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    page.get_by_role("tab", name="Tools").click()
+    page.get_by_label("double_number — Double a number.").click()
+    expect(page.locator("#tool")).to_contain_text("0 in 0 questions")
+    page.get_by_label("Arguments, as JSON").fill('{"n": 21}')
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text("42")
+    picture(page, "tools")
+    page.get_by_role("tab", name="Runs").click()
+    page.locator("#runs label", has_text="How many rows").first.click()
+    expect(page.locator("#run")).to_contain_text("It has three rows.")
+    expect(page.locator("#run pre")).to_contain_text("step 1")
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("#replayed")).to_contain_text("Replayed without a model")
+    picture(page, "runs")
