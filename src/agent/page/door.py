@@ -185,9 +185,7 @@ class PageDoor:
         finally:
             visitor.kept += min(came, room) - room
             self._uploading -= 1
-            if (
-                not self._uploading
-            ):  # Gradio leaves the pieces of a broken upload in the folder itself
+            if not self._uploading:  # Gradio leaves the pieces of a broken upload in the folder itself
                 _remove_pieces(self._uploads)
         if is_full:
             await too_large(scope, receive, send)

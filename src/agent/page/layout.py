@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.specialists import SPECIALISTS
 from agent.errors import UsageError
-from agent.page import gaps, runs, tools
+from agent.page import gaps, review, runs, tools
 from agent.page.approvals import described
 from agent.page.door import MOST_UPLOADED, PageDoor
 from agent.page.visitors import Visitors
@@ -62,7 +62,9 @@ def _page(visits: Visits, door: Door) -> ASGIApp:
         with gr.Tab("Ask"):
             _ask(gr, visits)
         with gr.Tab("Tools") as tab:
-            tools.show(gr, visits.settings, tab)
+            names = tools.show(gr, visits.settings, tab)
+            if door.is_local:
+                review.show(gr, lambda request: visits.of(request.session_hash).desk, names)
         with gr.Tab("Runs") as tab:
             runs.show(gr, visits, tab)
         if door.is_local:

@@ -151,8 +151,8 @@ def _bad(words: str) -> str:
     return f'<p class="bad">{text(words)}</p>'
 
 
-def show(gr: Any, settings: Settings, tab: Any) -> None:
-    """Add the list, its search and the chosen tool to the page."""
+def show(gr: Any, settings: Settings, tab: Any) -> Any:
+    """Add the list, its search and the chosen tool to the page; returns what holds the chosen name."""
     words = gr.Textbox(label="Search", placeholder="What should the tool do?", max_lines=1)
     told = gr.HTML(padding=False)
     names = gr.Radio([], label="Tools", elem_id="tools")
@@ -177,3 +177,4 @@ def show(gr: Any, settings: Settings, tab: Any) -> None:
 
     names.change(choose, [names], [chosen, calling, arguments, result], show_progress="hidden")
     call.click(called, [names, arguments], [result])
+    return names

@@ -15,6 +15,7 @@ from agent.errors import AlitaError
 from agent.events import AnswerWritten, Event, ModelCalled, ModelStarting, RunStarted
 from agent.models.protocol import Usage
 from agent.page import shown
+from agent.page.review import Desk
 from agent.store.redact import Redactor
 from mcp_tools.text import count_of
 
@@ -85,6 +86,7 @@ class Visit:
     def __init__(self, settings: Settings, visitor: Visitor) -> None:
         self._settings, self._visitor = settings, visitor
         self._without_keys = Redactor(settings.secrets).text
+        self.desk = Desk(settings)
         self._alita: Alita | None = None
         self._chat: Chat | None = None
         self._turns: list[Turn] = []
@@ -105,7 +107,7 @@ class Visit:
         return self._task is not None and not self._task.done()
 
     async def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> AsyncIterator[None]:
-        """Ask a question, and yield whenever there is something new to show. If the caller stops listening, the run ends."""
+        """Ask a question, and yield when there is something new to show. A caller that stops listening ends the run."""
         if self.is_busy:
             return
         question = self._without_keys(question)  # not even its owner sees one again

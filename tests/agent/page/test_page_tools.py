@@ -8,6 +8,7 @@ import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.page import tools
+from agent.page.review import Desk
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Tool
 
@@ -78,3 +79,33 @@ async def test_a_tool_is_run_in_the_sandbox(library: Library, arguments: str, to
     assert tools.template(settings, "double_number") == '{\n "n": 0\n}'
     assert told in await tools.run(settings, "double_number", arguments)
     assert library.stats("double_number").calls == (told == "<pre>42</pre>")
+
+
+async def test_a_tool_is_approved_as_it_was_shown_and_not_otherwise(library: Library) -> None:
+    desk = Desk(read_settings({}))
+    library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
+    library.path("double_number").write_text(library.get("double_number").source.replace("n * 2", "n + n"))
+    assert "Review the tool first" in desk.accept("double_number")
+    shown = await desk.look("double_number")
+    assert "1 tests passed, 0 failed" in shown
+    assert ("+    return n + n" in shown, "<img" in shown) == (True, False)
+    assert "Review the tool first" in desk.accept("another")
+    path = library.path("double_number")
+    path.write_text(path.read_text().replace("n + n", "3 * n"))
+    assert 'class="bad"' in desk.accept("double_number")
+    assert "1 failed" in await desk.look("double_number")
+    assert 'class="bad"' in desk.accept("double_number")
+    path.write_text(path.read_text().replace("3 * n", "n + n"))
+    await desk.look("double_number")
+    assert "is approved" in desk.accept("double_number")
+    assert [one.name for one in library.withheld()] == []
+
+
+def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
+    library.register(a_tool("double_number", "Double a number."))
+    path = library.path("double_number")
+    path.write_text(path.read_text().replace("n * 2", "n + n"))
+    desk = Desk(read_settings({}))
+    assert "in its place again" in desk.reject("double_number")
+    assert "n * 2" in path.read_text()
+    assert 'class="bad"' in desk.reject(ATTACK)
