@@ -16,6 +16,7 @@ from agent.errors import UsageError
 from agent.page import gaps, review, runs, tools
 from agent.page.approvals import described
 from agent.page.door import MOST_UPLOADED, PageDoor
+from agent.page.shown import settings_table
 from agent.page.visitors import Visitors
 from agent.page.visits import Visit, Visits
 from mcp_tools.serving.http import Door, run_server
@@ -70,6 +71,8 @@ def _page(visits: Visits, door: Door) -> ASGIApp:
         if door.is_local:
             with gr.Tab("Gap records") as tab:
                 gaps.show(gr, visits.settings, tab)
+            with gr.Tab("Settings"):
+                gr.HTML(settings_table(visits.settings), padding=False)
 
         async def left(request: Any) -> None:
             if request.session_hash:

@@ -14,6 +14,8 @@ from mcp_tools import approve as approving
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.configuration.settings import Settings
     from mcp_tools.approve import Review
     from mcp_tools.sandbox.protocol import Sandbox
@@ -89,7 +91,7 @@ def _described(seen: Review) -> str:
     return f'<div class="tool"><p>{text(title)} {text(tests)}</p><ul>{against}</ul>{changes}</div>'
 
 
-def show(gr: Any, desks: Any, names: Any) -> None:
+def show(gr: Any, desks: Callable[[Any], Desk], names: Any) -> None:
     """Add the review of the chosen tool to the page; `desks` gives the desk of a request's tab."""
     with gr.Row():
         look, accept, reject = gr.Button("Review"), gr.Button("Approve"), gr.Button("Reject")
@@ -99,10 +101,10 @@ def show(gr: Any, desks: Any, names: Any) -> None:
         return await desks(request).look(name)
 
     def accepted(name: str | None, request: Any) -> str:
-        return str(desks(request).accept(name))
+        return desks(request).accept(name)
 
     def rejected(name: str | None, request: Any) -> str:
-        return str(desks(request).reject(name))
+        return desks(request).reject(name)
 
     for button, handler in ((look, looked), (accept, accepted), (reject, rejected)):
         handler.__annotations__["request"] = gr.Request  # Gradio looks for it there

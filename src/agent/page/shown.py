@@ -12,6 +12,7 @@ from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from agent.answer import Answer
+    from agent.configuration.settings import Settings
     from mcp_tools.errors import AlitaError
 
 _TITLE = 160
@@ -101,3 +102,14 @@ def ending(found: Answer) -> str:
     warned = "".join(f'<p class="bad">{text(one)}</p>' for one in found.warnings)
     listed = f"<ol>{sources}</ol>" if sources else ""
     return f'{problem}{warned}{listed}<p class="took">{escape(line.text if line else "")}</p>'
+
+
+def settings_table(settings: Settings) -> str:
+    """Each setting with its value and its source; keys are masked."""
+    rows = "".join(
+        f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
+        for line in settings.explain()
+    )
+    return (
+        f'<div class="tool"><p>To change one: <code>alita config set NAME VALUE</code></p><table>{rows}</table></div>'
+    )

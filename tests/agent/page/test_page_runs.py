@@ -10,6 +10,7 @@ from agent.alita import Alita
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.page import runs
+from agent.page.shown import settings_table
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
 from support.fibonacci import decide, write_script
@@ -60,3 +61,12 @@ async def test_visitors_of_a_page_that_is_open_to_others_see_their_own_runs(aske
     for stranger in ("tab-of-second", "tab-of-nobody", None):
         assert runs.found(settings, "harbour", shared.seen_by(stranger))[0] == []
     assert Visits(settings, visitors, shares_runs=True).seen_by("tab-of-second") is None
+
+
+def test_settings_are_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-thekeythatnobodyshows1234567890")
+    monkeypatch.setenv("ALITA_MODEL", ATTACK)
+    shown = settings_table(read_settings({}))
+    assert "thekeythat" not in shown
+    assert "<img" not in shown
+    assert "<th>model</th><td>&lt;img" in shown
