@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configuration.specialists import SPECIALISTS
 from agent.errors import UsageError
-from agent.page import gaps, review, runs, tools
+from agent.page import gaps_tab, review, runs_tab, tools_tab
 from agent.page.approvals import described
 from agent.page.door import MOST_UPLOADED, PageDoor
 from agent.page.shown import settings_table
@@ -63,14 +63,14 @@ def _page(visits: Visits, door: Door) -> ASGIApp:
         with gr.Tab("Ask"):
             _ask(gr, visits)
         with gr.Tab("Tools") as tab:
-            names = tools.show(gr, visits.settings, tab)
+            names = tools_tab.show(gr, visits.settings, tab)
             if door.is_local:
                 review.show(gr, lambda request: visits.of(request.session_hash).desk, names)
         with gr.Tab("Runs") as tab:
-            runs.show(gr, visits, tab)
+            runs_tab.show(gr, visits, tab)
         if door.is_local:
             with gr.Tab("Gap records") as tab:
-                gaps.show(gr, visits.settings, tab)
+                gaps_tab.show(gr, visits.settings, tab)
             with gr.Tab("Settings"):
                 gr.HTML(settings_table(visits.settings), padding=False)
 

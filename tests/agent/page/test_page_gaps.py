@@ -8,7 +8,7 @@ import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.learning.gap_records import GapRecord, GapRecords
-from agent.page import gaps
+from agent.page import gaps_tab as gaps
 
 ATTACK = "<img src=x onerror=alert(1)>"
 

@@ -9,7 +9,7 @@ import pytest
 from agent.alita import Alita
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
-from agent.page import runs
+from agent.page import runs_tab as runs
 from agent.page.shown import settings_table
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.configuration.settings_sources import read_settings
-from agent.page import tools
+from agent.page import tools_tab as tools
 from agent.page.review import Desk
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Tool
