@@ -36,8 +36,9 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
         UsageError: Gradio is not installed, or the address cannot be had.
     """
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
-    uploads = Path(tempfile.mkdtemp(prefix="page-", dir=settings.cache_dir))
-    os.environ |= {"GRADIO_TEMP_DIR": str(uploads), "GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1"}
+    await asyncio.to_thread(_sweep, settings.cache_dir)
+    uploads = Path(tempfile.mkdtemp(prefix=f"page-{os.getpid()}-", dir=settings.cache_dir))
+    os.environ |= {"GRADIO_TEMP_DIR": str(uploads), "GRADIO_ANALYTICS_ENABLED": "False"}
     visitors = Visitors()
     visits = Visits(settings, visitors, shares_runs=door.is_local)
     try:
@@ -46,6 +47,18 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     finally:
         await visits.aclose()
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the uploads of pages that were killed."""
+    for left in folder.glob("page-*-*"):
+        number = left.name.split("-")[1]
+        try:
+            os.kill(int(number), 0)
+        except (ProcessLookupError, ValueError):
+            shutil.rmtree(left, ignore_errors=True)
+        except (PermissionError, OverflowError):  # somebody else's
+            continue
 
 
 def _page(visits: Visits, door: Door) -> ASGIApp:
