@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import hashlib
 import json
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -30,7 +31,7 @@ from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import CAPABILITIES, META_PROVENANCE, Flaw, object_path
-from mcp_tools.packages import imported
+from mcp_tools.packages import NOT_ALLOWED, imported, is_provided
 from mcp_tools.run import Carried, limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
 from mcp_tools.small_files import json_of
@@ -51,6 +52,8 @@ class Tests:
     """Those that asked a host for what is not recorded: tests have no network."""
     exchanges: list[Json] = field(default_factory=list)
     """What hosts answered now, where nothing was recorded."""
+    prevented: list[str] = field(default_factory=list)
+    """Why none could be run: its packages are not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +101,11 @@ async def review(
     carried: Carried | None = None,
     *,
     source: str | None = None,
+    only_examples: bool = False,
 ) -> Review:
     """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
 
-    A given source is looked at as if it stood in the place of the tool's.
+    A given source is looked at as if it stood in the place of the tool's, with `only_examples` without its old tests.
 
     The tests of a tool that reads files may read those of `read`. `carried` permits them; those of an edited source,
     and of a tool without any recorded response, may ask its hosts through it, and the responses are recorded then.
@@ -114,6 +118,8 @@ async def review(
     standing = as_written(library, name)
     is_edited = source is not None or isinstance(library.standing(name), Flaw)
     tool = standing if source is None else edited(library, name, source)
+    if only_examples:
+        tool.provenance["tests"] = []
     if is_edited:
         tool = await _rederived(library, tool, open_sandbox, carried)
     needs, lacking = Needs(), ""
@@ -135,6 +141,7 @@ async def review(
             tool, is_edited = replace(tool, provenance={**tool.provenance, EXCHANGES: kept}), True
             now = ApprovedHashes.of(tool)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
+        obstacles += tests.prevented
         if tests.not_run and not tests.passed:
             obstacles.append(f"no test could be run without network, such as {tests.not_run[0]}")
         if not tests_of(tool):
@@ -160,13 +167,15 @@ def approve(library: Library, seen: Review) -> Tool:
     return library.approve(name, seen=registered)
 
 
-def require_approvable(library: Library, seen: Review) -> None:
+def require_approvable(library: Library, seen: Review, *, remedy: str = "") -> None:
     """Nothing, if nothing stands in the way of an approval.
 
     Raises:
         LibraryError: Something does.
     """
-    _require_none(seen.obstacles, library, seen.tool.name)
+    if not remedy and seen.tests.prevented:
+        remedy = "its code need not change"
+    _require_none(seen.obstacles, library, seen.tool.name, remedy)
 
 
 def reject(library: Library, name: str) -> Tool | None:
@@ -189,10 +198,10 @@ def reject(library: Library, name: str) -> Tool | None:
     return None
 
 
-def _require_none(obstacles: Sequence[str], library: Library, name: str) -> None:
+def _require_none(obstacles: Sequence[str], library: Library, name: str, remedy: str = "") -> None:
     if obstacles:
         listed = "\n".join(f"  {obstacle}" for obstacle in obstacles)
-        raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
+        raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=remedy or f"correct {library.path(name)}")
 
 
 def as_written(library: Library, name: str) -> Tool:
@@ -301,6 +310,12 @@ async def run_tests(
             if size <= room:
                 room -= size
                 done.exchanges.extend(outcome.exchanges)
+        if outcome.problem is not None and outcome.problem.kind == "denied" and not outcome.seconds:  # it never began
+            missing = [one for one in job.packages if not is_provided(one)]
+            is_wanted = outcome.problem.message.startswith(NOT_ALLOWED)
+            remedy = f"; first: alita packages allow {shlex.join(missing)}" if is_wanted else ""
+            done.prevented.append(f"no test can be run: {outcome.problem.message}{remedy}")
+            return done
         if is_unrecorded(outcome):
             done.not_run.append(call_text(tool.name, test["arguments"], longest=40))
             continue

@@ -10,6 +10,9 @@ import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+NOT_ALLOWED = "the user has not allowed"
+"""The beginning of each message about packages that are not here because nobody allowed them."""
+
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
     "pillow": "PIL",

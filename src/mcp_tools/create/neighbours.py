@@ -74,10 +74,14 @@ async def look_around(
             continue
         is_own = tool.name == draft.tool.name
         relation, reason = await _relation(tool, draft, calls, runner, needs, exactly=is_own)
-        mends = is_own and runner.proposal.mends and _source_of(draft) not in (tool.source, _source_of(tool))
+        tests = _tests_of(tool)
+        known = {test.call.key for test in tests}
+        is_new = _source_of(draft) not in (tool.source, _source_of(tool)) or any(
+            call.key not in known for call in runner.proposal.compared
+        )
+        mends = is_own and runner.proposal.mends and is_new
         if relation == "same" and not mends and is_around(tool, runner.proposal.wraps):
             return Neighbours(same=tool, rejected=rejected)
-        tests = _tests_of(tool)
         if tool.name in imported:
             failure = "this code imports it; a better version holds what it needs"
         else:

@@ -18,6 +18,7 @@ from mcp_tools.tool import Json
 RESULT = "result"
 """The name that stands for the result."""
 _LONGEST = 500
+_MOST_DIGITS = 400
 _MOST_STEPS = 200_000
 """Values that are looked at; a hundred members or characters count as one more."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -182,10 +183,20 @@ class _Working:
         arguments = [self.out(part) for part in node.args]
         named = {word.arg: self.out(word.value) for word in node.keywords if word.arg}
         if isinstance(node.func, ast.Name):
+            _require_quick(node.func.id, arguments, named)
             return FUNCTIONS[node.func.id](*arguments, **named)
         assert isinstance(node.func, ast.Attribute)
         value = getattr(self.out(node.func.value), node.func.attr)(*arguments, **named)
         return value if isinstance(value, str | list | int | float | None) else [*value]
+
+
+def _require_quick(function: str, arguments: list[Json], named: dict[str, Json]) -> None:
+    """Refuses calls whose time is not that of their arguments' size: `round(1, -10**9)`, `sum(lists, [])`."""
+    numbers = [one for one in (*arguments[1:], *named.values()) if isinstance(one, int)]
+    if function == "round" and any(abs(one) > _MOST_DIGITS for one in numbers):
+        raise ValueError(f"a number is rounded to at most {_MOST_DIGITS} digits")
+    if function == "sum" and not all(isinstance(one, int | float) for one in (*arguments[1:], *named.values())):
+        raise TypeError("sum adds numbers")
 
 
 def _member(value: Json, key: Json) -> Json:

@@ -35,7 +35,7 @@ from mcp_tools.environments.wrapped import FOLDER as WRAPPED
 from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of
 from mcp_tools.errors import UserError, os_errors_as
 from mcp_tools.json_file import JsonFile
-from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, NOT_ALLOWED
 from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
@@ -67,7 +67,7 @@ class NotAllowedError(PackageError):
     """The user has not allowed a package; `plan` says what they would allow."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(f"the user has not allowed {', '.join(map(str, plan.new))}")
+        super().__init__(f"{NOT_ALLOWED} {', '.join(map(str, plan.new))}")
         self.plan = plan
 
 
@@ -181,7 +181,7 @@ class Environments:
         """
         requirements = [*requirements]
         if unknown := self.unknown(requirements):  # the index is not even asked
-            raise PackageError(f"the user has not allowed {', '.join(unknown)}")
+            raise PackageError(f"{NOT_ALLOWED} {', '.join(unknown)}")
         plan = await self.plan(requirements)
         if plan.new:
             raise NotAllowedError(plan)

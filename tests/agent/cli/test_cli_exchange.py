@@ -311,6 +311,9 @@ def test_packages_go_along_as_requirements_and_are_not_installed(
     assert "Requires-Dist: numpy\nRequires-Dist: scipy>=1.11\n" in metadata
     done = alita("import", FORMS["zip"], "--tools-dir", "elsewhere")
     assert (done.code, "first allow its packages: alita packages allow 'scipy>=1.11'" in done.out) == (0, True)
+    done = alita("approve", "triangle_number", "--tools-dir", "elsewhere", ALITA_PACKAGES="never", **OFFLINE)
+    assert done.code == 1
+    assert ("no test can be run" in done.err, "a test fails" in done.err) == (True, False)
     evil = {"packages": ["scipy\nRequires-Dist: evil"]}
     library.register(replace(base(capabilities=evil), source=source), replace=True)
     done = alita("export", "triangle_number", "-o", "evil_tools-1.0-py3-none-any.whl")

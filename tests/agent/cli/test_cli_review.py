@@ -182,6 +182,22 @@ def test_a_wrong_edit_changes_nothing_and_is_kept(
     assert kept.read_text() == source
 
 
+def test_a_result_that_changes_on_purpose_gets_new_tests(
+    alita: Run, path: Path, library: Library, tmp_path: Path
+) -> None:
+    """What its new docstring shows is tested, and nothing else; a wrong example is still refused."""
+    alita("approve", "times_two")
+    other = WRONG.replace("times_two(4)\n    8", "times_two(5)\n    15")
+    refused = alita("edit", "times_two", "--accept", EDITOR=editor(tmp_path, other))
+    assert "1 of 2 passed" in refused.err
+    assert "or drop the older tests: alita tools edit times_two --new-tests" in refused.err
+    refused = alita("edit", "times_two", "--accept", "--new-tests", EDITOR=editor(tmp_path, WRONG))
+    assert "a test fails: times_two(n=4) gives 12, expected 8" in refused.err
+    done = alita("edit", "times_two", "--accept", "--new-tests", EDITOR=editor(tmp_path, other))
+    assert (done.code, done.out) == (0, "Approved times_two.\n")
+    assert [test["arguments"] for test in library.get("times_two").provenance["tests"]] == [{"n": 5}]
+
+
 def test_an_edit_without_consent_or_beside_another_is_kept_and_changes_nothing(
     alita: Run, path: Path, library: Library, tmp_path: Path
 ) -> None:

@@ -149,6 +149,17 @@ async def test_weak_examples_are_sent_back_once_with_bugs_that_they_miss(desk: D
     assert [one.status for one in desk.library.list()] == [Status.DRAFT]
 
 
+async def test_more_examples_of_the_same_code_are_kept(desk: Desk, mode: str) -> None:
+    async with desk.client(mode, **AUTO) as client:
+        await propose(client)
+        more = [example(60, 40, 20), {"arguments": {"worked": 7, "contract": 9}, "result": 0}]
+        said = await propose(client, examples=[*EXAMPLES, *more])
+        again = await propose(client, examples=EXAMPLES)
+    assert (said["status"], said["tests"]) == ("registered", len(EXAMPLES) + 2)
+    assert (again["status"], again["tests"]) == ("same", len(EXAMPLES) + 2)
+    assert names(desk) == ["overtime"]
+
+
 async def test_hostile_code_stays_in_the_sandbox(desk: Desk, mode: str, open_folder: Path) -> None:
     """It opens a file of the user, writes one and connects; its examples see none of it."""
     secret, made = open_folder / "secret.txt", open_folder / "made.txt"

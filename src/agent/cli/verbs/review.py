@@ -40,6 +40,7 @@ TestsMayRead = Annotated[
 ]
 Accept = Annotated[bool, opt("--accept", "Approve the tool, if its tests pass, without being asked.")]
 Form = dict[str, Any]
+_WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
 _MOST_SHOWN = 3
 """Of more new tools that are approved at once, the code is not shown."""
 
@@ -154,6 +155,9 @@ async def _reviewed(desk: _Desk, name: str, verdict: str, *, mutants: bool, asks
 def edit(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)],
     accept: Accept = False,
+    new_tests: Annotated[
+        bool, opt("--new-tests", "Test it by the examples of its new docstring alone; its older tests are dropped.")
+    ] = False,
     grant_read: TestsMayRead = None,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
@@ -178,8 +182,9 @@ def edit(
 
         async def work() -> str:
             async with _desk(library, grant_read or ()) as desk:
-                seen = await desk.look(name, after)
-                approving.require_approvable(library, seen)
+                seen = await desk.look(name, after, only_examples=new_tests)
+                remedy = "correct your text" if new_tests else _WITH_NEW_TESTS.format(name=name)
+                approving.require_approvable(library, seen, remedy=remedy)
                 verdict = "y" if accept else ""
                 if not accept and not as_json and is_terminal():
                     verdict = (typed(f"Put this in the place of {name}? y, n: discard it, Enter: later [y/n] ") or "")[
@@ -221,7 +226,9 @@ class _Desk:
             self._opened.append(await self._stack.enter_async_context(aclosing(await open_for(self._settings))))
         return self._opened[0]
 
-    async def look(self, name: str, source: str | None = None, *, is_one_of_many: bool = False) -> Review:
+    async def look(
+        self, name: str, source: str | None = None, *, is_one_of_many: bool = False, only_examples: bool = False
+    ) -> Review:
         """Shows what a tool may use, what changed, and how its tests go; with a source in the place of its own.
 
         Of one of many that were never approved, the code is not shown.
@@ -230,7 +237,9 @@ class _Desk:
             as_written(self.library, name) if source is None else edited(self.library, name, source)
         ):
             print_note(f"{name} may {use} ({decider})")
-        seen = await approving.review(self.library, name, self._sandbox, self._read, self._carried, source=source)
+        seen = await approving.review(
+            self.library, name, self._sandbox, self._read, self._carried, source=source, only_examples=only_examples
+        )
         _show(seen, with_code=not is_one_of_many)
         return seen
 
@@ -388,7 +397,8 @@ def _show(seen: Review, *, with_code: bool) -> None:
         shown = [f"{'code':<10}  {count}, shown by: alita tools show {name}"]
     for line in (*filter(None, shown), *map(str, seen.flags)):
         print_note(f"  {escaped(line)}")
-    if seen.tests.passed:
-        print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
+    if passed := len(seen.tests.passed):
+        of_all = f" of {passed + len(seen.tests.failed)}" if seen.tests.failed else ""
+        print_note(f"  {'tests':<10}  {passed}{of_all} passed")
     if seen.tests.not_run:
         print_note(f"  {'':<10}  {len(seen.tests.not_run)} not run: what their hosts answer is not recorded")

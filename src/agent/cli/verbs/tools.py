@@ -309,7 +309,8 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
     """Deletes a tool. Its files are kept with the library's old versions."""
     library = _library(options.settings())
     library.delete(name)
-    return done(f"Deleted {name} from {library.folder}.", deleted=name)
+    back = f"alita tools versions {name} lists what rollback can bring back, as a draft."
+    return done(f"Deleted {name} from {library.folder}. {back}", deleted=name)
 
 
 def _library(settings: Settings) -> Library:
