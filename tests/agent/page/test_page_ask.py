@@ -57,7 +57,7 @@ def test_files_are_read_and_a_follow_up_knows_what_was_said(page: Page, tmp_path
     shown = page.locator(".outputs img")
     expect(shown).to_be_visible()
     assert shown.evaluate("image => image.naturalWidth") > 100
-    page.locator(".steps summary").last.click()
+    page.locator(".steps > summary").last.click()
     page.locator("details.step summary").last.click()
     expect(page.locator("details.step pre").last).to_contain_text("drawn")
     picture(page, "chart")
